@@ -45,7 +45,7 @@ pub(crate) async fn what_a_call_would_change_is_shown(place: Place) {
     std::fs::write(&notes, [0xff, 0xfe]).unwrap();
     assert_eq!(
         look("call_1").await.unwrap().withheld.as_deref(),
-        Some("it is no text")
+        Some("it is not text")
     );
     std::fs::write(&notes, "one\nhello\n").unwrap();
     let yes = ApprovalInput::new(ToolCallId::new("call_1"), ApprovalDecision::Once);

@@ -99,7 +99,7 @@ pub(crate) async fn a_call_is_decided_about_once(place: Place) {
     let Err(RuntimeError::Refused(why)) = again else {
         panic!("{again:?}")
     };
-    assert_eq!(why, "no decision about the call call_1 is awaited");
+    assert_eq!(why, "the call call_1 is not waiting for a decision");
     let facts = place.facts(talk.session.id()).await;
     let fact = &facts[usize::try_from(seq).unwrap() - 1].event;
     let EnvironmentEvent::Approval(approval) = fact else {
@@ -235,6 +235,6 @@ pub(crate) async fn a_picture_for_a_model_that_takes_none_is_refused(place: Plac
     let Err(RuntimeError::Refused(why)) = refused else {
         panic!("{refused:?}")
     };
-    assert_eq!(why, "blind takes no pictures; nothing was sent");
+    assert_eq!(why, "blind does not accept images; nothing was sent");
     assert_eq!(place.facts(talk.session.id()).await.len(), before);
 }

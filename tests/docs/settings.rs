@@ -351,7 +351,7 @@ fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
     let (limits, quotas) = (ServerLimits::default(), Quotas::default());
     let after = |time: Duration| vec![seconds(time)];
     let connection = [
-        ("it says nothing", after(limits.head)),
+        ("it is empty", after(limits.head)),
         ("it does not finish a TLS handshake", after(limits.head)),
         ("it asks nothing more after an answer", after(limits.keep)),
         ("a body drips", after(limits.body)),

@@ -122,7 +122,7 @@ fn a_summary_its_undo_a_rewind_and_other_tools_send_no_thinking_that_does_not_fi
             .contains("A summary.")
     );
     chat.types("/compact undo");
-    chat.says("are back as they were", 1);
+    chat.says("are restored in full", 1);
     a_round(&model, 6);
     chat.types("behind the undo");
     chat.says("answer 6", 1);

@@ -222,7 +222,7 @@ fn a_chat_condenses_when_it_is_told_to_and_takes_it_back() {
     chat.types("after it");
     chat.says("all is printed", 5);
     chat.types("/compact undo");
-    chat.says("are back as they were", 1);
+    chat.says("are restored in full", 1);
     chat.types("and then");
     chat.says("all is printed", 6);
     chat.types_no_more();

@@ -155,7 +155,7 @@ fn a_server_that_fails_and_fails_is_given_up() {
     let ran = ask(&world);
     let result = failed(&world, &ran, 5, "server_error");
     assert!(model.requests().len() > 2, "it was tried again");
-    assert!(ran.err.contains("next try in"), "a person sees when: {ran}");
+    assert!(ran.err.contains("retrying in"), "a person sees when: {ran}");
     assert!(ran.err.contains("out of order"), "{ran}");
     goes_on(&world, &model, &result);
 }

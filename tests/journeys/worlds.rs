@@ -207,7 +207,7 @@ fn a_full_disk_stops_the_turn_and_nothing_claims_to_be_saved() {
     let result = ran.result();
     assert_eq!(result["status"], "failed", "{}", ran.err);
     assert_eq!(result["error"]["kind"], "disk_full", "{}", ran.err);
-    assert!(ran.err.contains("free some space"), "{}", ran.err);
+    assert!(ran.err.contains("free some disk space"), "{}", ran.err);
     std::fs::remove_file(ballast).unwrap();
     let kept = facts(&world, &ran);
     let shown = ran.frames();

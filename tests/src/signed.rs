@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::model_server::Reply;
 
-/// An answer with thinking, and how it is sent.
+/// An answer with thinking, and how the credentials are sent.
 #[derive(Clone, Debug, Default)]
 pub struct Signed {
     /// What the model answers.

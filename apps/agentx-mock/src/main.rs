@@ -109,13 +109,13 @@ async fn serve(args: &Args) -> Result<(), String> {
         reply
     };
     let server = TestServer::answering_at(args.port, answering).await;
-    let server = server.map_err(|error| format!("port {} cannot be listened on: {error}", args.port))?;
+    let server = server.map_err(|error| format!("cannot listen on port {}: {error}", args.port))?;
     let mut out = std::io::stdout();
     let told = writeln!(out, "{}", server.url()).and_then(|()| out.flush());
-    told.map_err(|error| format!("its address cannot be told: {error}"))?;
+    told.map_err(|error| format!("cannot read its address: {error}"))?;
     told_to_end()
         .await
-        .map_err(|error| format!("no signal can be heard: {error}"))
+        .map_err(|error| format!("cannot listen for signals: {error}"))
 }
 
 #[cfg(unix)]

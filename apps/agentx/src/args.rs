@@ -29,7 +29,7 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Su
 
 use crate::headless::{Format, Manner};
 
-/// Runs agents: chat in a terminal, headless runs, sessions that keep every event.
+/// Run agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
 #[command(
     name = "agentx",
@@ -39,7 +39,7 @@ use crate::headless::{Format, Manner};
     max_term_width = 100
 )]
 #[command(
-    after_help = "`agentx` alone opens a chat. `agentx help exit-codes` and `agentx help settings` list those."
+    after_help = "`agentx` without a command opens a chat. See also `agentx help exit-codes` and `agentx help settings`."
 )]
 pub(crate) struct Cli {
     /// Options for every command.
@@ -74,7 +74,7 @@ pub(crate) struct Global {
         help_heading = "Options for every command"
     )]
     pub(crate) cwd: Option<PathBuf>,
-    /// Do it on the server at this address; `local` for here [env: AGENTX_CONNECT]
+    /// Run the command against this server; `local` for this machine [env: AGENTX_CONNECT]
     #[arg(
         long,
         global = true,
@@ -91,7 +91,7 @@ pub(crate) struct Global {
         help_heading = "Options for every command"
     )]
     pub(crate) json: bool,
-    /// Explain it on one screen; `agentx help COMMAND` says more
+    /// Print short help; `agentx help COMMAND` prints all of it
     #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Options for every command")]
     pub(crate) help: Option<bool>,
 }
@@ -118,74 +118,74 @@ impl Cli {
 pub(crate) enum Command {
     /// Chat with an agent
     Chat(ChatArgs),
-    /// Give one prompt and print the answer; standard input joins the prompt
+    /// Run one prompt and print the answer; standard input is appended to the prompt
     Run(Box<RunArgs>),
-    /// Go on with a session in a chat
+    /// Continue a session in a chat
     Resume(ResumeArgs),
-    /// Look at a session that somebody else drives, as it happens
+    /// Watch a session that somebody else drives, live
     Watch(WatchArgs),
-    /// Copy a session, whole or up to an event, to try another way
+    /// Copy a session, whole or up to an event, to try something else
     Fork(ForkArgs),
-    /// Go back to before an input: the conversation in a copy, files where they are
+    /// Rewind to before an input: the conversation in a copy, files in place
     Rewind(RewindArgs),
-    /// Compare two branches of a session: what was said, how files differ
+    /// Compare two branches of a session: their messages and their files
     Diff(DiffArgs),
-    /// Show what was said in a session, or go through it event by event
+    /// Show the messages of a session, or step through its events
     Show(ShowArgs),
     /// List, show, search, name, move, count, check and delete sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Tell what was spent: tokens and money
+    /// Show tokens and cost
     Usage(UsageArgs),
-    /// Derive everything of a session again without a model, and compare
+    /// Derive a session again from its log, without a model, and compare the results
     Replay(IdArgs),
-    /// Print the exact request that the model got at a point of a session
+    /// Print the exact request sent to the model at a point of a session
     Context(ContextArgs),
     /// Serve the sessions of this machine to other terminals, machines and people
     Serve(Box<ServeArgs>),
-    /// Follow a session of a server as it happens
+    /// Follow a session of a server, live
     Mirror(MirrorArgs),
-    /// List the models that can be asked
+    /// List the available models
     Models,
-    /// List who serves what sessions want done, and how much of it waits
+    /// List the reactors that perform actions, and how many requests wait for each
     Reactors,
     /// List, show, check and run tools, and write new ones
     Tools {
-        /// What to do; they are listed where nothing is said
+        /// What to do; lists them by default
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
-    /// List, show and check agents that files describe, and write new ones
+    /// List, show and check agents defined in files, and write new ones
     Agents {
-        /// What to do; they are listed where nothing is said
+        /// What to do; lists them by default
         #[command(subcommand)]
         command: Option<AgentsCommand>,
     },
-    /// List, test, add and remove approval rules, and try one on past sessions
+    /// List, test, add and remove approval rules, and try a rule on past sessions
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
     /// Show, change, check and trust the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Who you are to servers, and whom a server of yours trusts
+    /// Manage your identity and the people your servers trust
     #[command(subcommand)]
     Identity(IdentityCommand),
-    /// Look for what is wrong with this machine, the configuration and what is stored
+    /// Diagnose this machine, the configuration and the stored sessions
     Doctor(DoctorArgs),
-    /// Print what a shell needs to complete commands
+    /// Print a shell completion script
     Completions(CompletionsArgs),
-    /// Print what a shell completes words with
+    /// Print completion words for a shell
     #[command(hide = true)]
     Complete {
         /// What kind of words
         what: CompleteArg,
     },
-    /// Print a page of the manual: `agentx man | man -l -`
+    /// Print a manual page: `agentx man | man -l -`
     Man {
-        /// Which command; without it the page about all
+        /// The command; without it, the page about `agentx` itself
         command: Vec<String>,
     },
-    /// Look inside
+    /// Debugging commands
     #[command(subcommand)]
     Debug(DebugCommand),
     /// Explain a command, `exit-codes` or `settings`
@@ -198,7 +198,7 @@ pub(crate) enum Command {
 /// `agentx chat`
 #[derive(Args, Debug)]
 pub(crate) struct ChatArgs {
-    /// What to say first; the chat continues after it
+    /// First message of the chat
     pub(crate) prompt: Vec<String>,
     /// Send this picture along, as `@FILE` in the prompt does; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true)]
@@ -212,7 +212,7 @@ pub(crate) struct ChatArgs {
 /// `agentx run`
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    /// What to do; `-` or nothing reads it from standard input
+    /// The prompt; `-` or nothing reads it from standard input
     pub(crate) prompt: Vec<String>,
     /// Send this picture along, as `@FILE` in the prompt does; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true)]
@@ -223,13 +223,13 @@ pub(crate) struct RunArgs {
     /// Which events stream-json prints
     #[arg(long, value_name = "VIEW", default_value = "runtime", hide_short_help = true)]
     pub(crate) view: ViewArg,
-    /// Print what each agent says apart, its name before each line
+    /// Print the text of each agent separately, with its name before each line
     #[arg(long, hide_short_help = true)]
     pub(crate) streams: bool,
-    /// Say nothing about how it goes
+    /// Do not print progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// How long to wait for the operator of a server to answer a call, for example 90s
+    /// How long to wait for a server's operator to decide about a call, for example 90s
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = numbers::time, hide_short_help = true)]
     pub(crate) wait: Duration,
     #[command(flatten)]
@@ -263,16 +263,16 @@ pub(crate) enum OutputFormat {
     /// The answer
     #[default]
     Text,
-    /// One object with the answer, what it cost, and the error if there was one
+    /// One object with the answer, its cost, and the error if there was one
     Json,
-    /// Every event as it comes, one JSON object a line, that object last
+    /// Every event as it arrives, one JSON object per line; the last line is the object of `json`
     StreamJson,
 }
 
 /// Which events to print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ViewArg {
-    /// The facts, as they are stored
+    /// The stored events
     Environment,
     /// What they mean
     #[default]
@@ -282,7 +282,7 @@ pub(crate) enum ViewArg {
 /// `agentx resume`
 #[derive(Args, Debug)]
 pub(crate) struct ResumeArgs {
-    /// Its id, or the beginning of it; without it you choose one
+    /// Session id, or a prefix of it; without it, choose from a list
     pub(crate) id: Option<String>,
     /// The latest of this directory
     #[arg(long, conflicts_with = "id")]
@@ -294,22 +294,22 @@ pub(crate) struct ResumeArgs {
 /// A command about one session.
 #[derive(Args, Debug)]
 pub(crate) struct IdArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
 }
 
 /// `agentx context`
 #[derive(Args, Debug)]
 pub(crate) struct ContextArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// The last event to look at
+    /// Show the request at or before this event
     #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
-    /// Say what fills the window instead: instructions, tools, what was said, results
+    /// Show how the context window is used instead: instructions, tools, messages, results
     #[arg(long, conflicts_with = "summary")]
     pub(crate) parts: bool,
-    /// The summary that stands for a condensed part: the Nth, from the first
+    /// Show the Nth summary of condensed messages, counted from the first
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) summary: Option<usize>,
 }
@@ -318,16 +318,16 @@ pub(crate) struct ContextArgs {
 /// How far a folder is trusted.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct TrustArgs {
-    /// Show what the folder brings and what changed, and keep nothing
+    /// Show what the folder contains and what changed, and save nothing
     #[arg(long, conflicts_with_all = ["read_only", "restricted", "revoke"])]
     pub(crate) show: bool,
-    /// Load its instructions, and let nothing be changed or run
+    /// Load its instructions, but refuse all changes and commands
     #[arg(long, conflicts_with_all = ["restricted", "revoke"])]
     pub(crate) read_only: bool,
-    /// Load nothing of it, and do not ask again
+    /// Load nothing from the folder, and do not ask again
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) restricted: bool,
-    /// Forget what was said about it
+    /// Forget the decision about this folder
     #[arg(long)]
     pub(crate) revoke: bool,
 }
@@ -336,34 +336,34 @@ pub(crate) struct TrustArgs {
 pub(crate) enum ConfigCommand {
     /// Show every setting and where it comes from
     Show,
-    /// Show which files are read
+    /// Show which configuration files are read
     Path,
     /// Read the configuration and report mistakes
     Check,
     /// Trust this folder as it is now: its instructions, settings, agents and tools
     Trust(TrustArgs),
-    /// Set a key in your file; what else stands there stays as it is
+    /// Set a key in your file; the rest of the file stays unchanged
     Set {
-        /// Which, as `agentx config show` names it
+        /// The key, as `agentx config show` prints it
         key: String,
         /// To what
         #[arg(allow_hyphen_values = true)]
         value: String,
-        /// In this workspace's file instead of yours
+        /// Change this workspace's file instead of yours
         #[arg(long)]
         workspace: bool,
     },
-    /// Take a key out of your file; what else stands there stays as it is
+    /// Remove a key from your file; the rest of the file stays unchanged
     Unset {
-        /// Which, as `agentx config show` names it
+        /// The key, as `agentx config show` prints it
         key: String,
-        /// Out of this workspace's file instead of yours
+        /// Change this workspace's file instead of yours
         #[arg(long)]
         workspace: bool,
     },
-    /// Change your file in an editor; it is kept only if it is right
+    /// Edit your file in an editor; the change is saved only if the file is valid
     Edit {
-        /// This workspace's file instead of yours
+        /// Edit this workspace's file instead of yours
         #[arg(long)]
         workspace: bool,
     },
@@ -372,12 +372,12 @@ pub(crate) enum ConfigCommand {
 /// `agentx debug`
 #[derive(Debug, Subcommand)]
 pub(crate) enum DebugCommand {
-    /// Turn a response body of a model API into events, one JSON a line, the whole message last
+    /// Decode a response body of a model API into events, one JSON object per line, the whole message last
     Decode {
-        /// The protocol that it is in
+        /// The protocol of the body
         #[arg(long, value_name = "API")]
         api: ApiArg,
-        /// The body, as it came; `-` is standard input
+        /// The raw response body; `-` reads standard input
         file: PathBuf,
     },
 }

@@ -104,8 +104,8 @@ impl CommandTarget {
         let person = remote.person().person.clone();
         if cwd.is_some() && person.as_str() != OPERATOR {
             return Err(ChatError::usage(
-                "only the operator of a server says where its sessions work (`--cwd`); yours work in a directory of your own there",
-                "leave `--cwd` out",
+                "only the operator of a server can set the working directory (`--cwd`); your sessions work in your own directory there",
+                "omit `--cwd`",
             ));
         }
         let server = TargetServer {
@@ -159,7 +159,10 @@ pub(crate) async fn begin_keeping(
     session: &SessionId,
 ) -> Result<MirrorTask, ChatError> {
     let Some(remote) = place.remote() else {
-        return Err(ChatError::usage("only a server's session can be kept here", ""));
+        return Err(ChatError::usage(
+            "only a session of a server can be kept here",
+            "",
+        ));
     };
     let log = open_log(settings)?;
     match log.info(session).await {

@@ -75,7 +75,7 @@ async fn find_place(
     match (of_before, target) {
         (Some(what), Target::Last | Target::Chosen) => {
             let hint = format!(
-                "--session {id} (or `agentx resume {id}`) goes on with it in the folder that lies here now; without --last a new one begins"
+                "--session {id} (or `agentx resume {id}`) continues it in the folder that is here now; omit --last to start a new session"
             );
             return Err(ChatError::usage(what, hint));
         }
@@ -122,7 +122,7 @@ async fn of_folder_before(
     let is_of_before = Path::new(&info.workspace) == workspace && info.updated_at < since?;
     is_of_before.then(|| {
         format!(
-            "the session {id} is of another folder, which lay at {} before",
+            "the session {id} belongs to another folder, which was at {} before",
             visible(&info.workspace)
         )
     })
@@ -137,7 +137,7 @@ fn lacks(place: &CommandTarget, data_dir: &Path, id: &SessionId, agent: &AgentCo
     }
     let workspace = &agent.workspace;
     format!(
-        "note: the session works in {workspace}, where these of its tools are not described any more: {}\n\
+        "note: the session works in {workspace}, which no longer defines these of its tools: {}\n\
          hint: put their files back into {workspace}/.agentx/tools and resume\n",
         lacking.join(", ")
     )

@@ -16,12 +16,12 @@ const COMMAND_LINE: &Table = &[
             "prompt",
             "print",
         ],
-        "to give one prompt and get the answer: agentx run \"PROMPT\"",
+        "to run one prompt and get the answer: agentx run \"PROMPT\"",
     ),
     (
         &["-r", "--resume", "--last", "continue"],
-        "to go on with the latest session here: agentx resume --last, or without a terminal: agentx run --last \"PROMPT\"; \
-         `agentx resume` lists them",
+        "to continue the latest session here: agentx resume --last, or without a terminal: agentx run --last \
+         \"PROMPT\"; `agentx resume` lists sessions",
     ),
     (
         &[
@@ -33,11 +33,11 @@ const COMMAND_LINE: &Table = &[
             "--yes-always",
             "--auto-approve",
         ],
-        "--yes allows every call that no rule denies, without asking; `agentx approvals add` allows single commands instead",
+        "use --yes to allow every call that no rule denies, or `agentx approvals add` to allow single commands",
     ),
     (
         &["--permission-mode", "--ask-for-approval", "--approval-mode", "-a"],
-        "--approve ask, auto or deny says who decides about calls that no rule decides",
+        "use --approve ask, auto or deny to choose who decides about calls that no rule covers",
     ),
     (
         &[
@@ -48,64 +48,64 @@ const COMMAND_LINE: &Table = &[
             "--tools",
             "permissions",
         ],
-        "`agentx approvals add` allows or denies calls by a rule; tools.disabled in the configuration takes tools away",
+        "`agentx approvals add` adds a rule that allows or denies calls; tools.disabled in the configuration removes tools",
     ),
     (
         &["-s", "--sandbox"],
-        "there is no sandbox; to let nothing be changed or run in a folder: agentx config trust --read-only",
+        "AgentX has no sandbox; to forbid all changes and commands in a folder: agentx config trust --read-only",
     ),
     (
         &["login", "logout", "auth", "setup", "setup-token", "configure"],
-        "there is no login: a model's key is read from its variable, such as ANTHROPIC_API_KEY; `agentx doctor` says what is missing",
+        "AgentX has no login: it reads API keys from environment variables, such as ANTHROPIC_API_KEY; `agentx doctor` shows what is missing",
     ),
     (
         &["init"],
-        "instructions for a project stand in its AGENTS.md; the agent writes one: agentx run \"write an AGENTS.md for this project\"",
+        "project instructions belong in AGENTS.md; to have the agent write one: agentx run \"write an AGENTS.md for this project\"",
     ),
-    (&["new"], "`agentx` alone begins a new session"),
+    (&["new"], "`agentx` without a command starts a new session"),
     (
         &["ls", "list", "history"],
         "to list sessions: agentx sessions list",
     ),
     (
         &["export", "share"],
-        "`agentx sessions export` writes a session down",
+        "to export a session: agentx sessions export",
     ),
-    (&["cost", "stats"], "to see what was spent: agentx usage"),
+    (&["cost", "stats"], "to see tokens and cost: agentx usage"),
     (
         &["web"],
-        "`agentx serve` makes sessions reachable, and has a page for a browser",
+        "`agentx serve` shares sessions over the network, and serves a web page",
     ),
     (&["-v", "version"], "to print the version: agentx --version"),
-    (&["--cd", "-C", "--dir"], "--cwd DIR works in another directory"),
+    (&["--cd", "-C", "--dir"], "use --cwd DIR to work in another directory"),
     (
         &["--system-prompt", "--append-system-prompt"],
-        "--system TEXT gives other standing instructions",
+        "use --system TEXT to replace the system prompt",
     ),
     (
         &["--max-turns"],
-        "--max-iterations N bounds how often the model is answered",
+        "use --max-iterations N to limit the tool rounds of a run",
     ),
-    (&["--max-budget-usd"], "--max-cost USD bounds what a run may cost"),
+    (&["--max-budget-usd"], "use --max-cost USD to limit the cost of a run"),
     (
         &["--output-last-message"],
-        "`agentx run` prints the answer alone to standard output: redirect it",
+        "`agentx run` prints only the answer to standard output, so it can be redirected",
     ),
     (
         &["--verbose", "--debug"],
-        "log_level in the configuration says how much is logged",
+        "log_level in the configuration sets how much is logged",
     ),
     (
         &["mcp", "plugin", "plugins"],
-        "there are no MCP servers and plugins; a file describes a tool of your own: `agentx tools new`, `agentx help tools`",
+        "MCP servers and plugins are not supported; to define your own tool in a file: `agentx tools new`, `agentx help tools`",
     ),
     (
         &["--add-dir"],
-        "a rule lets the agent read or write elsewhere: agentx approvals add allow read --path '/DIR/**'",
+        "to let the agent read or write elsewhere, add a rule: agentx approvals add allow read --path '/DIR/**'",
     ),
     (
         &["update", "upgrade"],
-        "this program does not replace itself: install the new version the way you installed this one",
+        "AgentX does not update itself; install the new version the way you installed this one",
     ),
 ];
 
@@ -119,7 +119,7 @@ pub(crate) fn instead_of_nested(command: &str, word: &str) -> Option<&'static st
     Some(match (command, word) {
         ("sessions", "rm" | "remove") => "to delete a session: agentx sessions delete ID",
         ("sessions", "ls") => "to list sessions: agentx sessions list",
-        ("sessions", "resume" | "open") => "to go on with a session: agentx resume ID",
+        ("sessions", "resume" | "open") => "to continue a session: agentx resume ID",
         ("config", "get" | "list") => "to see every setting and where it comes from: agentx config show",
         ("approvals", "rm" | "delete") => "to remove a rule: agentx approvals remove N",
         _ => return None,

@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
         self.findings.mistakes.push(mistake);
     }
 
-    /// Reads a value; `None` where it is wrong, and then it is known why.
+    /// Reads a value; `None` if it is wrong, and then it is known why.
     pub(crate) fn value(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         if self.is_full() {
             return None;
@@ -169,7 +169,7 @@ impl<'a> Checker<'a> {
             let what = if given == 0 {
                 "one of them is needed"
             } else {
-                "only one of them may be given"
+                "only one of them may be set"
             };
             self.wrong(at, format!("{names}: {what}"), None);
         }
@@ -181,8 +181,8 @@ impl<'a> Checker<'a> {
         let mut right = true;
         for (name, value) in entries {
             if matches!(shape, Shape::Template) && !scalar::is_header(&name.name) {
-                let what = format!("`{key}`: {:?} is no name of a header", name.name);
-                let hint = "it has letters, digits, `-` and `_`".to_owned();
+                let what = format!("`{key}`: {:?} is not a header name", name.name);
+                let hint = "use letters, digits, `-` and `_`".to_owned();
                 self.wrong(name.at, what, Some(hint));
                 right = false;
             }
@@ -297,7 +297,7 @@ impl<'a> Checker<'a> {
             let hint = "use `react` or `match`".to_owned();
             self.wrong(
                 node.at,
-                "`type: realtime` is reserved: it cannot be run yet",
+                "`type: realtime` is reserved and not supported yet",
                 Some(hint),
             );
             return None;

@@ -62,7 +62,7 @@ fn context(
 pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &ReferenceSite) {
     let path = link.name.replace(':', "/");
     let Some(path) = inside(Path::new("context"), &path).filter(|path| path.starts_with("context")) else {
-        let message = format!("`{}` leads out of the folder `context`", link.name);
+        let message = format!("`{}` is outside the folder `context`", link.name);
         return loading.wrong_at(index, link.at, message, None);
     };
     let ending = |ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));

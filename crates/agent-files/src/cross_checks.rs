@@ -23,7 +23,7 @@ pub(crate) fn check(loading: &mut Loading<'_>, index: usize) {
     if let Some(schemas) = loading.options.schemas {
         for (at, key, schema) in &entry.read.findings.schemas {
             if let Err(problem) = schemas.check(schema) {
-                found.push((*at, format!("`{key}`: this is no schema: {problem}"), None));
+                found.push((*at, format!("`{key}`: not a valid schema: {problem}"), None));
             }
         }
     }

@@ -97,7 +97,7 @@ fn chain(from: usize, depths: &BTreeMap<usize, Depth>) -> Vec<(usize, usize)> {
 
 fn report_chain(loading: &mut Loading<'_>, path: &[(usize, usize)]) {
     let names = names(loading, path).join(" → ");
-    let message = format!("agents lie more than {MAX_AGENT_DEPTH} deep in each other: {names}");
+    let message = format!("agents are nested more than {MAX_AGENT_DEPTH} levels deep: {names}");
     place(loading, path, message);
 }
 
@@ -156,7 +156,7 @@ fn walk(start: usize, edges: &Edges, done: &mut BTreeSet<usize>, found: &mut Vec
 fn report(loading: &mut Loading<'_>, path: &[(usize, usize)]) {
     let mut names = names(loading, path);
     names.extend(names.first().cloned());
-    let message = format!("references go in a circle: {}", names.join(" → "));
+    let message = format!("circular references: {}", names.join(" → "));
     place(loading, path, message);
 }
 

@@ -13,13 +13,13 @@ pub trait Files {
     /// The names of the files in a folder; a folder that is not there has none.
     ///
     /// # Errors
-    /// Where it is there and cannot be read.
+    /// If it is there and cannot be read.
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault>;
 
     /// The names of the folders in a folder; none where they are not known.
     ///
     /// # Errors
-    /// Where it is there and cannot be read.
+    /// If it is there and cannot be read.
     fn folders(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
         let _ = (root, folder);
         Ok(Vec::new())
@@ -28,7 +28,7 @@ pub trait Files {
     /// A file of at most `limit` bytes.
     ///
     /// # Errors
-    /// Where it is not there, is too large, or leads out of the root.
+    /// If it is not there, is too large, or leads out of the root.
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault>;
 }
 
@@ -49,8 +49,8 @@ impl fmt::Display for FileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("there is no such file"),
-            Self::Escapes => f.write_str("it leads out of its folder"),
-            Self::TooLarge(limit) => write!(f, "it is larger than the {limit} bytes that are read"),
+            Self::Escapes => f.write_str("it is outside its folder"),
+            Self::TooLarge(limit) => write!(f, "it is larger than the limit of {limit} bytes"),
             Self::Other(what) => f.write_str(what),
         }
     }

@@ -1,4 +1,4 @@
-//! What looks like a definition and is none: files of folders below `agents/` or `tools/`, where nothing looks, to which nothing
+//! What looks like a definition and is none: files of folders below `agents/` or `tools/`, if nothing looks, to which nothing
 //! refers; files whose ending is nearly one that is read; folders that are called like files. That is no mistake, for people keep what
 //! they like; but whoever put one there by mistake wants to know.
 
@@ -32,7 +32,7 @@ impl Loading<'_> {
             for name in self.files.list(root, &folder).unwrap_or_default() {
                 match is_definition(&name, kind) {
                     true if depth > 0 => {
-                        let why = "it stands in a folder below, and nothing refers to it";
+                        let why = "it is in a subfolder, and nothing refers to it";
                         self.pass(root, &folder.join(&name), why);
                     }
                     true => {}

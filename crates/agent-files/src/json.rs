@@ -165,7 +165,7 @@ impl JsonReader<'_> {
                 }
                 Some(_) => {}
                 None => {
-                    let what = "this text is never closed".into();
+                    let what = "unclosed string".into();
                     return Err(YamlError { at, what });
                 }
             }

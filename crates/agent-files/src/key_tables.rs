@@ -20,7 +20,7 @@ pub(crate) struct MappingShape {
     /// Where a place takes one of several tables: it is this one if this key is there.
     pub(crate) marker: Option<&'static str>,
     /// Whether keys that are not known are passed over: others may write such. One that looks like a known key misspelt is
-    /// refused all the same.
+    /// refused anyway.
     pub(crate) open: bool,
 }
 

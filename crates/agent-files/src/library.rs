@@ -16,7 +16,7 @@ use crate::mistake::DefinitionMistake;
 pub struct Root {
     /// The folder, as mistakes show it.
     pub path: PathBuf,
-    /// Whose it is.
+    /// The place of its definition.
     pub origin: FileOrigin,
 }
 
@@ -64,7 +64,7 @@ pub struct ScriptFinding {
     pub line: u64,
     /// The column, from 1.
     pub column: u64,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 
@@ -75,7 +75,7 @@ pub struct LoadedDefinition<T> {
     pub definition: T,
     /// The file.
     pub file: PathBuf,
-    /// Whose it is.
+    /// The place of its definition.
     pub origin: FileOrigin,
 }
 
@@ -98,7 +98,7 @@ pub struct Shadow {
 /// A file or a folder that is not read though it looks like a definition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PassedOver {
-    /// It.
+    /// The path of the file.
     pub path: PathBuf,
     /// Why it is not read.
     pub why: String,

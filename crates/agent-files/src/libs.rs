@@ -61,7 +61,7 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
             FileOrigin::Workspace => (false, library.scripts.len()),
         };
         if read == MOST {
-            let message = format!("there are more than {MOST} libraries: this one and others are not read");
+            let message = format!("more than {MOST} libraries: this one and others are ignored");
             return loading.wrong(DefinitionMistake::new(shown.join(name), START, message));
         }
         match loading.text(index, &path, MAX_SCRIPT_BYTES) {
@@ -113,11 +113,11 @@ pub(crate) fn of_tool(loading: &Loading<'_>, text: &str) -> Vec<(usize, String, 
         let (at, message) = match misspelt {
             Some((at, name)) => (
                 *at,
-                format!("`{name}` is not called: a tool is `function invoke(ctx, args)`"),
+                format!("`{name}` is never called: a tool is `function invoke(ctx, args)`"),
             ),
             None => (
                 0,
-                "nothing in this script is called: write `function invoke(ctx, args)`".to_owned(),
+                "this script has no entry point: write `function invoke(ctx, args)`".to_owned(),
             ),
         };
         wrong.push((at, message, None));
@@ -139,7 +139,7 @@ fn missing(loading: &Loading<'_>, outline: &Outline<'_>) -> Vec<(usize, String, 
         .map(|(at, name)| {
             let leaves = name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..");
             let message = match leaves {
-                true => format!("`require`: {name:?} leads out of `{FOLDER}/`"),
+                true => format!("`require`: {name:?} is outside `{FOLDER}/`"),
                 false => format!("`require`: there is no `{FOLDER}/{name}.luau`"),
             };
             (*at, message, did_you_mean(name, names()))

@@ -242,7 +242,7 @@ impl<'a> Loading<'a> {
             return;
         }
         let message = format!(
-            "`{}` is {} of {} already",
+            "`{}` is already {} of {}",
             key.1,
             article(kind),
             other.source.file.display()

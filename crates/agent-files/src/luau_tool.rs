@@ -38,7 +38,7 @@ pub(crate) fn tree(source: &FileSource, stem: &str) -> Result<YamlNode, YamlErro
         .iter()
         .find(|(key, node)| key.name == "type" && !is_luau(node))
     {
-        let what = "`type`: a script is `type: luau`".into();
+        let what = "`type`: a script has `type: luau`".into();
         return Err(YamlError { at: node.at, what });
     }
     if !entries.iter().any(|(key, _)| key.name == "name") {

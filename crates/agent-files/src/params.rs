@@ -164,7 +164,7 @@ fn entries_key(name: &str, value: &YamlNode) -> YamlKey {
     }
 }
 
-/// Whether the default is one of `enum`, where there is one, and `enum` is a list.
+/// Whether the default is one of `enum`, if there is one, and `enum` is a list.
 fn default_fits(checker: &mut Checker<'_>, node: &YamlNode) -> bool {
     let Yaml::Map(entries) = &node.value else {
         return true;

@@ -53,7 +53,7 @@ pub(crate) fn read(source: &FileSource, kind: FileKind) -> ParsedFile {
         (FileFormat::Luau, FileKind::Tool) => luau_tool::tree(source, &stem),
         (FileFormat::Luau, _) => Err(YamlError {
             at: agentx_config::yaml::TextPosition { line: 1, column: 1 },
-            what: "a script is a tool: it belongs into `tools/`".into(),
+            what: "a script is a tool: it belongs in `tools/`".into(),
         }),
         _ => source.tree(),
     };
@@ -108,7 +108,7 @@ fn of_tree(source: &FileSource, shape: Shape, tree: Result<YamlNode, YamlError>)
 pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Result<T, DefinitionMistake> {
     serde_json::from_value(value).map_err(|error| {
         let start = agentx_config::yaml::TextPosition { line: 1, column: 1 };
-        DefinitionMistake::new(file, start, format!("it cannot be understood: {error}"))
+        DefinitionMistake::new(file, start, format!("cannot parse it: {error}"))
     })
 }
 

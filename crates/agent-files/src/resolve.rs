@@ -28,7 +28,7 @@ fn is_path(name: &str) -> bool {
     known || name.starts_with("./") || name.starts_with("../") || name.starts_with('/')
 }
 
-/// A path relative to a folder, within its root; `None` where it leads out of it.
+/// A path relative to a folder, within its root; `None` if it leads out of it.
 pub(crate) fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
     let mut found = folder.to_owned();
     for component in Path::new(path).components() {
@@ -75,7 +75,7 @@ pub(crate) fn paths(loading: &mut Loading<'_>, index: usize) {
         .collect();
     for link in links {
         let Some(path) = inside(&folder, &link.name) else {
-            let message = format!("`{}` leads out of the folder that holds this file", link.name);
+            let message = format!("`{}` is outside the folder of this file", link.name);
             loading.wrong_at(index, link.at, message, None);
             continue;
         };
@@ -96,7 +96,7 @@ fn file(
 ) {
     if FileFormat::of(&path).is_none() {
         let message = format!(
-            "`{}`: {} is a file of the ending yaml, yml or json",
+            "`{}`: {} must be a yaml, yml or json file",
             link.name,
             article(link.kind)
         );
@@ -163,8 +163,8 @@ pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
     }
     for LocatedText { at, text, .. } in built_in {
         if !text.is_empty() && !loading.options.tools.contains(&text.as_str()) {
-            let message = format!("`{text}` is `type: built-in`, and there is no such built-in tool");
-            let hint = "give a `type` and what belongs to it, such as `lua`".to_owned();
+            let message = format!("`{text}` is `type: built-in`, but there is no such built-in tool");
+            let hint = "set a `type` and its keys, such as `lua`".to_owned();
             loading.wrong_at(index, at, message, Some(hint));
         }
     }
@@ -258,7 +258,7 @@ fn script_file(loading: &mut Loading<'_>, index: usize, named: &LocatedText) -> 
     let places: Vec<PathBuf> = script_places(&entry.path, &named.text).collect();
     if places.is_empty() {
         return Err(format!(
-            "`lua_file`: `{}` leads out of the folder that holds this file",
+            "`lua_file`: `{}` is outside the folder of this file",
             named.text
         ));
     }
@@ -290,7 +290,7 @@ fn script_of_tool(loading: &mut Loading<'_>, root: usize, path: &Path, text: &st
     }
 }
 
-/// Whether a file is a script; where it is none, that is noted.
+/// Whether a file is a script; if it is none, that is noted.
 pub(crate) fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) -> bool {
     let name = path.display().to_string();
     let Some(mistake) = loading
@@ -336,7 +336,7 @@ fn fill(value: &mut Value, read: &BTreeMap<String, String>, places: &mut VecDequ
     }
 }
 
-/// Puts names in the place of paths.
+/// Puts names instead of paths.
 pub(crate) fn rename(value: &mut Value, renamed: &BTreeMap<String, String>) {
     if renamed.is_empty() {
         return;

@@ -47,8 +47,8 @@ pub(crate) fn reserved(checker: &mut Checker<'_>, shapes: &[Shape], entries: &En
     if !shapes.iter().any(is_layer) {
         return false;
     }
-    let hint = "remove this layer; the model reads the conversation without it".to_owned();
-    let message = "`$mem` is reserved: a layer of what the agent remembers cannot be made yet";
+    let hint = "remove this layer; the model reads the conversation anyway".to_owned();
+    let message = "`$mem` is reserved: memory layers are not supported yet";
     checker.wrong(key.at, message, Some(hint));
     true
 }
@@ -113,7 +113,8 @@ fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[Stri
             ["input", ..] | ["steps"] => {}
             ["steps", name, ..] if before.iter().any(|earlier| earlier == name) => {}
             ["steps", name, ..] if after.iter().any(|later| later == name) => {
-                let message = format!("`.steps.{name}` is not there yet: a step reads those before it");
+                let message =
+                    format!("`.steps.{name}` is not available yet: a step can only read earlier steps");
                 checker.wrong(at, message, None);
             }
             ["steps", name, ..] => {
@@ -133,7 +134,7 @@ fn agent(checker: &mut Checker<'_>, entries: &Entries) {
     if let Some(model) = find(entries, "model").filter(|_| find(entries, "generator").is_some()) {
         checker.wrong(
             model.at,
-            "`model` is short for `generator: {model: …}`; give one of them",
+            "`model` is short for `generator: {model: …}`; set only one of them",
             None,
         );
     }
@@ -163,7 +164,7 @@ fn agent(checker: &mut Checker<'_>, entries: &Entries) {
                 let hint = did_you_mean(short(name), known.iter().map(String::as_str));
                 checker.wrong(
                     rule.at,
-                    format!("`{name}` is not among the `rules` of this agent"),
+                    format!("`{name}` is not one of the `rules` of this agent"),
                     hint,
                 );
             }
@@ -202,7 +203,7 @@ fn unique(checker: &mut Checker<'_>, items: &[YamlNode], key: &str) {
     for item in items {
         let name = name_of(item);
         if !name.is_empty() && !seen.insert(name.clone()) {
-            checker.wrong(item.at, format!("`{key}` has `{name}` twice"), None);
+            checker.wrong(item.at, format!("`{key}` contains `{name}` twice"), None);
         }
     }
 }
@@ -212,7 +213,7 @@ fn rule(checker: &mut Checker<'_>, entries: &Entries) {
         Some(Yaml::Map(vars)) => {
             for (name, _) in vars.iter().filter(|(name, _)| !is_variable(&name.name)) {
                 let what = format!(
-                    "`{}` cannot stand in `[…]`: a variable is of ASCII letters, digits and `_`",
+                    "`{}` is not allowed in `[…]`: a variable consists of ASCII letters, digits and `_`",
                     name.name
                 );
                 checker.wrong(name.at, what, None);
@@ -265,7 +266,7 @@ fn label(checker: &mut Checker<'_>, entries: &Entries) {
     {
         checker.wrong(
             node.at,
-            "`label` is shown in brackets: it holds none itself, and no line break",
+            "`label` is shown in brackets: it must not contain brackets or line breaks",
             None,
         );
     }
@@ -275,11 +276,11 @@ fn label(checker: &mut Checker<'_>, entries: &Entries) {
 pub(crate) fn pattern(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Value> {
     let line = |checker: &mut Checker<'_>, node: &YamlNode| match &node.value {
         Yaml::Text(text) if text.trim().is_empty() => {
-            checker.wrong(node.at, "`patterns`: a pattern says nothing", None);
+            checker.wrong(node.at, "`patterns`: a pattern is empty", None);
             None
         }
         Yaml::Text(text) if text.contains(['\n', '\r']) => {
-            checker.wrong(node.at, "`patterns`: a pattern is one line", None);
+            checker.wrong(node.at, "`patterns`: a pattern must be one line", None);
             None
         }
         Yaml::Text(text) => Some(Value::from(text.as_str())),
@@ -311,7 +312,7 @@ pub(crate) fn example(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Valu
         checker.expected(
             "examples",
             node,
-            "a list of one to three texts: subject, what is said, answer",
+            "a list of one to three texts: subject, input, answer",
         );
         return None;
     };

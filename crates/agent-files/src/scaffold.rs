@@ -32,7 +32,7 @@ pub enum Scaffold {
 /// ```
 ///
 /// # Errors
-/// Where the name cannot be one.
+/// If the name cannot be one.
 pub fn scaffold(what: Scaffold, name: &str) -> Result<Vec<(PathBuf, String)>, Vec<DefinitionMistake>> {
     let (path, text) = match what {
         Scaffold::Agent => (format!("agents/{name}.yaml"), agent(name)),
@@ -72,7 +72,7 @@ name: {name}
 description: What this agent is for
 prompt: |
   You are a helpful assistant.
-# Without a generator it asks the model of the configuration.
+# Without a generator, the agent uses the model of the configuration.
 # generator:
 #   model: gpt-4o
 #   temperature: 0.7

@@ -180,7 +180,7 @@ fn bare(shape: Shape, text: &str) -> &str {
 
 fn of_text(checker: &mut Checker<'_>, shape: Shape, text: &str, node: &YamlNode) -> Result<(), String> {
     match shape {
-        Shape::Words | Shape::Granted if text.trim().is_empty() => Err("it says nothing".into()),
+        Shape::Words | Shape::Granted if text.trim().is_empty() => Err("it is empty".into()),
         Shape::Name => name(text),
         Shape::ToolName => tool_name(text),
         Shape::Granted => {
@@ -253,7 +253,7 @@ fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &YamlNo
     }
     let name = bare(Shape::Ref(kind), text);
     if name.trim().is_empty() {
-        return Err("the reference names nothing".into());
+        return Err("the reference is empty".into());
     }
     checker.findings.links.push(ReferenceSite {
         at: node.at,
@@ -274,7 +274,7 @@ pub(crate) fn name(text: &str) -> Result<(), String> {
     if text.is_empty() || text.chars().count() > MAX_NAME || !text.chars().all(fits) || text.starts_with('.')
     {
         return Err(format!(
-            "expected a name of letters, digits, `_`, `-` and `.`, at most {MAX_NAME} long, found {text:?}"
+            "expected a name of letters, digits, `_`, `-` and `.`, at most {MAX_NAME} characters, found {text:?}"
         ));
     }
     Ok(())
@@ -284,7 +284,7 @@ fn tool_name(text: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if text.is_empty() || text.len() > MAX_NAME || !text.chars().all(fits) {
         return Err(format!(
-            "models take names of ASCII letters, digits, `_` and `-`, at most {MAX_NAME} long, found {text:?}"
+            "models accept names of ASCII letters, digits, `_` and `-`, at most {MAX_NAME} characters, found {text:?}"
         ));
     }
     Ok(())
@@ -323,7 +323,7 @@ pub(crate) fn variables(text: &str) -> Result<Vec<&str>, String> {
 
 fn template(text: &str) -> Result<(), String> {
     if text.contains(['\r', '\n']) {
-        return Err("it cannot hold a line break".into());
+        return Err("it must not contain a line break".into());
     }
     variables(text).map(drop)
 }
@@ -343,7 +343,7 @@ fn secret(text: &str) -> Result<(), String> {
     if is_reference {
         return Ok(());
     }
-    Err("a secret is written down here; put it into an environment variable and name that: `${NAME}`".into())
+    Err("a secret is written here in plain text; put it into an environment variable and refer to it as `${NAME}`".into())
 }
 
 fn host(text: &str) -> Result<(), String> {
@@ -371,7 +371,7 @@ fn url(text: &str) -> Result<(), String> {
     match host {
         // What holds a password is not repeated.
         Some(host) if host.contains('@') => {
-            Err("an address cannot hold a user or a password; use `auth`".into())
+            Err("an address must not contain a user or a password; use `auth`".into())
         }
         Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => Ok(()),
         _ => Err(format!(

@@ -24,14 +24,14 @@ const MEGABYTES: u64 = 1 << 20;
 macro_rules! tool {
     ($name:literal, [$($key:expr),* $(,)?]) => {
         table($name, &[
-            may("$schema", Shape::Text, "where an editor finds the schema of this file"),
-            may("type", TOOL_TYPES, "what kind of tool it is"),
-            must("name", Shape::ToolName, "what the model calls it"),
-            may("description", Shape::Text, "for the model: when to use it and how"),
-            may("params", Shape::Params, "its arguments: `city: {type: string, description: …}`, or a whole JSON Schema"),
-            may("access", ACCESS, "what using it touches, for the approval rules"),
-            may("idempotent", Shape::Bool, "whether doing it twice is the same as doing it once"),
-            may("quit", Shape::Bool, "whether a successful call ends the agent that has it"),
+            may("$schema", Shape::Text, "the schema of this file, for editors"),
+            may("type", TOOL_TYPES, "the type of tool"),
+            must("name", Shape::ToolName, "the name that the model uses"),
+            may("description", Shape::Text, "tells the model when and how to use the tool"),
+            may("params", Shape::Params, "the arguments: `city: {type: string, description: …}`, or a complete JSON Schema"),
+            may("access", ACCESS, "what the tool accesses, for the approval rules"),
+            may("idempotent", Shape::Bool, "whether running it twice has the same effect as once"),
+            may("quit", Shape::Bool, "whether a successful call ends the agent"),
             $($key,)*
         ])
     };
@@ -43,42 +43,42 @@ pub(crate) static BUILT_IN: MappingShape = tool!("tool_built_in", []);
 static CAPABILITIES: MappingShape = table(
     "capabilities",
     &[
-        may("http", Shape::List(&Shape::Host), "hosts that it may reach, such as `api.weather.com` or `*.weather.com`"),
-        may("env", Shape::List(&Shape::Variable), "environment variables that it may read"),
-        may("models", TEXTS, "models that it may ask; `*` for all"),
-        may("tools", Shape::List(&Shape::Granted), "tools that it may call; `*` for all"),
-        may("kv", TEXTS, "key spaces that it may read and write"),
-        may("agents", TEXTS, "agents that it may make by name; `*` for all"),
+        may("http", Shape::List(&Shape::Host), "hosts it may reach, such as `api.weather.com` or `*.weather.com`"),
+        may("env", Shape::List(&Shape::Variable), "environment variables it may read"),
+        may("models", TEXTS, "models it may call; `*` for all"),
+        may("tools", Shape::List(&Shape::Granted), "tools it may call; `*` for all"),
+        may("kv", TEXTS, "key spaces it may read and write"),
+        may("agents", TEXTS, "agents it may create by name; `*` for all"),
     ],
 );
 
 static TOOL_LIMITS: MappingShape = table(
     "tool_limits",
     &[
-        may("memory", Shape::Bytes, "the most memory of its machine"),
-        may("cpu_time", Shape::Duration, "the longest time of computing"),
-        may("wall_time", Shape::Duration, "the longest time from start to end"),
-        may("output", Shape::Bytes, "the most that it may give back and emit"),
-        may("requests", Shape::Count(0, 1_000_000), "the most effects: requests, model calls, calls of tools"),
-        may("agents", Shape::Count(0, 10_000), "the most agents that it may make"),
-        may("depth", Shape::Count(0, 64), "how deep agents and tools may call each other"),
+        may("memory", Shape::Bytes, "maximum memory of its VM"),
+        may("cpu_time", Shape::Duration, "maximum computing time"),
+        may("wall_time", Shape::Duration, "maximum time from start to end"),
+        may("output", Shape::Bytes, "maximum size of its result and output"),
+        may("requests", Shape::Count(0, 1_000_000), "maximum number of effects: requests, model calls, tool calls"),
+        may("agents", Shape::Count(0, 10_000), "maximum number of agents it may create"),
+        may("depth", Shape::Count(0, 64), "maximum nesting of agent and tool calls"),
     ],
 );
 
 /// A script.
 pub(crate) static LUAU: MappingShape = tool!("tool_luau", [
     may("lua", Shape::Script, "the script: `function invoke(ctx, args) … end`"),
-    may("lua_file", Shape::ScriptFile, "the file of the script, relative to this one"),
-    may("capabilities", Shape::Map(&CAPABILITIES), "what it may reach; nothing else"),
-    may("limits", Shape::Map(&TOOL_LIMITS), "when it is stopped"),
+    may("lua_file", Shape::ScriptFile, "the script file, relative to this file"),
+    may("capabilities", Shape::Map(&CAPABILITIES), "everything the script may access"),
+    may("limits", Shape::Map(&TOOL_LIMITS), "the limits of a call"),
 ])
 .one_of(&["lua", "lua_file"]);
 
 static AUTH: MappingShape = table(
     "auth",
     &[
-        must("type", Shape::Choice(&["bearer", "basic"]), "how it is sent"),
-        must("token", Shape::Secret, "by reference: `${NAME}`; for basic also `user:${NAME}`"),
+        must("type", Shape::Choice(&["bearer", "basic"]), "how the credentials are sent"),
+        must("token", Shape::Secret, "the secret, as a reference: `${NAME}`; for `basic` also `user:${NAME}`"),
     ],
 );
 
@@ -86,44 +86,44 @@ static AUTH: MappingShape = table(
 pub(crate) static HTTP: MappingShape = tool!("tool_http", [
     must("method", Shape::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]), "the method"),
     must("endpoint", Shape::Url, "the address"),
-    may("headers", Shape::MapOf(&Shape::Template), "headers; `${NAME}` stands for an environment variable"),
+    may("headers", Shape::MapOf(&Shape::Template), "request headers; `${NAME}` is replaced by an environment variable"),
     may("auth", Shape::Map(&AUTH), "who asks"),
-    may("req_body_jq", Shape::Jq, "makes the body from `.input`; without it the arguments are sent"),
-    may("resp_body_jq", Shape::Jq, "makes the result from the answer"),
-    may("max_response_size_mb", Shape::Count(1, 1024), "the longest answer in MiB [1]"),
-    may("timeout", Shape::Duration, "the longest time of the request"),
+    may("req_body_jq", Shape::Jq, "builds the body from `.input`; by default the arguments are sent"),
+    may("resp_body_jq", Shape::Jq, "builds the result from the response"),
+    may("max_response_size_mb", Shape::Count(1, 1024), "maximum size of the response in MiB [1]"),
+    may("timeout", Shape::Duration, "maximum time for the request"),
 ]);
 
 /// A model call.
 pub(crate) static GENERATOR_TOOL: MappingShape = tool!("tool_generator", [
-    must("prompt", Shape::Words, "what the model is told"),
-    may("context_layers", Shape::List(&LAYER), "what comes before the prompt"),
-    may("model", Shape::Words, "the model; the agent's own without it"),
-    may("mode", Shape::Choice(&["generate", "json_output"]), "text, or JSON of a schema [generate]"),
-    may("output_schema", Shape::Schema, "the JSON Schema of the answer; needed for `json_output`"),
+    must("prompt", Shape::Words, "the system prompt"),
+    may("context_layers", Shape::List(&LAYER), "context before the prompt"),
+    may("model", Shape::Words, "the model; the agent's model by default"),
+    may("mode", Shape::Choice(&["generate", "json_output"]), "text, or JSON that matches a schema [generate]"),
+    may("output_schema", Shape::Schema, "the JSON Schema of the answer; required for `json_output`"),
 ]);
 
 static STEP: MappingShape = table(
     "step",
     &[
-        must("id", Shape::Name, "what later steps call its output: `.steps.ID`"),
+        must("id", Shape::Name, "the name of its output in later steps: `.steps.ID`"),
         must("tool", TOOL_OR_REF, "which tool"),
-        may("input_jq", Shape::Jq, "makes its arguments from `{input, steps}`; without it they are `.input`"),
+        may("input_jq", Shape::Jq, "builds its arguments from `{input, steps}`; `.input` by default"),
     ],
 );
 
 /// Tools in a row.
 pub(crate) static COMPOSITE: MappingShape = tool!("tool_composite", [
     may("mode", Shape::Choice(&["seq"]), "one after the other"),
-    must("steps", Shape::Some(&Shape::Map(&STEP)), "what is done, in order; the last output is the result"),
+    must("steps", Shape::Some(&Shape::Map(&STEP)), "the steps, in order; the last output is the result"),
 ]);
 
 /// A model call that works on a text.
 pub(crate) static TEXT_PROCESSOR: MappingShape = tool!("tool_text_processor", [
-    must("prompt", Shape::Words, "what is to be done with the text"),
-    may("model", Shape::Words, "the model; the agent's own without it"),
-    may("output_mode", Shape::Choice(&["text", "json"]), "text, or JSON of a schema [text]"),
-    may("output_schema", Shape::Schema, "the JSON Schema of the answer; needed for `json`"),
+    must("prompt", Shape::Words, "instructions for processing the text"),
+    may("model", Shape::Words, "the model; the agent's model by default"),
+    may("output_mode", Shape::Choice(&["text", "json"]), "text, or JSON that matches a schema [text]"),
+    may("output_schema", Shape::Schema, "the JSON Schema of the answer; required for `json`"),
 ]);
 
 static TOOL_REF: MappingShape = table(
@@ -155,11 +155,11 @@ static LAYER_THIS: MappingShape =
     table("layer_this", &[must("$this", Shape::This, "a key of this file, such as `.prompt`")]).marker("$this");
 static LAYER_REF: MappingShape = table(
     "layer_ref",
-    &[must("$ref", Shape::Ref(RefKind::Context), "a text: `NAME` or `KIND:NAME` below `context/`, or a path")],
+    &[must("$ref", Shape::Ref(RefKind::Context), "a text file: `NAME` or `KIND:NAME` below `context/`, or a path")],
 )
 .marker("$ref");
 static LAYER_ENV: MappingShape =
-    table("layer_env", &[must("$env", Shape::Variable, "the environment variable that holds it")]).marker("$env");
+    table("layer_env", &[must("$env", Shape::Variable, "the environment variable that contains it")]).marker("$env");
 
 /// A layer of the context.
 pub(crate) const LAYER: Shape = Shape::Either(&[
@@ -173,9 +173,9 @@ macro_rules! parameters {
     ($($key:expr),* $(,)?) => {
         &[
             $($key,)*
-            may("temperature", Shape::Temperature, "how freely the model chooses its words"),
-            may("max_output_tokens", Shape::Count(1, u64::MAX), "the longest answer in tokens"),
-            may("thinking_tokens", Shape::Count(1, u64::MAX), "how many tokens the model may spend on reasoning"),
+            may("temperature", Shape::Temperature, "sampling temperature"),
+            may("max_output_tokens", Shape::Count(1, u64::MAX), "maximum length of an answer, in tokens"),
+            may("thinking_tokens", Shape::Count(1, u64::MAX), "token budget for reasoning"),
         ]
     };
 }
@@ -184,8 +184,8 @@ macro_rules! parameters {
 pub(crate) static GENERATOR: MappingShape = table(
     "generator",
     parameters![
-        may("$schema", Shape::Text, "where an editor finds the schema of this file"),
-        may("name", Shape::Name, "what others call it; the file's name without it"),
+        may("$schema", Shape::Text, "the schema of this file, for editors"),
+        may("name", Shape::Name, "the name other files use; the file name by default"),
         must("model", Shape::Words, "the model: an id, an alias, or `provider/id`"),
     ],
 );
@@ -201,10 +201,10 @@ const GENERATORS: Shape = Shape::Either(&[Shape::Words, Shape::Map(&GENERATOR_RE
 static AGENT_LIMITS: MappingShape = table(
     "limits",
     &[
-        may("max_iterations", Shape::Count(0, u32::MAX as u64), "how many times in one run the model may be answered with tool results"),
-        may("max_tokens", Shape::Count(0, u64::MAX), "tokens in one run, read and written"),
-        may("max_cost", Shape::Money, "US dollars in one run"),
-        may("timeout", Shape::Duration, "time that a program works on a run, from its start to its end"),
+        may("max_iterations", Shape::Count(0, u32::MAX as u64), "maximum number of tool rounds in one run"),
+        may("max_tokens", Shape::Count(0, u64::MAX), "maximum number of tokens in one run, input and output"),
+        may("max_cost", Shape::Money, "maximum cost of one run in US dollars"),
+        may("timeout", Shape::Duration, "maximum time for one run, counted while a program works on it"),
     ],
 );
 
@@ -214,16 +214,16 @@ static APPROVAL_RULE: MappingShape = table(
     "approval_rule",
     &[
         must("effect", Shape::Choice(&["allow", "ask", "deny"]), "what it says"),
-        must("tool", Shape::Words, "the tool's name; `*` stands for any run of characters"),
+        must("tool", Shape::Words, "the tool's name; `*` matches any characters"),
         may("argument", Shape::Text, "the command line or the arguments"),
-        may("path", Shape::Text, "the path that the call names"),
+        may("path", Shape::Text, "the path in the call"),
     ],
 );
 
 static APPROVAL: MappingShape = table(
     "approval",
     &[
-        may("mode", MODES, "who decides about a call that no rule decides"),
+        may("mode", MODES, "who decides about a call that no rule covers"),
         may("rules", Shape::List(&Shape::Map(&APPROVAL_RULE)), "deny beats ask beats allow"),
     ],
 );
@@ -231,15 +231,15 @@ static APPROVAL: MappingShape = table(
 macro_rules! agent {
     ($name:literal, [$($key:expr),* $(,)?]) => {
         table($name, &[
-            may("$schema", Shape::Text, "where an editor finds the schema of this file"),
-            may("type", Shape::Choice(&["react", "match"]), "what kind of agent it is [react]"),
-            must("name", Shape::Name, "what people call it"),
-            may("description", Shape::Text, "what it is for; other agents read it"),
+            may("$schema", Shape::Text, "the schema of this file, for editors"),
+            may("type", Shape::Choice(&["react", "match"]), "the type of agent [react]"),
+            must("name", Shape::Name, "the display name"),
+            may("description", Shape::Text, "its purpose, for people and other agents"),
             may("prompt", Shape::Text, "standing instructions"),
-            may("context_layers", Shape::List(&LAYER), "what the model reads before the conversation, in order"),
+            may("context_layers", Shape::List(&LAYER), "context before the conversation, in order"),
             may("generator", GENERATORS, "the model and its parameters"),
             may("model", Shape::Words, "short for `generator: {model: …}`"),
-            may("limits", Shape::Map(&AGENT_LIMITS), "when a run has to end"),
+            may("limits", Shape::Map(&AGENT_LIMITS), "limits of a run"),
             may("approval", Shape::Either(&[MODES, Shape::Map(&APPROVAL)]), "who decides about calls of tools"),
             $($key,)*
         ])
@@ -249,14 +249,14 @@ macro_rules! agent {
 /// An agent that thinks and calls tools.
 pub(crate) static REACT: MappingShape = agent!("agent_react", [
     may("tools", Shape::List(&TOOL_USE), "what it can do"),
-    may("agents", Shape::List(&AGENT_OR_REF), "agents that it may make with its tool `delegate`"),
+    may("agents", Shape::List(&AGENT_OR_REF), "agents it may create with its `delegate` tool"),
 ]);
 
 /// An agent that routes what is said.
 pub(crate) static MATCH: MappingShape = agent!("agent_match", [
-    must("rules", Shape::Some(&RULE_OR_REF), "intents that it knows"),
+    must("rules", Shape::Some(&RULE_OR_REF), "the intents it recognises"),
     must("route", Shape::Some(&Shape::Map(&ROUTE)), "which agent gets which intents"),
-    may("default", AGENT_OR_REF, "the agent that gets what nothing matched"),
+    may("default", AGENT_OR_REF, "the agent for input that matches nothing"),
 ]);
 
 /// Where an agent lists a tool that it brings along, the tool may say `quit`.
@@ -267,15 +267,15 @@ static ROUTE: MappingShape = table(
     "route",
     &[
         must("rules", Shape::Some(&Shape::Words), "names of rules"),
-        must("agent", AGENT_OR_REF, "who gets them"),
+        must("agent", AGENT_OR_REF, "the agent that gets them"),
     ],
 );
 
 static VARIABLE: MappingShape = table(
     "variable",
     &[
-        may("label", Shape::Words, "what it is, in words; without brackets [its name]"),
-        may("type", Shape::Choice(&["string", "int", "float", "bool"]), "how its value is read [string]"),
+        may("label", Shape::Words, "a label, without brackets [its name]"),
+        may("type", Shape::Choice(&["string", "int", "float", "bool"]), "the type of its value [string]"),
     ],
 )
 .open();
@@ -284,7 +284,7 @@ static RULE_TEST: MappingShape = table(
     "rule_test",
     &[
         must("input", Shape::Text, "what a person says"),
-        may("args", Shape::MapOf(&Shape::Any), "the values that come out"),
+        may("args", Shape::MapOf(&Shape::Any), "the expected values"),
     ],
 );
 
@@ -292,13 +292,13 @@ static RULE_TEST: MappingShape = table(
 pub(crate) static RULE: MappingShape = table(
     "rule",
     &[
-        may("$schema", Shape::Text, "where an editor finds the schema of this file"),
-        must("name", Shape::Name, "what answers and routes call it"),
+        may("$schema", Shape::Text, "the schema of this file, for editors"),
+        must("name", Shape::Name, "the name used in answers and routes"),
         may("references", Shape::MapOf(&Shape::Text), "facts that the model should know"),
-        may("vars", Shape::MapOf(&Shape::Map(&VARIABLE)), "what `[var]` in patterns stands for"),
+        may("vars", Shape::MapOf(&Shape::Map(&VARIABLE)), "the variables used as `[var]` in patterns"),
         may("patterns", Shape::List(&Shape::Pattern), "what a person says, or that and the answer's line"),
         may("examples", Shape::List(&Shape::Example), "subject, what a person says, the answer's lines"),
-        may("tests", Shape::List(&Shape::Map(&RULE_TEST)), "inputs and the values that must come out"),
+        may("tests", Shape::List(&Shape::Map(&RULE_TEST)), "inputs and their expected values"),
     ],
 );
 
@@ -346,7 +346,7 @@ pub(crate) static MATCH_STATE: MappingShape = state!("state_match", [
     may("phase", Shape::Text, "what it does"),
     may("input", Shape::Text, "what is being matched"),
     may("matches", Shape::List(&Shape::Map(&MATCHED)), "what matched, in order"),
-    may("current_index", Shape::Count(0, 1_000_000), "which of them is under way"),
+    may("current_index", Shape::Count(0, 1_000_000), "the current match"),
     may("matched", Shape::Bool, "whether matching has ended"),
     may("calling_state", Shape::State, "the state of the agent that is called"),
 ]);
@@ -357,10 +357,10 @@ pub(crate) static MESSAGE: MappingShape = table(
     &[
         must("role", Shape::Choice(&["user", "model", "tool"]), "who says it"),
         may("content", Shape::Text, "the text"),
-        may("tool_call_id", Shape::Words, "a call that the model makes"),
-        may("tool_call_name", Shape::Words, "which tool it calls"),
+        may("tool_call_id", Shape::Words, "a call by the model"),
+        may("tool_call_name", Shape::Words, "the tool of the call"),
         may("tool_call_args", Shape::Text, "its arguments, as JSON"),
-        may("tool_result_id", Shape::Words, "the call that this is the result of"),
+        may("tool_result_id", Shape::Words, "the call of this result"),
     ],
 );
 

@@ -84,11 +84,11 @@ fn mistakes_of_all_files_are_shown_by_file_and_place() {
     ]);
     let wanted = [
         "w/agents/a.yaml:3:11: there is no tool `get_wether`; did you mean `get_weather`?",
-        "w/agents/b.yaml:1:1: `a` is an agent of w/agents/a.yaml already",
-        "w/agents/c.yaml:1:1: `name` is missing: what people call it",
+        "w/agents/b.yaml:1:1: `a` is already an agent of w/agents/a.yaml",
+        "w/agents/c.yaml:1:1: `name` is missing: the display name",
         "w/agents/c.yaml:1:1: unknown key `nme`; did you mean `name`?",
         "w/tools/broken.yaml:2:7: `type`: expected one of built-in, luau, http, generator, composite, text_processor, found \"htp\"; did you mean `http`?",
-        "w/tools/echo.yaml:1:1: `echo` is `type: built-in`, and there is no such built-in tool; give a `type` and what belongs to it, such as `lua`",
+        "w/tools/echo.yaml:1:1: `echo` is `type: built-in`, but there is no such built-in tool; set a `type` and its keys, such as `lua`",
     ];
     assert_eq!(mistakes(&library), wanted.join("\n"));
 }
@@ -219,15 +219,15 @@ fn references_do_not_escape_and_circles_are_shown_with_their_path() {
         ("s.lua", "secret"),
     ]);
     let wanted = [
-        "w/agents/a.yaml:2:10: references go in a circle: a → b → a",
-        "w/agents/a.yaml:3:16: `../../secret.yaml` leads out of the folder that holds this file",
-        "w/agents/a.yaml:3:43: `/etc/x.yaml` leads out of the folder that holds this file",
-        "w/agents/b.yaml:5:10: references go in a circle: b → b",
-        "w/agents/d.yaml:2:25: `a:../../../x` leads out of the folder `context`",
+        "w/agents/a.yaml:2:10: circular references: a → b → a",
+        "w/agents/a.yaml:3:16: `../../secret.yaml` is outside the folder of this file",
+        "w/agents/a.yaml:3:43: `/etc/x.yaml` is outside the folder of this file",
+        "w/agents/b.yaml:5:10: circular references: b → b",
+        "w/agents/d.yaml:2:25: `a:../../../x` is outside the folder `context`",
         "w/agents/d.yaml:2:49: there is no context `none`; write it into `context/none.md`",
-        "w/tools/s.yaml:2:11: `lua_file`: `../../s.lua` leads out of the folder that holds this file",
+        "w/tools/s.yaml:2:11: `lua_file`: `../../s.lua` is outside the folder of this file",
         "w/tools/s2.yaml:2:11: `lua_file`: `none.lua`: there is no such file",
-        "w/tools/t.yaml:3:30: references go in a circle: t → u → t",
+        "w/tools/t.yaml:3:30: circular references: t → u → t",
     ];
     assert_eq!(mistakes(&library), wanted.join("\n"));
 }
@@ -331,7 +331,7 @@ fn the_disk_is_read_and_not_left() {
         let library = Library::load(&roots, &DiskFiles, LibraryOptions::default());
         let shown = mistakes(&library);
         assert!(
-            shown.contains("link.yaml:1:1: it leads out of its folder"),
+            shown.contains("link.yaml:1:1: it is outside its folder"),
             "{shown}"
         );
         assert!(

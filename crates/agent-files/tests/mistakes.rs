@@ -45,7 +45,7 @@ fn all_mistakes_of_an_agent_are_shown_at_once() {
 
 #[test]
 fn a_layer_of_memory_is_refused_and_not_ignored() {
-    let says = "`$mem` is reserved: a layer of what the agent remembers cannot be made yet; remove this layer; the model reads the conversation without it";
+    let says = "`$mem` is reserved: memory layers are not supported yet; remove this layer; the model reads the conversation anyway";
     let layers = "name: a\ncontext_layers:\n  - First.\n  - $mem: {recent: 3}\n";
     assert_eq!(agent(layers), format!("a.yaml:4:5: {says}"));
     let empty = "name: a\ncontext_layers:\n  - $mem:\n";
@@ -59,7 +59,7 @@ fn agents_are_refused_for_their_reason() {
     let cases = [
         (
             "type: realtime\nname: a\n",
-            "a.yaml:1:7: `type: realtime` is reserved: it cannot be run yet; use `react` or `match`",
+            "a.yaml:1:7: `type: realtime` is reserved and not supported yet; use `react` or `match`",
         ),
         (
             "type: raect\nname: a\n",
@@ -68,7 +68,7 @@ fn agents_are_refused_for_their_reason() {
         ("name: a b\n", "a.yaml:1:7: `name`: expected a name of letters"),
         (
             "name: a\nmodel: m\ngenerator: m\n",
-            "a.yaml:2:8: `model` is short for `generator: {model: …}`; give one of them",
+            "a.yaml:2:8: `model` is short for `generator: {model: …}`; set only one of them",
         ),
         (
             "name: a\ncontext_layers:\n  - $env: X\n    $this: .prompt\n",
@@ -88,7 +88,7 @@ fn agents_are_refused_for_their_reason() {
         ),
         (
             "name: a\ntools:\n  - $ref: x\n  - $ref: tool:x\n",
-            "a.yaml:4:5: `tools` has `x` twice",
+            "a.yaml:4:5: `tools` contains `x` twice",
         ),
         (
             "name: a\nlimits: {max_agents: 3, max_depth: 2}\n",
@@ -104,7 +104,7 @@ fn agents_are_refused_for_their_reason() {
         ),
         (
             "type: match\nname: a\nrules: [$ref: play]\nroute:\n  - rules: [plai]\n    agent: {$ref: b}\n",
-            "a.yaml:5:13: `plai` is not among the `rules` of this agent; did you mean `play`?",
+            "a.yaml:5:13: `plai` is not one of the `rules` of this agent; did you mean `play`?",
         ),
         ("type: match\nname: a\n", "a.yaml:1:1: `route` is missing"),
         ("name: a\nname: b\n", "a.yaml:2:1: "),
@@ -205,7 +205,7 @@ fn tools_of_other_kinds_are_refused_for_their_reason() {
         (
             "type: composite\nname: t\nsteps:\n  - {id: a, tool: {$ref: x}, input_jq: .steps.b}\n  - {id: b, tool: {$ref: x}}\n"
                 .into(),
-            "t.yaml:4:47: `.steps.b` is not there yet: a step reads those before it",
+            "t.yaml:4:47: `.steps.b` is not available yet: a step can only read earlier steps",
         ),
         (
             "type: composite\nname: t\nsteps:\n  - {id: a, tool: {$ref: x}, input_jq: .city}\n".into(),
@@ -213,7 +213,7 @@ fn tools_of_other_kinds_are_refused_for_their_reason() {
         ),
         (
             "name: t\nlua: x\nlua_file: y\n".into(),
-            "t.yaml:1:1: `lua` and `lua_file`: only one of them may be given",
+            "t.yaml:1:1: `lua` and `lua_file`: only one of them may be set",
         ),
         (
             "type: luau\nname: t\n".into(),
@@ -272,7 +272,7 @@ fn rules_are_refused_for_their_reason() {
         ),
         (
             "name: r\npatterns:\n  - \"a\\nb\"\n",
-            "r.yaml:3:5: `patterns`: a pattern is one line",
+            "r.yaml:3:5: `patterns`: a pattern must be one line",
         ),
         (
             "name: r\npatterns:\n  - [a]\n",
@@ -321,7 +321,7 @@ fn json_knows_its_places_too() {
             "{\"name\": \"a\", \"name\": \"b\"}",
             "a.json:1:15: duplicate mapping key: name",
         ),
-        ("{\"name\": \"a", "a.json:1:10: this text is never closed"),
+        ("{\"name\": \"a", "a.json:1:10: unclosed string"),
         ("{} x", "a.json:1:4: expected the end of the file, found `x`"),
         ("# no\n{}", "a.json:1:1: expected a value, found `#`"),
     ];
@@ -431,7 +431,7 @@ fn a_script_alone_says_the_rest_in_its_first_comment() {
         ),
         (
             "--[[\ntype: http\n]]\n",
-            "tools/get_weather.luau:2:7: `type`: a script is `type: luau`",
+            "tools/get_weather.luau:2:7: `type`: a script has `type: luau`",
         ),
     ];
     for (text, wanted) in cases {
@@ -449,7 +449,7 @@ fn headers_have_names_and_a_secret_that_is_a_number_is_not_repeated() {
     };
     assert_eq!(
         http("headers: {'a b': x}\n"),
-        "t.yaml:5:11: `headers`: \"a b\" is no name of a header; it has letters, digits, `-` and `_`"
+        "t.yaml:5:11: `headers`: \"a b\" is not a header name; use letters, digits, `-` and `_`"
     );
     let shown = http("auth: {type: bearer, token: 123456}\n");
     assert!(

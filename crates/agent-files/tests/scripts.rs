@@ -46,7 +46,7 @@ fn a_library_that_is_not_there_is_named_where_it_is_required() {
     let wanted = [
         "w/libs/text.luau:1:13: `require`: there is no `libs/wbe.luau`; did you mean `web`?",
         "w/tools/a.luau:3:10: `require`: there is no `libs/txt.luau`; did you mean `text`?",
-        "w/tools/b.yaml:4:14: `require`: \"../up\" leads out of `libs/`",
+        "w/tools/b.yaml:4:14: `require`: \"../up\" is outside `libs/`",
         "w/tools/c.lua:2:8: `require`: there is no `libs/gone.luau`",
     ];
     assert_eq!(shown(library.check()), wanted.join("\n"));
@@ -68,8 +68,8 @@ fn a_script_in_which_nothing_is_called_is_a_mistake() {
         ),
     ]);
     let wanted = [
-        "w/tools/a.luau:2:10: `invok` is not called: a tool is `function invoke(ctx, args)`",
-        "w/tools/b.yaml:2:6: nothing in this script is called: write `function invoke(ctx, args)`",
+        "w/tools/a.luau:2:10: `invok` is never called: a tool is `function invoke(ctx, args)`",
+        "w/tools/b.yaml:2:6: this script has no entry point: write `function invoke(ctx, args)`",
     ];
     assert_eq!(shown(library.check()), wanted.join("\n"));
 }

@@ -54,7 +54,7 @@ fn agents_that_lie_too_deep_are_a_mistake_at_the_reference_that_goes_too_far() {
     assert_eq!(chain(most), "");
     let shown = chain(most + 3);
     let names: Vec<String> = (2..=most + 3).map(|i| format!("a{i:02}")).collect();
-    let wanted = "agents lie more than 16 deep in each other: ";
+    let wanted = "agents are nested more than 16 levels deep: ";
     assert_eq!(
         shown,
         format!("w/agents/a02.yaml:3:11: {wanted}{}", names.join(" → "))
@@ -96,7 +96,7 @@ fn a_script_beside_the_file_that_names_it_is_one_tool() {
         ("w/tools/t.luau", "return 2"),
     ]);
     assert!(
-        mistakes(&library).contains("`t` is a tool of w/tools/t.luau already"),
+        mistakes(&library).contains("`t` is already a tool of w/tools/t.luau"),
         "{}",
         mistakes(&library)
     );
@@ -154,8 +154,8 @@ fn schemas_are_looked_at_as_a_whole_and_tools_that_are_granted_must_be_there() {
     };
     let library = Library::load(&roots(), &files, options);
     let wanted = [
-        "w/tools/o.yaml:5:16: `output_schema`: this is no schema: a pattern",
-        "w/tools/p.yaml:3:9: `params`: this is no schema: a pattern",
+        "w/tools/o.yaml:5:16: `output_schema`: not a valid schema: a pattern",
+        "w/tools/p.yaml:3:9: `params`: not a valid schema: a pattern",
         "w/tools/q.yaml:3:36: `tools`: there is no tool `pp`; did you mean `p`?",
     ];
     assert_eq!(mistakes(&library), wanted.join("\n"));

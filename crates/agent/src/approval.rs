@@ -55,7 +55,7 @@ pub struct Question {
 pub struct Judgement {
     /// The decision.
     pub verdict: Verdict,
-    /// The rules that made it, by their place in [`rules_of`]; none where a default or the mode did.
+    /// The rules that made it, by their place in [`rules_of`]; none if a default or the mode did.
     pub rules: Vec<usize>,
     /// The rule or default that says so, in words.
     pub reason: String,
@@ -92,7 +92,7 @@ pub fn member_directory(config: &AgentConfig) -> Option<&str> {
 }
 
 /// Whether the settings of the server would not let this call run without a question, whatever the session's own rules and mode say.
-/// `false` where no server has the session open.
+/// `false` if no server has the session open.
 pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
     config.server_rules.as_ref().is_some_and(|server| {
         let judged = judge_by(config, &server.rules, ApprovalMode::Ask, tool, input);

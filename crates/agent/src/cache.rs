@@ -15,7 +15,7 @@ impl<T> CachedValue<T> {
         self.0.get_or_insert_with(work_out)
     }
 
-    /// Changes the value where it is known, so that it need not be worked out anew; does nothing where it is
+    /// Changes the value if it is known, so that it need not be worked out anew; does nothing if it is
     /// not.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut T)) {
         if let Some(value) = &mut self.0 {

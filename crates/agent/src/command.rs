@@ -136,7 +136,7 @@ impl CommandParts {
     }
 }
 
-/// The length of a redirection that writes nowhere, to another descriptor or to `/dev/null`; 0 where it may
+/// The length of a redirection that writes nowhere, to another descriptor or to `/dev/null`; 0 if it may
 /// write a file.
 fn harmless_redirection(rest: &str) -> usize {
     let arrows = rest.bytes().take(3).take_while(|byte| *byte == b'>').count();

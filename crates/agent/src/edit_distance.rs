@@ -33,7 +33,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Letters that are looked at: a name that a model made up can have any length.
 const LONGEST: usize = 64;
 
-/// The distance between two names, the less the nearer; `None` where one cannot have been meant by the other.
+/// The distance between two names, the less the nearer; `None` if one cannot have been meant by the other.
 ///
 /// Names that contain one another count as 3 apart at most, those that shorten one another as 4 at least.
 fn distance(a: &[char], b: &[char]) -> Option<usize> {

@@ -29,7 +29,7 @@ impl CallSubject<'_> {
     }
 }
 
-/// The name of this tool in a rule about it alone: with the hash of its file, where it has one.
+/// The name of this tool in a rule about it alone: with the hash of its file, if it has one.
 pub(crate) fn name_in_rules(tool: &ToolSpec) -> String {
     match tool.reach.as_ref().and_then(|reach| reach.file.as_ref()) {
         Some(file) => format!("{}@{file}", tool.name),
@@ -37,7 +37,7 @@ pub(crate) fn name_in_rules(tool: &ToolSpec) -> String {
     }
 }
 
-/// Whether a folder's file describes the tool in place of one of the person's own.
+/// Whether a folder's file describes the tool instead of one of the person's own.
 pub(crate) fn replaces_another(tool: &ToolSpec) -> bool {
     tool.reach.as_ref().is_some_and(|reach| reach.replaces)
 }

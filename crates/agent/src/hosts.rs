@@ -1,6 +1,6 @@
 //! Hosts that a tool reaches, in rules and in the question to a person.
 //!
-//! A rule names one in place of arguments: `deny *: to evil.example`. What a tool may reach stands in its
+//! A rule names one instead of arguments: `deny *: to evil.example`. What a tool may reach stands in its
 //! file (`ToolReach`) and is known before any call; a host with a `*` in it is left open by the file. A rule
 //! that denies or asks counts if it may be meant (`may_reach`), one that allows only if it names everything
 //! (`reaches_only`). From version 3 of the rules on.
@@ -22,7 +22,7 @@ impl CallSubject<'_> {
         reach.filter(|_| self.version >= since::RULES_NAME_HOSTS && self.tool.command_argument.is_none())
     }
 
-    /// The reach of the tool, in words; `None` where it reaches nothing.
+    /// The reach of the tool, in words; `None` if it reaches nothing.
     pub(crate) fn told(&self) -> Option<String> {
         self.reach().and_then(told)
     }
@@ -48,7 +48,7 @@ impl CallSubject<'_> {
         !reach.hosts.is_empty() && reach.tools.is_empty() && reach.hosts.iter().all(known)
     }
 
-    /// The one host that the tool reaches, where it is known and the tool does nothing else.
+    /// The one host that the tool reaches, if it is known and the tool does nothing else.
     pub(crate) fn only_host(&self) -> Option<&str> {
         let reach = self.reach()?;
         match &reach.hosts[..] {

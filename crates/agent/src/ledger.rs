@@ -168,7 +168,7 @@ impl ToolLedger {
 
     /// Gives a call the result that `action` came to.
     ///
-    /// `false` where that is not the action by which the call is open: the call is unknown, waits for a
+    /// `false` if that is not the action by which the call is open: the call is unknown, waits for a
     /// decision, has its result already, or the result is of an earlier call with the same id.
     pub fn resolve(&mut self, action: &ActionId, result: &ToolResult) -> bool {
         let answered = |entry: &&mut LedgerEntry| {

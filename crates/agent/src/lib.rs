@@ -137,7 +137,7 @@ impl Agent {
     /// An agent with this configuration that has seen nothing yet. `kind` decides which machine it is.
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         match config.kind {
-            // What a machine of a newer version did is read as that of most agents; nobody goes on with it.
+            // What a machine of a newer version did is read as that of most agents; nobody continues it.
             AgentKind::React | AgentKind::Unknown => Self::React(Box::new(ReactAgent::new(id, config))),
             AgentKind::Match => Self::Match(Box::new(MatchAgent::new(id, config))),
         }
@@ -166,7 +166,7 @@ impl Agent {
     /// The limits of an agent above this one change from `before` to `after`, as it follows from `fact`.
     ///
     /// Each limit that was equal for both stays equal; one that this agent has for itself stays. Nothing
-    /// follows where nothing changes.
+    /// follows if nothing changes.
     pub fn on_limits_above(
         &mut self,
         (before, after): (Limits, Limits),

@@ -84,14 +84,14 @@ fn names_in(code: &str) -> impl Iterator<Item = String> {
 }
 
 /// The reason against a command in which `word` leads to `real` through a link, although the rules let it, or
-/// a person did. `None` where it may.
+/// a person did. `None` if it may.
 ///
 /// They judged the name. It is refused where `real`, which is absolute and normal,
 ///
 /// - is a file of the program itself,
 /// - may hold secrets, and the name did not look so,
 /// - is denied by a rule, or
-/// - lies outside of the workspace where somebody is asked about that, unless it `may_leave`, as the program
+/// - lies outside the workspace where somebody is asked about that, unless it `may_leave`, as the program
 ///   `.venv/bin/python` does.
 pub fn refused_in_line(
     config: &AgentConfig,

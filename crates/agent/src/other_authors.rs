@@ -73,7 +73,7 @@ fn without_tags(part: &ContentPart) -> ContentPart {
     }
 }
 
-/// The text with blanks in the place of the tags' underscores, so that it holds none of them.
+/// The text with blanks instead of the tags' underscores, so that it holds none of them.
 fn plain(text: &str) -> String {
     let without = |text: String, tag: &&str| text.replace(tag, &tag.replace('_', " "));
     TAGS.iter().fold(text.to_owned(), without)

@@ -32,7 +32,7 @@ impl FolderWalk {
     }
 }
 
-/// The walk of this command; `None` where it does not walk, or leaves links as they are.
+/// The walk of this command; `None` if it does not walk, or leaves links as they are.
 ///
 /// ```
 /// use agentx_agent::recursive_programs::walk_of;

@@ -23,7 +23,7 @@ pub struct PlaceRules {
 
 impl PlaceRules {
     /// The rules about files that a search of `tool` below `root` shows: its own, and those about reading
-    /// (the tool `read`). `None` where there are none.
+    /// (the tool `read`). `None` if there are none.
     ///
     /// A rule that asked about `root` itself has been answered. Files that may hold secrets, and the
     /// program's own, are kept from every search that does not begin at one of them.

@@ -6,7 +6,7 @@
 
 use agentx_types::{Rule, RuleEffect, ToolSpec};
 
-/// The reason for which this rule, which names the tool, can be about no call of it; `None` where it may be
+/// The reason for which this rule, which names the tool, can be about no call of it; `None` if it may be
 /// about one.
 ///
 /// A path needs a tool that takes one; an `allow` of command lines goes by `argument` alone; and arguments as

@@ -21,7 +21,7 @@ use crate::{AgentError, AgentHandle, Answer, Update};
 /// An agent that is answering. Read it with [`Answering::next`] or as a [`Stream`]; await it for the answer alone.
 ///
 /// Whoever drops it stops the run, with its model call, its tools and the agents that it made. A run that waits for a decision
-/// goes on waiting, and [`AgentHandle::answer`] takes it up again.
+/// continues waiting, and [`AgentHandle::answer`] takes it up again.
 pub struct Answering {
     agent: AgentHandle,
     run: RunId,

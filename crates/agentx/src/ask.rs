@@ -11,8 +11,8 @@ use crate::{AgentError, AgentHandle, Answer, Answering};
 /// Something that is about to be asked. Await it for the [`Answer`], or [stream](Ask::stream) it.
 ///
 /// Whoever stops waiting stops the run, with its model call, its tools and the agents that it made, unless it waits for a
-/// decision: then it goes on waiting.
-#[must_use = "nothing is asked before it is awaited or streamed"]
+/// decision: then it continues waiting.
+#[must_use = "nothing is sent until it is awaited or streamed"]
 pub struct Ask {
     agent: AgentHandle,
     text: String,
@@ -47,7 +47,7 @@ impl Ask {
     /// Asks, and hears what the agent says and does on the way. When this returns the input is in the log.
     ///
     /// # Errors
-    /// Where the input cannot be committed, and where a [value](Ask::with) would reach no tool.
+    /// If the input cannot be committed, or if a [value](Ask::with) would reach no tool.
     pub async fn stream(self) -> Result<Answering, AgentError> {
         let Self {
             agent,

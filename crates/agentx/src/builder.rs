@@ -31,7 +31,7 @@ pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
 }
 
 /// An agent that is being described.
-#[must_use = "an agent does nothing before it is started"]
+#[must_use = "an agent does nothing until it is started"]
 pub struct AgentBuilder {
     pub(crate) definition: Definition,
     pub(crate) place: Workplace,
@@ -74,7 +74,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Where the model's provider is, in the place of its own address. A model that the catalog does not know is then asked by
+    /// Where the model's provider is, instead of its own address. A model that the catalog does not know is then asked by
     /// OpenAI's protocol, which most servers speak, and needs no key.
     pub fn base_url(mut self, address: impl Into<String>) -> Self {
         self.definition.door.base_url = Some(address.into());
@@ -150,7 +150,7 @@ impl AgentBuilder {
 
     /// Who decides about calls that no rule decides; without it a person, unless a
     /// configuration that was [asked for](AgentBuilder::from_user_config) says otherwise. Only calls of tools that change files or run programs are asked about: a run that comes to one ends for whoever
-    /// awaits it with [`AgentError::Undecided`], and goes on when [`AgentHandle::approve`] or [`AgentHandle::deny`] says so.
+    /// awaits it with [`AgentError::Undecided`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`] says so.
     pub fn approval(mut self, mode: ApprovalMode) -> Self {
         self.definition.rights.approval = Some(mode);
         self
@@ -162,7 +162,7 @@ impl AgentBuilder {
         self
     }
 
-    /// When a run has to end, in the place of what a configuration says; a field that is `None` is no limit.
+    /// When a run has to end, instead of what a configuration says; a field that is `None` is no limit.
     /// Without this, and without a configuration, a model is answered with results of tools 50 times. They hold for each
     /// run by itself. A run that comes to one ends with [`AgentError::Ended`], which has what was said until then.
     ///
@@ -250,7 +250,7 @@ impl AgentBuilder {
     /// Begins a session with this agent. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Where no model is named, the model is not known or lacks its key, two tools have one name, two doors do not go together (as
+    /// If no model is named, the model is not known or lacks its key, two tools have one name, two doors do not go together (as
     /// [`log`](Self::log) and [`runtime`](Self::runtime)), the session cannot be kept, or a configuration that was asked for has mistakes.
     pub async fn start(self) -> Result<AgentHandle, AgentError> {
         self.assemble().await?.start().await
@@ -261,7 +261,7 @@ impl AgentBuilder {
     /// builder's.
     ///
     /// # Errors
-    /// As [`AgentBuilder::start`], and where there is no such session or another process writes it.
+    /// As [`AgentBuilder::start`], or if there is no such session or another process writes it.
     pub async fn resume(self, session: &SessionId) -> Result<AgentHandle, AgentError> {
         self.assemble().await?.resume(session).await
     }

@@ -25,7 +25,7 @@ pub enum AgentError {
     #[error(transparent)]
     Tool(#[from] DuplicateTool),
     /// Sessions cannot be kept.
-    #[error("sessions cannot be kept: {0}")]
+    #[error("cannot keep sessions: {0}")]
     Place(#[source] std::io::Error),
     /// An error of input or output that the program itself met, as `?` makes it in a function that asks an agent, too. The library
     /// never makes it.
@@ -35,7 +35,7 @@ pub enum AgentError {
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or [`deny`](crate::AgentHandle::deny), then
-    /// [`answer`](crate::AgentHandle::answer). It goes on waiting, also when this process is gone.
+    /// [`answer`](crate::AgentHandle::answer). It continues waiting, also when this process is gone.
     #[error("{}", undecided(.calls))]
     Undecided {
         /// The calls to decide about.
@@ -44,9 +44,9 @@ pub enum AgentError {
     /// The run ended without an answer.
     #[error("the run is {}{}", name(*.status), reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
     Ended {
-        /// How.
+        /// The outcome.
         status: RunStatus,
-        /// Why.
+        /// The reason.
         reason: Option<String>,
         /// What was said until then.
         text: String,
@@ -64,7 +64,7 @@ fn undecided(calls: &[PendingApproval]) -> String {
         .iter()
         .map(|call| format!("{} {}", call.name, call.input))
         .collect();
-    format!("a decision is awaited: {}", calls.join(", "))
+    format!("waiting for a decision: {}", calls.join(", "))
 }
 
 fn name(status: RunStatus) -> &'static str {

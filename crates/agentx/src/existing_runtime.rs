@@ -53,7 +53,7 @@ impl Workplace {
     /// either would be dropped.
     ///
     /// # Errors
-    /// Where they do not, with both and what to do.
+    /// If they do not, with both and what to do.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
         let here = [
             (self.log.is_some(), ".log(..)"),
@@ -90,7 +90,7 @@ impl Workplace {
 fn apart((used, door): &(bool, &str), elsewhere: &str, why: &str) -> Result<(), AgentError> {
     match used {
         true => Err(AgentError::Setup(format!(
-            "`{door}` and `{elsewhere}` do not go together: {why}. Leave one of them out"
+            "`{door}` and `{elsewhere}` cannot be combined: {why}. Remove one of them"
         ))),
         false => Ok(()),
     }
@@ -101,7 +101,7 @@ impl Definition {
     fn check_on(&self, runtime: &dyn Runtime) -> Result<(), AgentError> {
         let door = &self.door;
         if door.own.is_some() || door.api_key.is_some() || door.base_url.is_some() {
-            let what = "models of a runtime that is there already are reached as that one says: no provider, key or address goes with it";
+            let what = "an existing runtime defines how models are reached: no provider, key or address can be added";
             return Err(AgentError::Setup(what.to_owned()));
         }
         let there = runtime.tools();
@@ -109,7 +109,7 @@ impl Definition {
             let name = tool.spec().name;
             if there.iter().all(|spec| spec.name != name) {
                 return Err(AgentError::Setup(format!(
-                    "the tool `{name}` is not on the runtime that the agent is to be on: tools run there, so add it there"
+                    "the agent's runtime has no tool `{name}`: tools run there, so add it there"
                 )));
             }
         }

@@ -72,7 +72,7 @@ impl AgentHandle {
     /// boundary](agentx_runtime::AgentView::events).
     ///
     /// # Errors
-    /// Where the session cannot be read.
+    /// If the session cannot be read.
     pub async fn root(&self) -> Result<AgentStateId, AgentError> {
         let mut facts = self.inner.session.subscribe(0, View::Environment).await?;
         while let Some(delivery) = facts.next().await {
@@ -97,12 +97,10 @@ impl AgentHandle {
     /// reach an agent with [all tools](crate::AgentBuilder::all_tools), between two runs. It is not started again when it fails.
     ///
     /// # Errors
-    /// Where the reactor cannot start, and where the runtime is not the agent's own: attach it there.
+    /// If the reactor cannot start, or if the runtime is not the agent's own: attach it there.
     pub async fn attach(&self, reactor: impl Reactor<SystemBus>) -> Result<ReactorId, AgentError> {
         let own = self.inner.own.as_ref().ok_or_else(|| {
-            AgentError::Setup(
-                "reactors are attached to the runtime that the agent is on, not here".to_owned(),
-            )
+            AgentError::Setup("attach reactors to the agent's runtime, not here".to_owned())
         })?;
         let attached = own.attach(reactor, Restart::Never).await;
         attached.map_err(|failed| AgentError::Setup(failed.to_string()))
@@ -125,7 +123,7 @@ impl AgentHandle {
     /// Says `text` to the agent and hears what it says and does on the way.
     ///
     /// # Errors
-    /// Where the input cannot be committed.
+    /// If the input cannot be committed.
     pub async fn stream(&self, text: impl Into<String>) -> Result<Answering, AgentError> {
         self.ask(text).stream().await
     }
@@ -134,7 +132,7 @@ impl AgentHandle {
     /// under way it is an input like any other. Returns its `seq`.
     ///
     /// # Errors
-    /// Where it cannot be committed.
+    /// If it cannot be committed.
     pub async fn steer(&self, text: impl Into<String>) -> Result<u64, AgentError> {
         Ok(self.say(text.into(), InputMode::Steer).await?)
     }
@@ -147,13 +145,14 @@ impl AgentHandle {
     /// Whether values of an ask reach tools: those that run where this handle is.
     ///
     /// # Errors
-    /// Where the agent is elsewhere, with what to do.
+    /// If the agent is elsewhere, with what to do.
     pub(crate) fn takes_values(&self) -> Result<(), AgentError> {
         match self.inner.own {
             Some(_) => Ok(()),
             None => Err(AgentError::Setup(
-                "`.with(value)` does not go with `.remote(..)` and `.runtime(..)`: the agent's tools run elsewhere and do not get the value. Say \
-                 what they need in words, or give it to the tools there"
+                "`.with(value)` cannot be combined with `.remote(..)` and `.runtime(..)`: the agent's tools \
+                 run elsewhere and do not get the value. Put it into the message, or give it to the tools \
+                 there"
                     .to_owned(),
             )),
         }
@@ -166,16 +165,16 @@ impl AgentHandle {
     /// Stops what runs: the model, tools, and the agents that this one made. The session continues.
     ///
     /// # Errors
-    /// Where it cannot be committed.
+    /// If it cannot be committed.
     pub async fn interrupt(&self) -> Result<(), AgentError> {
         self.inner.session.interrupt(None).await?;
         Ok(())
     }
 
-    /// How the session stands.
+    /// The state of the session.
     ///
     /// # Errors
-    /// Where the session has ended.
+    /// If the session has ended.
     pub async fn state(&self) -> Result<SessionState, AgentError> {
         Ok(self.inner.session.state().await?)
     }
@@ -183,7 +182,7 @@ impl AgentHandle {
     /// The calls that wait for a decision.
     ///
     /// # Errors
-    /// Where the session has ended.
+    /// If the session has ended.
     pub async fn pending(&self) -> Result<Vec<PendingApproval>, AgentError> {
         Ok(self.state().await?.pending_approvals)
     }
@@ -191,7 +190,7 @@ impl AgentHandle {
     /// Lets a call be made, this once.
     ///
     /// # Errors
-    /// Where no decision about it is awaited.
+    /// If no decision about it is awaited.
     pub async fn approve(&self, call: &ToolCallId) -> Result<(), AgentError> {
         self.decide(call, ApprovalDecision::Once, None).await
     }
@@ -199,7 +198,7 @@ impl AgentHandle {
     /// Refuses a call; the model reads why.
     ///
     /// # Errors
-    /// Where no decision about it is awaited.
+    /// If no decision about it is awaited.
     pub async fn deny(&self, call: &ToolCallId, why: impl Into<String>) -> Result<(), AgentError> {
         self.decide(call, ApprovalDecision::Deny, Some(why.into())).await
     }
@@ -219,7 +218,7 @@ impl AgentHandle {
     /// session after another.
     ///
     /// # Errors
-    /// As [`Ask`], and where nothing was ever asked.
+    /// As [`Ask`], or if nothing was ever asked.
     pub async fn answer(&self) -> Result<Answer, AgentError> {
         self.follow().await?.await
     }
@@ -227,13 +226,13 @@ impl AgentHandle {
     /// What the agent says and does in the run that is under way, or the last one, from its beginning.
     ///
     /// # Errors
-    /// Where nothing was ever asked.
+    /// If nothing was ever asked.
     pub async fn follow(&self) -> Result<Answering, AgentError> {
         let run = self
             .state()
             .await?
             .run
-            .ok_or_else(|| RuntimeError::Refused(format!("nothing was asked in {} yet", self.id())))?;
+            .ok_or_else(|| RuntimeError::Refused(format!("{} has no messages yet", self.id())))?;
         self.listen(run.run_id).await
     }
 
@@ -247,7 +246,7 @@ impl AgentHandle {
     /// The `seq` of the last event: a point to [fork at](AgentHandle::fork_at).
     ///
     /// # Errors
-    /// Where the session has ended.
+    /// If the session has ended.
     pub async fn seq(&self) -> Result<u64, AgentError> {
         Ok(self.state().await?.last_seq)
     }
@@ -255,7 +254,7 @@ impl AgentHandle {
     /// Another session that begins with all of this one. Both go on by themselves.
     ///
     /// # Errors
-    /// Where the log says no.
+    /// If the log says no.
     pub async fn fork(&self) -> Result<Self, AgentError> {
         self.branch(None).await
     }
@@ -263,7 +262,7 @@ impl AgentHandle {
     /// Another session that begins with this one up to the event `seq`. What was under way there is not taken over.
     ///
     /// # Errors
-    /// Where there is no such event, or the log says no.
+    /// If there is no such event, or the log says no.
     pub async fn fork_at(&self, seq: u64) -> Result<Self, AgentError> {
         self.branch(Some(seq)).await
     }
@@ -282,7 +281,7 @@ impl AgentHandle {
         self.inner.session.suspend().await;
     }
 
-    /// Stops what runs and gives the session back. Inputs that wait begin nothing: they go on waiting, and whoever resumes the session
+    /// Stops what runs and gives the session back. Inputs that wait begin nothing: they continue waiting, and whoever resumes the session
     /// has them begin, in order, with the next input.
     pub async fn close(self) {
         self.inner.session.close().await;

@@ -1,7 +1,7 @@
 //! AgentX: an event-driven runtime for LLM agents.
 //!
 //! An agent is a pure state machine; everything outside it is its environment and speaks to it in events; the events, in
-//! order, are the session. This crate is the one to add: the shortest way to an agent of one's own, and all the parts.
+//! order, are the session. This crate is the one to add: the shortest way to an agent of its own, and all the parts.
 //!
 //! ```
 //! /// Says what the weather is like.
@@ -41,7 +41,7 @@
 //! | stop a run | drop what was asked, [`Ask::cancelled_by`], [`AgentHandle::interrupt`] | `examples/cancel.rs` |
 //! | say something in mid-run | [`AgentHandle::steer`] | `examples/steer.rs` |
 //! | decide tomorrow, in another process | [`AgentHandle::pending`], [`AgentBuilder::resume`] | `examples/approve_later.rs` |
-//! | bring a model of one's own | [`Provider`], [`AgentBuilder::scripted`] | |
+//! | bring a model of its own | [`Provider`], [`AgentBuilder::scripted`] | |
 //! | ask a model once | [`model`](fn@model) | |
 //! | have models and tools come and go | [`AgentHandle::attach`], [`ScriptedEnvironment`] | `examples/reactor.rs` |
 //! | serve agents inside a program | `server::open` | `examples/embedded_server.rs` |
@@ -272,7 +272,7 @@ use agentx_types::{RunStatus, RuntimeEvent};
 /// Says `text` to the session's agent and waits for the answer to it.
 ///
 /// # Errors
-/// Where the input could not be committed, the session ended, or the run did not come to an answer; the error then has its
+/// If the input could not be committed, the session ended, or the run did not come to an answer; the error then has its
 /// reason. A run that waits for a person's decision waits here too: answer it from another task, or give the agent rules.
 pub async fn ask(session: &dyn Session, text: &str) -> Result<String, RuntimeError> {
     let seq = session.send(UserInput::text(text)).await?;

@@ -20,7 +20,7 @@ pub fn model(name: impl Into<String>) -> Model {
 }
 
 /// A model that is about to be asked.
-#[must_use = "nothing is asked before `ask`"]
+#[must_use = "nothing is sent until `ask`"]
 #[derive(Debug)]
 pub struct Model {
     agent: AgentBuilder,

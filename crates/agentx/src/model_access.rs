@@ -18,7 +18,7 @@ const COMPATIBLE: &str = "openai";
 /// How long an answer may be of a model that a program brings itself.
 const OWN_OUTPUT_TOKENS: u64 = 8_192;
 /// The message for a missing key.
-const NO_KEY: &str = "give it with `.api_key(..)`, or take the person's settings with `.from_user_config()`";
+const NO_KEY: &str = "pass it with `.api_key(..)`, or use the user's settings with `.from_user_config()`";
 
 /// What is said of the model of one agent.
 #[derive(Default)]
@@ -79,7 +79,7 @@ impl Models {
     pub(crate) fn open(&mut self, door: &ModelAccess, fallback: Option<&str>) -> Result<(), AgentError> {
         if let Some(own) = &door.own {
             if self.own.insert(own.name.clone(), own.clone()).is_some() {
-                let twice = format!("two agents bring a provider of the name `{}`", own.name);
+                let twice = format!("two agents define a provider called `{}`", own.name);
                 return Err(AgentError::Setup(twice));
             }
             return Ok(());
@@ -234,7 +234,7 @@ fn put<T: Clone + PartialEq>(
 ) -> Result<(), AgentError> {
     match all.insert(provider.to_owned(), value.clone()) {
         Some(before) if before != *value => Err(AgentError::Setup(format!(
-            "two agents name different {what} of the provider `{provider}`"
+            "two agents set different values for {what} of the provider `{provider}`"
         ))),
         _ => Ok(()),
     }
@@ -285,7 +285,7 @@ impl Effector for ByProvider {
 }
 
 const WITHOUT_HTTP: &str =
-    "this program is built without the feature `http` of agentx, so it asks no model over a network";
+    "this program is built without the feature `http` of agentx, so it cannot call models over a network";
 
 /// Says of every call that there is no network.
 #[cfg(not(feature = "http"))]

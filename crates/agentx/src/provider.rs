@@ -47,7 +47,7 @@ pub trait Provider: Send + Sync + 'static {
     /// What it is called, as in `name/model`.
     fn name(&self) -> &str;
 
-    /// How many tokens fit into a conversation with its models; longer ones are condensed.
+    /// The number of tokens that fit into a conversation with its models; longer ones are condensed.
     fn context_window(&self) -> u64 {
         128_000
     }
@@ -65,7 +65,7 @@ pub trait Provider: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), ProviderError>> + Send;
 
     /// Makes an environment that can be attached while an agent runs ([`AgentHandle::attach`](crate::AgentHandle::attach)). Until it
-    /// is detached, it answers in the place of the model of each agent whose model's provider has this name.
+    /// is detached, it answers instead of the model of each agent whose model's provider has this name.
     fn into_environment(self) -> ModelEnvironment
     where
         Self: Sized,
@@ -108,7 +108,7 @@ impl AnswerSink {
         self.emit(call).await;
     }
 
-    /// What it took, where that is known.
+    /// What it took, if that is known.
     pub async fn usage(&mut self, usage: Usage) {
         self.emit(UsageReport { usage }).await;
     }

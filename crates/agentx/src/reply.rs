@@ -97,7 +97,7 @@ impl Provider for ScriptedReplies {
             .pop_front();
         let reply = next.ok_or_else(|| {
             format!(
-                "the model was asked once more than answers are listed ({}): add one to `.scripted([..])`",
+                "the model was called more often than there are answers ({}): add one to `.scripted([..])`",
                 self.listed
             )
         })?;

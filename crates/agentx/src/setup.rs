@@ -23,7 +23,7 @@ use crate::{AgentBuilder, AgentError, AgentHandle};
 pub(crate) const PROGRAM: &str = concat!("agentx library ", env!("CARGO_PKG_VERSION"));
 /// Whose sessions are in a log that only its program has.
 const OWNER: &str = "own_local";
-/// How often a model is answered with results of tools in one run, where nobody says otherwise: as in the configuration.
+/// How often a model is answered with results of tools in one run, by default: as in the configuration.
 const MOST_ROUNDS: u32 = 50;
 
 /// Where an agent works and is kept.
@@ -85,10 +85,7 @@ impl Workplace {
     pub(crate) fn workspace(&self) -> Result<PathBuf, AgentError> {
         let here = self.workspace.as_deref().unwrap_or(Path::new("."));
         std::fs::canonicalize(here).map_err(|error| {
-            AgentError::Setup(format!(
-                "the workspace {} cannot be used: {error}",
-                here.display()
-            ))
+            AgentError::Setup(format!("cannot use the workspace {}: {error}", here.display()))
         })
     }
 
@@ -297,7 +294,7 @@ impl BuiltParts {
         let mut changes = Vec::new();
         if let Some(own) = &self.own {
             let before = own.state(session).await?.config;
-            // A provider of the program answers in the place of another one, which may be gone.
+            // A provider of the program answers instead of another one, which may be gone.
             if let Some(model) = self.models.own(&self.definition.door)
                 && model.provider != before.model.provider
             {

@@ -16,27 +16,27 @@ pub enum Update {
     Thinking(String),
     /// A tool runs.
     ToolStarted {
-        /// Which call.
+        /// The id of the call.
         id: ToolCallId,
-        /// Which tool.
+        /// The name of the tool.
         name: String,
-        /// Its arguments.
+        /// The arguments, as JSON.
         input: Value,
     },
     /// A tool says something while it runs.
     ToolOutput {
-        /// Which call.
+        /// The id of the call.
         id: ToolCallId,
-        /// What.
+        /// The text.
         text: String,
     },
     /// A call has its result.
     ToolEnded {
-        /// Which call.
+        /// The id of the call.
         id: ToolCallId,
-        /// Which tool.
+        /// The name of the tool.
         name: String,
-        /// How it ended.
+        /// The outcome.
         status: ToolStatus,
         /// What the model reads about it, as text.
         text: String,
@@ -45,9 +45,9 @@ pub enum Update {
     Undecided(PendingApproval),
     /// What an agent that this one made says or does.
     Child {
-        /// Which.
+        /// The agent.
         agent: AgentStateId,
-        /// What.
+        /// The update.
         update: Box<Self>,
     },
     /// The answer; nothing comes after it.
@@ -67,7 +67,7 @@ pub struct Answer {
     /// Money of all model calls of the run, in billionths of a US dollar; `cost.as_usd()` is in dollars. Zero where the model's
     /// price is not known.
     pub cost: NanoUsd,
-    /// From the input to the answer, without the time in which no program was there to go on with the run. After a crash the time since the
+    /// From the input to the answer, without the time in which no program was there to continue with the run. After a crash the time since the
     /// last event before it is left out too, because nothing tells when the program died.
     pub duration: Duration,
     /// How often a model was asked.

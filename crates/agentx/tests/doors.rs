@@ -379,7 +379,7 @@ async fn a_runtime_that_is_there_already_has_several_agents() {
         .runtime(runtime.clone());
     assert_eq!(
         kept.start().await.unwrap_err().to_string(),
-        "`.log(..)` and `.runtime(..)` do not go together: that runtime keeps the session and has the settings. Leave one of them out"
+        "`.log(..)` and `.runtime(..)` cannot be combined: that runtime keeps the session and has the settings. Remove one of them"
     );
     let valued = second
         .ask("weather in Rome?")
@@ -387,7 +387,7 @@ async fn a_runtime_that_is_there_already_has_several_agents() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(valued.contains("`.with(value)` does not go with"), "{valued}");
+    assert!(valued.contains("the agent's tools run elsewhere and"), "{valued}");
     let other = agentx::agent("").scripted(["x"]).start().await.unwrap();
     let missing = agentx::agent("")
         .model("scripted")
@@ -452,7 +452,7 @@ async fn an_agent_on_a_server_has_its_models_and_its_own_instructions() {
     assert_eq!(&*config.system_prompt, "You greet.");
     let valued = agent.ask("say hi").with(7_u32).await.unwrap_err().to_string();
     assert!(
-        valued.contains("`.with(value)` does not go with `.remote(..)`"),
+        valued.contains("`.with(value)` cannot be combined with `.remote(..)` and"),
         "{valued}"
     );
     agent.close().await;

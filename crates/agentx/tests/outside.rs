@@ -1,4 +1,4 @@
-//! A crate outside of the workspace that depends on `agentx` by its path, and on nothing else of it, is built, run and tested: with the
+//! A crate outside the workspace that depends on `agentx` by its path, and on nothing else of it, is built, run and tested: with the
 //! features that the facade turns on by itself. The crate is `tests/outside`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

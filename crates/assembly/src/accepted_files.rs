@@ -47,7 +47,8 @@ impl Files for AcceptedFiles<'_> {
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
         let bytes = DiskFiles.read(root, file, limit)?;
         if self.is_about(root) && !self.admits(file, &bytes) {
-            let why = "it is not what you trusted; `agentx config trust` shows what changed and takes it";
+            let why =
+                "it has changed since you trusted it; `agentx config trust` shows the change and trusts it";
             return Err(FileFault::Other(why.to_owned()));
         }
         Ok(bytes)

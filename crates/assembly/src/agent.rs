@@ -50,7 +50,7 @@ pub enum AssemblyError {
     Missing {
         /// The agent.
         agent: String,
-        /// What is missing.
+        /// The cause, in words.
         what: String,
     },
 }
@@ -59,7 +59,7 @@ impl Assembly<'_> {
     /// The agent of this name.
     ///
     /// # Errors
-    /// Where there is none, its files have mistakes, or a model, tool or variable that it names is not there.
+    /// If there is none, its files have mistakes, or a model, tool or variable that it names is not there.
     pub fn agent(&self, name: &str) -> Result<AgentConfig, AssemblyError> {
         if let Some(loaded) = self.library.agents().get(name) {
             return self.resolve(&loaded.definition, 0);
@@ -80,7 +80,7 @@ impl Assembly<'_> {
         };
         if depth > MAX_AGENT_DEPTH {
             return Err(missing(format!(
-                "agents lie more than {MAX_AGENT_DEPTH} deep in each other"
+                "agents are nested more than {MAX_AGENT_DEPTH} levels deep"
             )));
         }
         let text_of = |name: &str| self.library.context(name).map(str::to_owned);

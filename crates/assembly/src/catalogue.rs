@@ -12,7 +12,7 @@ use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
 use crate::{Assembly, AssemblyError, Variables};
 
-/// How many names are proposed for one that is not known.
+/// The number of names that are proposed for one that is not known.
 const NEAREST: usize = 3;
 
 /// What is known by name.

@@ -83,7 +83,7 @@ impl ScriptCheck for Scripts {
 
 /// A runtime, and the files that it was made with.
 pub struct WithFiles {
-    /// It.
+    /// The runtime.
     pub runtime: NodeRuntime,
     /// The files.
     pub library: Arc<Library>,
@@ -94,7 +94,7 @@ pub struct WithFiles {
 /// The runtime of a program as the settings say, with the tools that files describe. Must be called inside a tokio runtime.
 ///
 /// # Errors
-/// Where the database cannot be opened.
+/// If the database cannot be opened.
 pub fn runtime_with_files(
     settings: &Settings,
     program: &str,
@@ -137,7 +137,7 @@ pub fn runtime_with_files(
                 parts
                     .tools
                     .register(made)
-                    .map_err(|_| "the program has a tool of this name itself".to_owned())
+                    .map_err(|_| "a built-in tool has this name".to_owned())
             });
             // Where the file says more, that is why.
             let told = library.check().iter().any(|mistake| is_of(mistake, tool));
@@ -168,7 +168,7 @@ fn not_our_keys(
         .find(|name| keys.contains(name) || holds_key(name));
     match wanted.filter(|_| tool.origin == FileOrigin::Workspace) {
         Some(name) => Err(format!(
-            "it asks for {name}, a key that this program runs on; only a file of your own folder may have that"
+            "it asks for {name}, an API key that AgentX itself uses; only your own files may use it"
         )),
         None => Ok(()),
     }
@@ -182,7 +182,7 @@ fn no_taken_name(
 ) -> Result<(), String> {
     match name_taken(tool, tools, is_built_in) {
         Some(name) => Err(format!(
-            "a tool inside it is called `{name}`, as another tool is; give it a name of its own"
+            "it contains a tool called `{name}`, which is the name of another tool; rename it"
         )),
         None => Ok(()),
     }

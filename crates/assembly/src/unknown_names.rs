@@ -107,7 +107,7 @@ impl<'a> KnownNames<'a> {
         matches!(origin, SettingOrigin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
     }
 
-    /// The first tool that a rule names, and why it can be about no call of that one nor of any other; `None` where it may be about one.
+    /// The first tool that a rule names, and why it can be about no call of that one nor of any other; `None` if it may be about one.
     fn never_matches(&mut self, rule: &Rule) -> Option<(String, &'static str)> {
         if rule.path.is_none() && rule.argument.is_none() {
             return None;
@@ -148,12 +148,11 @@ impl<'a> KnownNames<'a> {
             && !self.known.iter().any(|name| fits(&near_case, name));
         let is_mistake = rule.effect != RuleEffect::Allow && !may_be_later && !self.is_of_stranger(origin);
         let nearest = self.nearest(&rule.tool);
-        let mut what = format!(
-            "no tool is called `{}`, so this rule decides about nothing",
-            rule.tool
-        );
+        let mut what = format!("no tool is called `{}`, so this rule has no effect", rule.tool);
         if is_mistake && nearest.is_none() {
-            what.push_str("; `agentx tools` lists them, and `workspace: DIR` keeps a rule to the folder that has the tool");
+            what.push_str(
+                "; `agentx tools` lists them; `workspace: DIR` limits a rule to the folder that has the tool",
+            );
         }
         let mistake = ConfigMistake::about(origin, "rules", what, nearest);
         match is_mistake {

@@ -87,7 +87,7 @@ impl<E> Bus<E> {
         self.hub().is_closed()
     }
 
-    /// How many subscriptions are open.
+    /// The number of subscriptions that are open.
     pub fn subscriptions(&self) -> usize {
         self.hub().subscriptions()
     }
@@ -131,7 +131,7 @@ impl<E> ReadOnlyBus<E> {
         Ok(BusSubscription::new(name, Arc::clone(&self.hub), lane))
     }
 
-    /// How many subscriptions are open.
+    /// The number of subscriptions that are open.
     pub fn subscriptions(&self) -> usize {
         self.hub.subscriptions()
     }

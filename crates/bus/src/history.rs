@@ -50,7 +50,7 @@ pub(crate) struct Sealed<E> {
     chunk: HistoryChunk<E>,
     /// The position after its last event.
     end: u64,
-    /// How many readers have not taken all of it.
+    /// The number of readers that have not taken all of it.
     readers: usize,
 }
 

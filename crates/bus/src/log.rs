@@ -46,7 +46,7 @@ pub(crate) struct Log<E> {
     wants_all: bool,
     history: EventHistory<E>,
     lanes: Vec<Option<ReaderCursor<E>>>,
-    /// How many lanes are open.
+    /// The number of lanes that are open.
     open: usize,
     /// Whether publishers may have to wait for one of its lanes.
     may_wait: bool,
@@ -79,7 +79,7 @@ impl<E> Log<E> {
         self.open > 0 && (self.wants_all || self.filter.wants(route))
     }
 
-    /// How many lanes are open.
+    /// The number of lanes that are open.
     pub(crate) fn open(&self) -> usize {
         self.open
     }

@@ -60,7 +60,7 @@ impl Queue {
         Self::new(capacity, OverflowPolicy::CutOff)
     }
 
-    /// How many events may wait for the reader.
+    /// The number of events that may wait for the reader.
     pub fn capacity(self) -> usize {
         self.capacity.get()
     }

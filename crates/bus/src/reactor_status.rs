@@ -13,9 +13,9 @@ const FAILED: usize = 32;
 /// How a reactor stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReactorStatus {
-    /// Which.
+    /// The id of the reactor.
     pub id: ReactorId,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Whether it works; else it failed and is not started again.
     pub works: bool,

@@ -158,12 +158,12 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
         }
     }
 
-    /// How the reactors stand; it goes on telling while others are started and stopped.
+    /// How the reactors stand; it continues telling while others are started and stopped.
     pub fn list(&self) -> ReactorList {
         self.list.clone()
     }
 
-    /// How many reactors are in the set and neither finished nor removed.
+    /// The number of reactors that are in the set and neither finished nor removed.
     pub fn running(&self) -> usize {
         self.running
             .iter()

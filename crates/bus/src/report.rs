@@ -18,7 +18,7 @@ pub enum Restart {
     /// It is started again at once, unless it was already started again so many times within the time
     /// before: then it is removed. What was published between the failure and the new start passes it by.
     AtMost {
-        /// How many times.
+        /// The number of restarts.
         times: usize,
         /// Within how long.
         within: Duration,
@@ -38,7 +38,7 @@ pub enum Restart {
 pub struct ReactorReport {
     /// The name of the reactor.
     pub reactor: String,
-    /// What happened.
+    /// The change of the reactor.
     pub what: ReactorChange,
 }
 
@@ -47,7 +47,7 @@ pub struct ReactorReport {
 pub enum ReactorChange {
     /// It failed, and is started again or removed.
     Failed {
-        /// How it failed.
+        /// The cause.
         cause: Cause,
         /// Whether it is started again; else it is removed.
         restarting: bool,

@@ -153,7 +153,7 @@ fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -
     if is_link && (!real.starts_with(&root) || is_guarded(&real)) {
         let real = visible(&real.to_string_lossy());
         return Err(format!(
-            "nothing was sent: {name} is a link to {real}; name that file itself (@{real}) if it should go along"
+            "nothing was sent: {name} is a symbolic link to {real}; to attach that file, name it directly (@{real})"
         ));
     }
     Ok(real)
@@ -180,7 +180,7 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     let most = if is_picture { LARGEST_PICTURE } else { LONGEST_TEXT };
     if size > most {
         return Err(format!(
-            "{name} has {size} bytes, and at most {most} go along; name it without the @, and the agent can read what it needs"
+            "{name} has {size} bytes, and at most {most} can be attached; write the name without @, and the agent reads what it needs"
         ));
     }
     let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
@@ -189,14 +189,14 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
         let picture = Picture::of(&bytes).map_err(|why| match why {
             NoPicture::OtherKind => {
                 format!(
-                    "{name} is named like a picture, and holds none that models take (png, jpeg, gif, webp)"
+                    "{name} is named like an image, but is not one that models accept (png, jpeg, gif, webp)"
                 )
             }
             NoPicture::Broken => format!("{name}: {why}; nothing was sent"),
         })?;
         if picture.longest_side() > LONGEST_SIDE {
             return Err(format!(
-                "{name} has {}x{} pixels, and models take at most {LONGEST_SIDE} a side; make it smaller",
+                "{name} has {}x{} pixels, and models accept at most {LONGEST_SIDE} per side; make it smaller",
                 picture.width, picture.height
             ));
         }
@@ -207,7 +207,7 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
         }));
     }
     let text = String::from_utf8(bytes).map_err(|_| {
-        format!("{name} is neither text nor a picture that models take (png, jpeg, gif, webp)")
+        format!("{name} is neither text nor an image that models accept (png, jpeg, gif, webp)")
     })?;
     Ok(ContentPart::text(format!(
         "\n\n<file path=\"{name}\">\n{}\n</file>",
@@ -287,12 +287,12 @@ mod tests {
         assert!(
             content("@e.png", place.path(), |_| false)
                 .unwrap_err()
-                .contains("holds none that models take")
+                .contains("is named like an image, but")
         );
         assert!(
             content("@c.bin", place.path(), |_| false)
                 .unwrap_err()
-                .contains("neither text nor a picture")
+                .contains("is neither text nor an image")
         );
         std::fs::write(place.path().join("big.txt"), vec![b'x'; 300_000]).unwrap();
         assert!(
@@ -326,7 +326,7 @@ mod tests {
             "docs/../CONTRIBUTING.md",
         ] {
             let refused = content(&format!("see @{name}"), &place, is_guarded).unwrap_err();
-            assert!(refused.contains("is a link to"), "{name}: {refused}");
+            assert!(refused.contains("is a symbolic link to"), "{name}: {refused}");
         }
         let named = format!("@README.md @.env @{}", home.join("key").display());
         assert_eq!(content(&named, &place, is_guarded).unwrap().len(), 4);

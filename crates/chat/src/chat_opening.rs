@@ -232,12 +232,12 @@ fn first_lines(
 fn unusual_decisions(is_read_only: bool, approval: ApprovalMode) -> Option<String> {
     match approval {
         _ if is_read_only => Some(
-            "this folder is read only: the agent changes and runs nothing; `agentx config trust` changes that"
+            "this folder is read-only: the agent cannot change files or run commands; `agentx config trust` changes that"
                 .to_owned(),
         ),
         ApprovalMode::Auto => Some(format!("{ASKS_NOBODY}; `/approve-mode ask` changes that")),
         ApprovalMode::Deny => {
-            Some("calls that no rule allows are refused; `/approve-mode ask` lets them ask you".to_owned())
+            Some("calls that no rule allows are refused; with `/approve-mode ask` you are asked about them".to_owned())
         }
         ApprovalMode::Ask => None,
     }
@@ -290,7 +290,7 @@ mod tests {
         assert!(told(false, ApprovalMode::Auto).starts_with(ASKS_NOBODY));
         assert!(told(false, ApprovalMode::Deny).contains("are refused"));
         for approval in [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::Deny] {
-            assert!(told(true, approval).starts_with("this folder is read only"));
+            assert!(told(true, approval).starts_with("this folder is read-only"));
         }
     }
 }

@@ -22,20 +22,20 @@ pub fn notes(loaded: &Loaded) -> String {
     }
     for mistake in &loaded.broken {
         text.push_str(&format!(
-            "warning: this folder is not trusted, so its file is left out: {}\n",
+            "warning: this folder is not trusted, so its file is ignored: {}\n",
             visible(&mistake.to_string())
         ));
     }
     for ignored in &loaded.ignored {
         text.push_str(&format!(
-            "note: `{}` is left out: {} ({})\n",
+            "note: `{}` is ignored: {} ({})\n",
             visible(&ignored.key),
             ignored.why,
             visible(&ignored.origin.to_string())
         ));
     }
     if loaded.ignored.iter().any(|ignored| ignored.waits_for_trust) {
-        text.push_str("hint: `agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it\n");
+        text.push_str("hint: `agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it\n");
     }
     text
 }

@@ -70,11 +70,11 @@ impl LinkWatch {
             }
             ConnectionState::Waiting { why, .. } => {
                 self.lost = true;
-                (!was_lost).then(|| format!("the connection is lost ({}); reconnecting …", plain(why)))
+                (!was_lost).then(|| format!("connection lost ({}); reconnecting …", plain(why)))
             }
             ConnectionState::GaveUp { why } => {
                 self.lost = true;
-                Some(format!("the connection is lost for good: {}", plain(why)))
+                Some(format!("connection lost permanently: {}", plain(why)))
             }
         }
     }
@@ -165,7 +165,7 @@ impl Outage {
         RuntimeError::Unreachable {
             endpoint: self.address.clone(),
             what: format!(
-                "it was not there again within {within} ({why}); the session there says what became of the run"
+                "it did not come back within {within} ({why}); the session there shows the outcome of the run"
             ),
         }
     }
@@ -209,7 +209,7 @@ mod tests {
         .iter()
         .map(|state| link.announce(state))
         .collect();
-        let lost = "the connection is lost (reset); reconnecting …".to_owned();
+        let lost = "connection lost (reset); reconnecting …".to_owned();
         assert_eq!(
             told,
             [
@@ -266,7 +266,7 @@ mod tests {
         }
         assert_eq!(
             away.gave_up_error().to_string(),
-            "http://server cannot be reached: it was not there again within 1m 00s (the server ends); the session there says what became of the run"
+            "cannot reach http://server: it did not come back within 1m 00s (the server ends); the session there shows the outcome of the run"
         );
     }
 }

@@ -18,7 +18,7 @@ const NAMES: usize = 8;
 /// where only that server knows it. Says so where nobody named it.
 ///
 /// # Errors
-/// Where the server refuses the key. Where none is named and it has several or none, or does not say which: to ask it for the default model
+/// Where the server rejects the API key. Where none is named and it has several or none, or does not say which: to ask it for the default model
 /// of a vendor would make no sense.
 pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), ChatError> {
     if settings.connect.is_some() {
@@ -71,7 +71,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
     let (name, at) = (&provider.name, visible(&provider.base_url));
     let choose = |example: &str| {
         format!(
-            "name one: --model {name}/{example}, AGENTX_MODEL, or `agentx config set model {name}/{example}`"
+            "choose one: --model {name}/{example}, AGENTX_MODEL, or `agentx config set model {name}/{example}`"
         )
     };
     let models = asked.map_err(|why| {
@@ -79,13 +79,13 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
             return key_refused(&provider, status);
         }
         let message = format!(
-            "no model is named, and the server at {at} does not say which it has: {}",
+            "no model is set, and the server at {at} does not list its models: {}",
             visible(&why.to_string())
         );
         ChatError::usage(
             message,
             format!(
-                "start the server; if it runs and has no list of its models, {}",
+                "start the server; if it is running but has no list of models, {}",
                 choose("NAME")
             ),
         )
@@ -99,7 +99,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
     }
     match &models[..] {
         [] => Err(ChatError::usage(
-            format!("no model is named, and the server at {at} has none"),
+            format!("no model is set, and the server at {at} has none"),
             "load one there, then try again",
         )),
         [one] => Ok(Some(OnlyModel {
@@ -114,7 +114,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
                 more => format!(" and {more} more"),
             };
             let message = format!(
-                "no model is named, and the server at {at} has several: {}{more}",
+                "no model is set, and the server at {at} has several: {}{more}",
                 told.join(", ")
             );
             Err(ChatError::usage(message, choose(&visible(first))))
@@ -125,7 +125,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
 /// `PROVIDER/NAME` of a model that only a server of the person's own knows.
 ///
 /// # Errors
-/// Where no server has it, and one refuses the key and so does not say what it has.
+/// Where no server has it, and one rejects the API key and so does not say what it has.
 pub(crate) async fn known_to_own_server(
     settings: &Settings,
     name: &str,
@@ -150,7 +150,7 @@ pub(crate) async fn known_to_own_server(
 fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
     let at = visible(&provider.base_url);
     let what = match provider.key() {
-        Some(_) => "refuses the key",
+        Some(_) => "rejects the API key",
         None => "wants a key",
     };
     let of = match &provider.key {
@@ -209,9 +209,9 @@ pub fn check_configured(loaded: &Loaded) -> Result<(), ChatError> {
         None => {
             let name = visible(&provider.name);
             Err(ChatError::usage(
-                format!("no model is named, and none is known of the provider {name}"),
+                format!("no model is set, and no models of the provider {name} are known"),
                 format!(
-                    "name one: --model {name}/NAME, AGENTX_MODEL, or `agentx config set model {name}/NAME`"
+                    "choose one: --model {name}/NAME, AGENTX_MODEL, or `agentx config set model {name}/NAME`"
                 ),
             ))
         }
@@ -232,7 +232,7 @@ pub fn configured_providers(loaded: &Loaded) -> Vec<&ProviderSettings> {
 /// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model was asked at
 /// another server, or lacks a key.
 pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String> {
-    const OTHER: &str = "`/model` lists what can be asked, `/model NAME` asks another from here on";
+    const OTHER: &str = "`/model` lists models, `/model NAME` switches";
     if model.api == Api::Scripted {
         let is_wanted = is_demo(&settings.model_or_default().value) || !settings.scripted_answers.is_empty();
         return (!is_wanted).then(|| format!("note: the offline demo answers in this session; {OTHER}\n"));
@@ -243,7 +243,7 @@ pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String>
     let variable = settings.provider(&model.provider)?.missing_variable()?;
     let id = visible(&model.id);
     Some(format!(
-        "note: the model of this session, {id}, needs a key, and {variable} is not set; {OTHER}\n"
+        "note: the model of this session, {id}, needs an API key, and {variable} is not set; {OTHER}\n"
     ))
 }
 

@@ -13,7 +13,7 @@ pub fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'static s
     let is_wanted = settings.model.as_ref().is_some_and(|model| is_demo(&model.value));
     let is_demo = model.api == Api::Scripted && settings.scripted_answers.is_empty();
     (is_demo && !is_wanted).then_some(
-        "note: the offline demo answers, which is a script and no model; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server \
-         (`agentx help settings`)\n",
+        "note: the offline demo answers, which is a script, not a model; set ANTHROPIC_API_KEY or \
+         OPENAI_API_KEY, or configure a server (`agentx help settings`)\n",
     )
 }

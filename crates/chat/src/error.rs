@@ -72,7 +72,7 @@ pub enum ChatError {
     File { path: String, what: String },
     /// A directory that was named and cannot be worked in.
     Directory { path: String, what: String },
-    /// The directory where sessions are kept cannot be made.
+    /// The directory the directory of sessions cannot be made.
     DataDir { path: String, what: String },
     /// An address cannot be listened at.
     Listen { address: SocketAddr, what: String },
@@ -171,46 +171,46 @@ impl ChatError {
         match self {
             Self::Usage { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
             Self::Config(error) => config_hint(error),
-            Self::BadTool { .. } => Some("`agentx tools check` shows all mistakes".into()),
+            Self::BadTool { .. } => Some("`agentx tools check` shows all errors".into()),
             Self::Keyring(error) => error.hint(),
-            Self::NoIdentity { .. } => Some("`agentx identity new` makes one".into()),
+            Self::NoIdentity { .. } => Some("`agentx identity new` creates one".into()),
             Self::Runtime(error) => runtime_hint(error),
             Self::UnknownModel { nearest, .. } if !nearest.is_empty() => Some(format!(
                 "did you mean {}? `agentx models` lists them all",
                 nearest.join(", ")
             )),
             Self::UnknownModel { .. } => {
-                Some("`agentx models` lists them all; `PROVIDER/ID` takes a model that no list has".into())
+                Some("`agentx models` lists them all; `PROVIDER/ID` selects a model that is not listed".into())
             }
             Self::MissingKey {
                 variable, user_file, ..
             } => Some(format!(
-                "set {variable}, or name another variable as `api_key_env` of the provider in {}",
+                "set {variable}, or set another variable as `api_key_env` of the provider in {}",
                 user_file.display()
             )),
             Self::NoModel => Some(
-                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own; `--model demo` lets the offline demo answer, which is a script"
+                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or OPENAI_BASE_URL for your own server; `--model demo` uses the offline demo, which is a script"
                     .into(),
             ),
             Self::NobodyDrives => {
-                Some("`agentx watch ID` waits for somebody to drive it; `agentx resume` drives one".into())
+                Some("`agentx watch ID` waits until somebody drives it; `agentx resume` drives one yourself".into())
             }
             Self::NoSession { .. } => Some(
-                "`agentx sessions list` shows those of all directories; `agentx` begins a new one".into(),
+                "`agentx sessions list` shows the sessions of all directories; `agentx` starts a new one".into(),
             ),
             Self::Run { exit, code, .. } => hint_after_run(*exit, code),
             Self::NobodyAsked { allow, .. } => Some(format!("allow it in this folder with a rule: {allow}; or run with --yes")),
             Self::Damaged {
                 session, good_events, ..
             } if *good_events > 0 => Some(format!(
-                "the first {good_events} events are good: `agentx fork {session} --at {good_events}` goes on from there"
+                "the first {good_events} events are intact: `agentx fork {session} --at {good_events}` continues from there"
             )),
             Self::Diverged { .. } => Some(
-                "nothing is lost: the facts are stored; what differs is what this version derives from them"
+                "nothing is lost: the stored events are intact; this version derives different results from them"
                     .into(),
             ),
-            Self::DataDir { .. } => Some("name another directory with --data or AGENTX_DATA".into()),
-            Self::Directory { .. } => Some("--cwd names the directory to work in".into()),
+            Self::DataDir { .. } => Some("choose another directory with --data or AGENTX_DATA".into()),
+            Self::Directory { .. } => Some("use --cwd to set the directory to work in".into()),
             Self::Listen { address, what } => listen_hint(address, what),
             Self::Damaged { .. }
             | Self::File { .. }
@@ -252,14 +252,10 @@ impl fmt::Display for ChatError {
             Self::Usage { message, .. } => f.write_str(message),
             Self::Config(error) => write!(f, "{error}"),
             Self::BadTool { name, mistakes } => {
-                write!(
-                    f,
-                    "the file of tool {name:?} has mistakes\n{}",
-                    mistakes.join("\n")
-                )
+                write!(f, "the file of tool {name:?} has errors\n{}", mistakes.join("\n"))
             }
             Self::Keyring(error) => write!(f, "{error}"),
-            Self::NoIdentity { path } => write!(f, "you are nobody here yet: there is no {path}"),
+            Self::NoIdentity { path } => write!(f, "no identity has been created yet: {path} does not exist"),
             Self::Runtime(RuntimeError::UnknownModel { model, .. }) => write!(f, "unknown model `{model}`"),
             Self::Runtime(error) => write!(f, "{error}"),
             Self::UnknownModel { name, origin, .. } => match origin {
@@ -267,13 +263,11 @@ impl fmt::Display for ChatError {
                 origin => write!(f, "unknown model `{name}` ({origin})"),
             },
             Self::MissingKey { model, variable, .. } => {
-                write!(f, "model {model} needs a key, and {variable} is not set")
+                write!(f, "model {model} needs an API key, and {variable} is not set")
             }
-            Self::NoModel => {
-                f.write_str("no model is connected: there is no key, and no server of your own is named")
-            }
+            Self::NoModel => f.write_str("no model is connected: no API key and no server is configured"),
             Self::NobodyDrives => f.write_str("there is no session that somebody drives"),
-            Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to go on with"),
+            Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to continue"),
             Self::Run { message, .. } | Self::Body { message, .. } => f.write_str(message),
             Self::NobodyAsked { calls, .. } => {
                 let were = if *calls == 1 { "was" } else { "were" };
@@ -292,14 +286,14 @@ impl fmt::Display for ChatError {
             Self::Diverged { session, first, last } => {
                 write!(
                     f,
-                    "session {session} derives otherwise than it did live, first in the events {first} to {last}"
+                    "replaying session {session} gives different results than the live run, first in events {first} to {last}"
                 )
             }
             Self::File { path, what } | Self::Directory { path, what } => write!(f, "{path}: {what}"),
-            Self::DataDir { path, what } => write!(f, "sessions cannot be kept in {path}: {what}"),
-            Self::Listen { address, what } => write!(f, "{address} cannot be listened at: {what}"),
+            Self::DataDir { path, what } => write!(f, "cannot keep sessions in {path}: {what}"),
+            Self::Listen { address, what } => write!(f, "cannot listen on {address}: {what}"),
             Self::Input { what } => f.write_str(what),
-            Self::ClosedOutput => f.write_str("nobody reads the output any more"),
+            Self::ClosedOutput => f.write_str("the reader of the output is gone"),
             Self::ClosedTerminal => f.write_str("the terminal was closed"),
         }
     }
@@ -341,13 +335,15 @@ fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
     let denied = what.contains("denied");
     match () {
         () if taken => Some(format!(
-            "something listens there already; if it is a server of yours: agentx --connect http://{address} sessions list; \
-             else name another port: --listen {}:{}",
+            "the address is already in use; if that is your server: agentx --connect http://{address} \
+             sessions list; otherwise choose another port: --listen {}:{}",
             address.ip(),
             address.port().saturating_add(1)
         )),
-        () if denied => Some("ports below 1024 need more rights: name another with --listen".into()),
-        () => Some("--listen names an address of this machine".into()),
+        () if denied => {
+            Some("ports below 1024 need more privileges: choose another port with --listen".into())
+        }
+        () => Some("--listen takes an address of this machine".into()),
     }
 }
 
@@ -368,11 +364,11 @@ fn config_hint(error: &ConfigError) -> Option<String> {
                 .iter()
                 .any(|mistake| mistake.at == MistakeLocation::Flag("config set".into())) =>
         {
-            Some("`agentx help settings` lists every key with what it takes".into())
+            Some("`agentx help settings` lists every key and its values".into())
         }
         ConfigError::Mistakes(_) if is_typed(error) => Some("`agentx help run` explains the options".into()),
         ConfigError::Mistakes(_) => {
-            Some("`agentx help settings` lists every key; `agentx config check` reads it again".into())
+            Some("`agentx help settings` lists every key; `agentx config check` checks the file again".into())
         }
         ConfigError::File { .. } => Some("`agentx config path` shows which files are read".into()),
         ConfigError::NoHome => Some("set HOME, or AGENTX_CONFIG and AGENTX_DATA".into()),

@@ -41,37 +41,41 @@ pub enum Exit {
 
 /// Every code with its meaning, in order; this table is what `agentx help exit-codes` prints.
 pub const TABLE: &[(Exit, u8, &str)] = &[
-    (Exit::Ok, 0, "what was asked is done"),
+    (Exit::Ok, 0, "success"),
     (Exit::Failed, 1, "the run failed"),
-    (Exit::Usage, 2, "the command line makes no sense"),
+    (Exit::Usage, 2, "invalid command line"),
     (
         Exit::Config,
         3,
-        "the configuration has mistakes, or a file of agents or tools",
+        "errors in the configuration, or in an agent or tool file",
     ),
-    (Exit::Credentials, 4, "a key is missing or was refused"),
+    (Exit::Credentials, 4, "an API key is missing or was rejected"),
     (
         Exit::Provider,
         5,
-        "the model cannot be reached, answers with an error, declines, or gives no whole answer",
+        "the model is unreachable, answers with an error, declines, or does not finish its answer",
     ),
     (
         Exit::Limit,
         6,
         "a limit of the run was reached (iterations, tokens, cost, time)",
     ),
-    (Exit::Denied, 7, "an approval was needed and nobody could give it"),
+    (Exit::Denied, 7, "a call needed approval and nobody could give it"),
     (
         Exit::Session,
         8,
-        "there is no such session, or another process writes it",
+        "no such session, or another process is writing it",
     ),
     (
         Exit::Storage,
         9,
         "sessions cannot be read or written, or are damaged",
     ),
-    (Exit::Server, 10, "the server cannot be reached or says no"),
+    (
+        Exit::Server,
+        10,
+        "the server is unreachable or refused the request",
+    ),
     (
         Exit::HungUp,
         129,
@@ -81,14 +85,14 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
     (
         Exit::Quit,
         131,
-        "ended at once by Ctrl-\\ (SIGQUIT), with the commands that ran",
+        "stopped at once by Ctrl-\\ (SIGQUIT), together with running commands",
     ),
     (
         Exit::Unread,
         141,
-        "a run was stopped because nobody reads its output any more",
+        "the run was stopped because the reader of its output is gone",
     ),
-    (Exit::Terminated, 143, "stopped by a signal to terminate"),
+    (Exit::Terminated, 143, "stopped by a termination signal"),
 ];
 
 impl Exit {

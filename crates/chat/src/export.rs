@@ -85,7 +85,7 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
     written.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => ChatError::usage(
             format!("{} is there already", file.display()),
-            "name another file, or write over it with --force",
+            "choose another file, or overwrite it with --force",
         ),
         _ => ChatError::File {
             path: file.display().to_string(),

@@ -83,7 +83,7 @@ impl AnyFollower {
         ChatError::Run {
             exit: Exit::Storage,
             code: "cut_off".into(),
-            message: format!("the session cannot be followed: {why}"),
+            message: format!("cannot follow the session: {why}"),
         }
     }
 }

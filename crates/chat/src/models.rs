@@ -22,7 +22,7 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
         let known = match models_of_server(settings, name).await {
             Some(Ok(known)) => known,
             Some(Err(why)) => {
-                let note = format!("note: the server of {name} does not say which models it has: {why}\n");
+                let note = format!("note: the server of {name} does not list its models: {why}\n");
                 notes.push_str(&format!("{}\n", visible(note.trim_end())));
                 continue;
             }

@@ -30,7 +30,7 @@ impl MovedProvider {
             visible(&self.asked_at),
             visible(&self.now),
         );
-        format!("this session was asked at {asked_at}, and {provider} is at {now} now")
+        format!("this session used the server at {asked_at}, but {provider} is now at {now}")
     }
 
     fn return_hint(&self) -> String {
@@ -46,7 +46,7 @@ impl MovedProvider {
     /// The line on opening a chat.
     pub(crate) fn note(&self) -> String {
         format!(
-            "note: {}; nothing is sent there unless you choose it with `/model {}`. To stay, leave and {}\n",
+            "note: {}; nothing is sent there unless you choose it with `/model {}`. To keep the old server, leave and {}\n",
             self.what(),
             visible(&self.model),
             self.return_hint(),
@@ -107,10 +107,7 @@ pub async fn record(place: &Place, settings: &Settings, session: &dyn Session) -
     if model.server.is_some() {
         return None;
     }
-    let note = format!(
-        "note: this session is asked at {} from here on\n",
-        visible(&server)
-    );
+    let note = format!("note: this session now uses the server at {}\n", visible(&server));
     let model = ModelSpec {
         server: Some(server),
         ..model

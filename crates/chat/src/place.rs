@@ -56,7 +56,7 @@ impl Place {
             && let Some(key) = &server.new_key
         {
             console.say(&format!(
-                "note: {} is new to you; from now on it has to have the key that it has now, {key}\n",
+                "note: first connection to {}; from now on its key must be {key}\n",
                 server.address
             ));
         }
@@ -130,6 +130,6 @@ impl Place {
 
 /// What somebody is told whose key a server does not know, where visitors are let in.
 const STRANGER: &str = "\
-note: this server does not know your key, so you are a visitor: you see what is shared with everybody, and change nothing
+note: this server does not know your key, so you are a visitor: you see what is shared with everybody and cannot change anything
 hint: `agentx identity show` prints your key; the operator lets you in with `agentx identity trust KEY --as member`
 ";

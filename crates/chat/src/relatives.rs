@@ -33,14 +33,14 @@ pub fn only(id: &SessionId, mut relatives: Vec<SessionId>) -> Result<SessionId, 
     match relatives.len() {
         1 => Ok(relatives.remove(0)),
         0 => Err(ChatError::usage(
-            format!("{id} has no other branch: it is no fork, and none was made of it"),
+            format!("{id} has no other branch: it is not a fork and has none"),
             "diff compares two branches of a session (`agentx diff ID OTHER`); `git diff` shows what changed in files",
         )),
         _ => {
             let names: Vec<&str> = relatives.iter().map(SessionId::as_str).collect();
             Err(ChatError::usage(
                 format!("{id} has {} forks: {}", relatives.len(), names.join(", ")),
-                "name the one to compare it with",
+                "name the one to compare",
             ))
         }
     }

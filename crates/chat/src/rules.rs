@@ -44,7 +44,7 @@ pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, C
         other => {
             return Err(ChatError::usage(
                 format!("the rule comes from {other}, not from a file"),
-                "take it out where it is set",
+                "remove it where it is set",
             ));
         }
     };
@@ -59,9 +59,9 @@ pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, C
 /// A number that no rule has.
 pub fn no_rule(number: usize, rules: usize) -> ChatError {
     let message = match rules {
-        0 => format!("there is no rule {number}: there are none"),
-        1 => format!("there is no rule {number}: there is only rule 1"),
-        _ => format!("there is no rule {number}: they go from 1 to {rules}"),
+        0 => format!("there is no rule {number}; there are no rules"),
+        1 => format!("there is no rule {number}, only rule 1"),
+        _ => format!("there is no rule {number}; the rules are 1 to {rules}"),
     };
     ChatError::usage(message, "`agentx approvals list` shows them")
 }
@@ -83,7 +83,7 @@ pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec,
 fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
     let rest = match mode {
         ApprovalMode::Ask => "ask about everything else",
-        ApprovalMode::Auto => "allow everything else but files that may hold secrets",
+        ApprovalMode::Auto => "allow everything else except files that may hold secrets",
         ApprovalMode::Deny => "deny everything else",
     };
     let from = match mode {
@@ -93,7 +93,7 @@ fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
     };
     [
         [
-            "allow what touches nothing, and reading inside the workspace",
+            "allow calls without side effects, and reading inside the workspace",
             "default",
         ],
         [rest, from],

@@ -29,10 +29,10 @@ pub fn exit_of(code: &str) -> Exit {
 pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => format!(
-            "{GO_ON}; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits"
+            "{GO_ON}; raise the limits with limits.* in the configuration or with --max-iterations, --max-cost, --timeout"
         ),
         Exit::Denied if code == NEEDED => {
-            "the call goes on waiting; `agentx --connect URL run --session ID` without a prompt shows what came of it, and --wait waits longer".into()
+            "the call keeps waiting; `agentx --connect URL run --session ID` without a prompt shows the outcome; use --wait to wait longer".into()
         }
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
         Exit::Interrupted => GO_ON.into(),
@@ -47,14 +47,14 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
 pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => {
-            "`/retry`, or what you say next, goes on; limits.* in the configuration and --max-iterations, --max-cost, --timeout raise the limits".into()
+            "`/retry` or your next message continues; raise the limits with limits.* in the configuration or with --max-iterations, --max-cost, --timeout".into()
         }
         exit => match remedy(exit, code)? {
-            KEY => format!("{KEY}; then leave, and go on with `agentx resume --last`: a running chat keeps the key it started with"),
-            KEPT => "Nothing is lost. `/retry` asks again when the cause is gone.".into(),
-            MODEL => format!("`/model NAME` asks another model (`/model` lists them); {MODEL}"),
+            KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),
+            KEPT => "Nothing is lost. Use `/retry` once the cause is fixed.".into(),
+            MODEL => format!("`/model NAME` switches models (`/model` lists them); {MODEL}"),
             remedy if asks_otherwise(code) => remedy.into(),
-            remedy => format!("{remedy}; then `/retry` asks again"),
+            remedy => format!("{remedy}; then use `/retry`"),
         },
     };
     Some(hint)
@@ -69,48 +69,48 @@ fn asks_otherwise(code: &str) -> bool {
 const GO_ON: &str =
     "continue with `agentx run --last \"go on\"`, or with `/retry` in a chat (`agentx resume --last`)";
 /// What is said where a key is missing or refused.
-const KEY: &str = "check the key that `agentx config show` names";
+const KEY: &str = "check the API key (`agentx config show` prints its variable)";
 /// What is said where the server does not know the model, or the address.
 const MODEL: &str = "check the model (`agentx models`) and the address (`agentx config show`)";
 /// What is said where something answers that does not speak the API of a model.
-const ADDRESS: &str = "check that a model server is at the address that `agentx config show` names";
+const ADDRESS: &str = "check that a model server runs at the address that `agentx config show` prints";
 /// What is said where the cause is not known well enough to name a remedy.
-const KEPT: &str = "what was said so far is kept";
+const KEPT: &str = "the conversation so far is saved";
 
 fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
     Some(match (exit, code) {
         (Exit::Credentials, "forbidden") => {
-            "choose another model, or see to the rights of the key (`agentx config show` names it)"
+            "choose another model, or check the permissions of the API key (`agentx config show` prints its variable)"
         }
-        (Exit::Credentials, "billing") => "see to the account at the provider",
+        (Exit::Credentials, "billing") => "check your account at the provider",
         (Exit::Credentials, _) => KEY,
-        (_, "bad_address") => "mend the address",
+        (_, "bad_address") => "correct the address",
         (_, "connection_failed" | "tls" | "redirected") => {
-            "check that the server runs at this address; providers.NAME.base_url in the configuration sets another"
+            "check that the server runs at this address; set another one with providers.NAME.base_url in the configuration"
         }
         (_, "not_found") => MODEL,
         (_, "bad_response") => ADDRESS,
         (_, "context_window") => {
-            "`/compact` in a chat makes room; else choose a model with a larger window, or begin a new session"
+            "use `/compact` in a chat to make room, choose a model with a larger window, or start a new session"
         }
-        (_, "too_large") => "choose a model with a larger window, or begin a new session",
-        (_, "endless_pause") => "go on in other words, or choose another model",
+        (_, "too_large") => "choose a model with a larger window, or start a new session",
+        (_, "endless_pause") => "rephrase your message, or choose another model",
         (_, "content_filter") => {
-            "what was declined is left out from here on; put it in other words, or go further back (/rewind, `agentx rewind`)"
+            "the declined message is no longer sent; rephrase it, or go further back (/rewind, `agentx rewind`)"
         }
         (_, CUT_OFF) => {
-            "`agentx run --last \"go on\"` goes on where it stops; `params.max_output_tokens` in the configuration allows longer answers"
+            "`agentx run --last \"go on\"` continues the answer; `params.max_output_tokens` in the configuration allows longer answers"
         }
         (_, EMPTY) => {
-            "`agentx show` shows what was done; `agentx run --last \"go on\"` asks again, with `--model NAME` another model"
+            "`agentx show` shows the work so far; `agentx run --last \"go on\"` tries again, with `--model NAME` on another model"
         }
-        (_, "rate_limited") => "wait a little, or choose another model",
+        (_, "rate_limited") => "wait a moment, or choose another model",
         (_, "overloaded" | "server_error" | "timeout" | "conflict") => "wait a little",
         (_, "other_server") => {
-            "set the address again (`agentx config show`), or name the model to go on where it is now: --model NAME, in a chat /model NAME"
+            "restore the address (`agentx config show`), or choose the model to use the new one: --model NAME, in a chat /model NAME"
         }
-        (_, "disk_full") => "free some space",
-        (_, "storage_locked") => "end what holds it, such as a database tool or a backup",
+        (_, "disk_full") => "free some disk space",
+        (_, "storage_locked") => "end the program that locks it, such as a database tool or a backup",
         (Exit::Provider, _) => KEPT,
         _ => return None,
     })

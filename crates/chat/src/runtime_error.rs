@@ -52,8 +52,8 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
 }
 
 /// What to do where a server's log went back.
-const WENT_BACK: &str = "start again to see what the server has now; a copy that was kept (`agentx mirror --keep`) is as it was: keep \
-     what the server has now in another place, with --data";
+const WENT_BACK: &str = "start again to see the current state of the server; a copy made with `agentx mirror \
+     --keep` is unchanged: use --data to keep the current state in another directory";
 
 /// What to do about it.
 pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
@@ -68,18 +68,18 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
         }
         RuntimeError::UnknownModel { .. } => "`agentx models` lists them all".into(),
         RuntimeError::UnknownAgent { .. } => "`agentx agents` lists them all".into(),
-        RuntimeError::BadAgent { .. } => "`agentx agents check` shows all mistakes, where the files are".into(),
+        RuntimeError::BadAgent { .. } => "run `agentx agents check` on the machine with the files to see all errors".into(),
         RuntimeError::Unavailable { .. } => "`agentx models` shows what each model needs".into(),
-        RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` says what is safe"),
+        RuntimeError::Gone { session, .. } => format!("`agentx sessions verify {session}` shows which events are intact"),
         RuntimeError::WentBack { .. } => WENT_BACK.into(),
         RuntimeError::Unreachable { what, .. } if what.contains("certificate") => {
-            "this machine does not trust its certificate; SSL_CERT_FILE names a file with the certificate of who signed it"
+            "this machine does not trust its certificate; set SSL_CERT_FILE to a file with the certificate of its issuer"
                 .into()
         }
         RuntimeError::Unreachable { .. } => "check the address, and that `agentx serve` runs there".into(),
         RuntimeError::Denied(_) => {
-            "in a chat, `/who` shows who is there and `/wheel ask` asks for the wheel; the owner of a session says \
-             who may what with `agentx sessions share`"
+            "in a chat, `/who` shows who is here and `/wheel ask` asks for the wheel; the owner of a session \
+             sets roles with `agentx sessions share`"
                 .into()
         }
         RuntimeError::Remote { code, .. } => return server_hint(code).map(str::to_owned),
@@ -93,45 +93,45 @@ fn log_hint(error: &LogError) -> Option<String> {
     let hint = match error {
         LogError::NotFound(_) => "`agentx sessions list` shows all of them".into(),
         LogError::Busy { session, .. } => format!(
-            "`agentx watch {session}` looks on while the other process writes it, `agentx sessions show {session}` reads it; \
-             or try another way from there: `agentx fork {session}`; where that process is `agentx serve`, \
-             --connect URL joins it"
+            "`agentx watch {session}` watches it, `agentx sessions show {session}` prints it, `agentx fork \
+             {session}` continues in a copy; if the other process is `agentx serve`, join it with --connect \
+             URL"
         ),
         LogError::Fenced { session, .. } => {
-            format!("another process goes on with it; `agentx sessions show {session}` reads it")
+            format!("another process continues it; `agentx sessions show {session}` prints it")
         }
         LogError::Corrupt { session, seq, .. } => {
             let good = seq.saturating_sub(1);
-            format!("`agentx sessions verify {session}` says what is safe; events up to {good} can be forked")
+            format!("`agentx sessions verify {session}` shows which events are intact; events up to {good} can be forked")
         }
         LogError::Newer { .. } => {
-            "install the newer version to write it; reading commands work: `agentx sessions list`".into()
+            "install the newer version to write it; commands that only read still work: `agentx sessions list`".into()
         }
         LogError::Full { .. } => {
-            "free some space; a session that has begun goes on from the last step that was saved: \
-             `agentx resume --last`"
+            "free some disk space; a running session continues from the last saved step: `agentx resume \
+             --last`"
                 .into()
         }
         LogError::Locked { .. } => {
-            "end what holds it, such as a database tool or a backup; a session that has begun goes on from the \
-             last step that was saved: `agentx resume --last`"
+            "end the program that locks it, such as a database tool or a backup; a running session continues \
+             from the last saved step: `agentx resume --last`"
                 .into()
         }
         lost if lost.is_lost() => {
-            "say it again in a new session; to go on with this one, put the file back from a copy".into()
+            "repeat it in a new session; to continue this one, restore the file from a backup".into()
         }
         LogError::Store { what, .. } if what.contains("missing or empty") => {
-            "put the database back beside its log; to begin anew, move the log away".into()
+            "put the database back beside its log; to start over, move the log away".into()
         }
         LogError::Store { path, what } => {
-            let full = if what.contains("I/O") { "look whether the disk is full; " } else { "" };
+            let full = if what.contains("I/O") { "check whether the disk is full; " } else { "" };
             format!(
-                "{full}name another directory with --data or AGENTX_DATA; if the file is damaged, keep it, and move {path} away to begin anew"
+                "{full}choose another directory with --data or AGENTX_DATA; if the file is damaged, move {path} away to start over, but keep it"
             )
         }
         LogError::Exists(session) => format!(
-            "`agentx sessions show {session}` shows what is there; to have the other one, delete it first, or name \
-             another directory with --data"
+            "`agentx sessions show {session}` shows the session here; to get the other one, delete this one \
+             first, or choose another directory with --data"
         ),
         _ => return None,
     };
@@ -142,17 +142,17 @@ fn log_hint(error: &LogError) -> Option<String> {
 fn server_hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "unknown_person" => {
-            "`agentx identity show` prints your key; whoever runs the server lets you in with `agentx identity trust KEY --as member`"
+            "`agentx identity show` prints your key; the server's operator lets you in with `agentx identity trust KEY --as member`"
         }
-        "unauthenticated" | "bad_signature" => "`agentx identity show` says who you are to servers",
-        "stale_challenge" => "try again; if it comes again, compare the clocks of both machines",
-        "rate_limited" | "too_many" | "full" | "closing" | "timed_out" => "wait a little, and try again",
-        "not_offered" => "without --connect it is about this machine; for the server's, type it there",
+        "unauthenticated" | "bad_signature" => "`agentx identity show` prints the key you use with servers",
+        "stale_challenge" => "try again; if it happens again, compare the clocks of both machines",
+        "rate_limited" | "too_many" | "full" | "closing" | "timed_out" => "wait a moment, then try again",
+        "not_offered" => "omit --connect to use it on this machine, or run it on the server's machine",
         "operators_only" => {
-            "they type it there, or let you do it with `agentx identity trust KEY --as operator`"
+            "the operator can run it, or allow you to with `agentx identity trust KEY --as operator`"
         }
-        "stale_epoch" => "`/who` in a chat shows who drives now",
-        "store" => "whoever runs the server finds the cause in what `agentx serve` says there",
+        "stale_epoch" => "`/who` in a chat shows who is driving",
+        "store" => "the server's operator finds the cause in the output of `agentx serve`",
         "store_lost" => "restart `agentx serve` there, with the right data directory in its place",
         _ => return None,
     })

@@ -36,7 +36,7 @@ pub struct Wanted {
     pub system: Option<String>,
     /// A model was named.
     pub model: bool,
-    /// It was named who decides about calls that no rule decides.
+    /// It was named who decides about calls that no rule covers.
     pub approval: bool,
     /// A limit of iterations was named.
     pub max_iterations: bool,
@@ -240,11 +240,11 @@ fn mode_named(place: &Place, settings: &Settings, agent: &Wanted) -> Option<Appr
 /// What a person should know whose command line names a mode that is not theirs to name.
 pub fn note_of_mode(place: &Place, settings: &Settings, agent: &Wanted) -> Option<&'static str> {
     (agent.approval && mode_named(place, settings, agent).is_none()).then_some(
-        "note: `--yes` does not count here: the operator of the server decides about calls that no rule allows\n",
+        "note: `--yes` has no effect here: the server's operator decides about calls that no rule allows\n",
     )
 }
 
-/// Who decides about calls that no rule decides. In the session of a member of a server the operator is asked, whatever its mode is.
+/// Who decides about calls that no rule covers. In the session of a member of a server the operator is asked, whatever its mode is.
 pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
     let server = config.server_rules.as_ref();
     let of_member = server.is_some_and(|server| server.member_directory.is_some());
@@ -359,7 +359,7 @@ fn changes(place: &Place, settings: &Settings, agent: &Wanted) -> Result<Vec<Con
     if agent.system.is_some() {
         return Err(ChatError::usage(
             "--system cannot change a session that exists",
-            "its standing instructions are part of its log; begin a new one for others",
+            "its system prompt is part of its log; start a new session to use another",
         ));
     }
     Ok(changes)

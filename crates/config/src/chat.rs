@@ -131,7 +131,7 @@ pub(crate) fn template(names: &[&str], words: &str) -> Result<(), Wrong> {
         let Some((name, end)) = inside else {
             return Err((
                 format!(
-                    "a `{}` stands alone in {words:?}; twice it is the sign itself",
+                    "unmatched `{}` in {words:?}; double it to show the character itself",
                     &after[..1]
                 ),
                 None,

@@ -17,7 +17,7 @@ use crate::{ConfigError, folder_id};
 /// lies there now.
 ///
 /// # Errors
-/// Where the file cannot be read or written, or has no place where a rule can be put safely.
+/// If the file cannot be read or written, or has no place where a rule can be put safely.
 pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let file = &real(file);
     let turn = FileTurn::wait(file)?;
@@ -42,7 +42,7 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
         text: format!("rules:\n  - {line}\n"),
     };
     let changed = insert(&text, &line)
-        .ok_or_else(|| by_hand("the list of rules is written in a way that cannot be added to"))?;
+        .ok_or_else(|| by_hand("the list of rules is written in a form that cannot be extended"))?;
     let mut expected = before;
     expected.push((rule.clone(), folder));
     let after = rules_of(file, &changed)?;

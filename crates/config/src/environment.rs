@@ -76,13 +76,14 @@ fn wrong_proxy(value: &str) -> Option<String> {
         let is_word = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric());
         return is_word.then(|| {
             format!(
-                "begins with {scheme}://, and only http:// and https:// are spoken; nothing is reached by it"
+                "begins with {scheme}://, but only http:// and https:// proxies are supported; no connection can be made through it"
             )
         });
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-    let wrong = || "is no address such as `http://proxy.example:3128`; no proxy is used for it".to_owned();
+    let wrong =
+        || "is not an address such as `http://proxy.example:3128`; no proxy is used for it".to_owned();
     let is_right = is_place(place) && !authority.contains(char::is_whitespace);
     (!is_right).then(wrong)
 }
@@ -167,7 +168,7 @@ mod tests {
             let said = said("http_proxy", wrong);
             assert_eq!(said.len(), 1, "{wrong}");
             assert!(
-                said[0].starts_with("http_proxy: is no address") && !said[0].contains("secret"),
+                said[0].starts_with("http_proxy: is not an address") && !said[0].contains("secret"),
                 "{said:?}"
             );
         }

@@ -21,10 +21,10 @@ pub(crate) struct FileTurn {
 }
 
 impl FileTurn {
-    /// Waits for a turn at `file`; its directory is made where there is none.
+    /// Waits for a turn at `file`; its directory is made if there is none.
     ///
     /// # Errors
-    /// Where another writer is not done in time, or the directory cannot be written.
+    /// If another writer is not done in time, or the directory cannot be written.
     pub(crate) fn wait(file: &Path) -> Result<Self, ConfigError> {
         let mut path = real(file).into_os_string();
         path.push(".lock");
@@ -36,7 +36,7 @@ impl FileTurn {
         for _ in 0..ATTEMPTS {
             // It may have been planted, and nothing is made where a link leads.
             if path.is_symlink() {
-                return Err(failed(std::io::Error::other("it is a link; remove it")));
+                return Err(failed(std::io::Error::other("it is a symbolic link; remove it")));
             }
             let lock = open(&path).map_err(failed)?;
             match lock.try_lock() {
@@ -49,7 +49,7 @@ impl FileTurn {
         }
         Err(ConfigError::file(
             file,
-            "another program has been changing it for ten seconds; try it again when that is done",
+            "another program has been changing it for ten seconds; try again when it is done",
         ))
     }
 }
@@ -98,11 +98,11 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileTurn) -> Result<()
     let failed = |error: std::io::Error| ConfigError::file(path, error);
     let real = std::fs::canonicalize(path);
     if real.is_err() && path.is_symlink() {
-        return Err(failed(std::io::Error::other("it is a link to what is not there")));
+        return Err(failed(std::io::Error::other("it is a broken symbolic link")));
     }
     let path = real.as_deref().unwrap_or(path);
     if std::fs::metadata(path).is_ok_and(|what| !what.is_file()) {
-        return Err(failed(std::io::Error::other("it is no file")));
+        return Err(failed(std::io::Error::other("it is not a file")));
     }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.new", std::process::id()));
@@ -150,7 +150,9 @@ mod tests {
         std::os::unix::fs::symlink(&elsewhere, folder.path().join("new/config.yaml.lock")).expect("a link");
         let refused = write(&file, b"b").expect_err("it is a link");
         assert!(
-            refused.to_string().contains("config.yaml.lock: it is a link"),
+            refused
+                .to_string()
+                .contains("config.yaml.lock: it is a symbolic link"),
             "{refused}"
         );
         assert!(!elsewhere.exists());
@@ -186,8 +188,8 @@ mod tests {
         std::fs::remove_file(&real).expect("it goes");
         let nowhere = write(&link, b"c").expect_err("it leads nowhere");
         assert!(link.is_symlink() && nowhere.to_string().contains("link to what is not there"));
-        let folder = write(folder.path(), b"c").expect_err("it is no file");
-        assert!(folder.to_string().contains("it is no file"), "{folder}");
+        let folder = write(folder.path(), b"c").expect_err("it is not a file");
+        assert!(folder.to_string().contains("it is not a file"), "{folder}");
     }
 
     #[test]

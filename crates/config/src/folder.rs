@@ -88,7 +88,7 @@ pub enum FileAcceptance {
 }
 
 impl Folder {
-    /// What a person said about the folder `root`, a real path; nothing where the record cannot be read.
+    /// What a person said about the folder `root`, a real path; nothing if the record cannot be read.
     /// Of another folder that lay there nothing holds. A record that does not name the folder as it is now is completed.
     pub fn of(data_dir: &Path, root: &Path) -> Self {
         let (Ok(key), Ok(folders)) = (key_of(root), read(data_dir)) else {
@@ -137,7 +137,7 @@ impl Folder {
         }
     }
 
-    /// Since when it has been trusted without a break; `None` where it is not trusted. A record that does not say it was always there.
+    /// Since when it has been trusted without a break; `None` if it is not trusted. A record that does not say it was always there.
     pub fn trusted_since(&self) -> Option<Timestamp> {
         (self.trust == FolderTrust::Trusted).then(|| self.since.unwrap_or_default())
     }
@@ -213,7 +213,7 @@ pub fn trust_folder(
 /// Forgets what was said about a folder. Returns whether anything was.
 ///
 /// # Errors
-/// Where the data directory cannot be read or written.
+/// If the data directory cannot be read or written.
 pub fn forget_folder(data_dir: &Path, root: &Path) -> Result<bool, ConfigError> {
     let key = key_of(root)?;
     if !read(data_dir)?.contains_key(&key) {
@@ -222,7 +222,7 @@ pub fn forget_folder(data_dir: &Path, root: &Path) -> Result<bool, ConfigError> 
     change(data_dir, |folders, _| Ok(folders.remove(&key).is_some()))
 }
 
-/// The text of a file as it was accepted, to show what has changed; `None` where it was not, or is gone.
+/// The text of a file as it was accepted, to show what has changed; `None` if it was not, or is gone.
 pub fn accepted_text(data_dir: &Path, folder: &Folder, file: &Path) -> Option<String> {
     let hash = folder.files.get(file.to_str()?)?;
     let bytes = std::fs::read(data_dir.join(TEXTS).join(hash)).ok()?;
@@ -239,7 +239,7 @@ pub fn trusted_below(data_dir: &Path, root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-const NO_TEXT: &str = "its path is not UTF-8, so what is said about it cannot be kept";
+const NO_TEXT: &str = "its path is not UTF-8, so the decision about it cannot be saved";
 
 /// Two folders whose names are not UTF-8 could look the same, so none of them is ever known.
 fn key_of(root: &Path) -> Result<String, ConfigError> {

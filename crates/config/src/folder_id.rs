@@ -14,7 +14,7 @@ use crate::trust::digest;
 const LETTERS: usize = 16;
 
 /// The folder that lies at a path now, with its place in the repository that it is part of and the directory of that, which a `.git` file
-/// of a worktree or a submodule names; `None` where nothing can be told. Devices are left out: their numbers change between two starts of
+/// of a worktree or a submodule names; `None` if nothing can be told. Devices are left out: their numbers change between two starts of
 /// a machine.
 pub fn folder_id(folder: &Path) -> Option<FolderId> {
     let own = mark(&std::fs::metadata(folder).ok()?)?;
@@ -51,7 +51,7 @@ fn is_checked_out(folder: &Path) -> bool {
     below.is_ok_and(|below| !below.as_os_str().is_empty() && has_files_below(top, below))
 }
 
-/// The top of the repository that a folder is part of; where there is none, of the project.
+/// The top of the repository that a folder is part of; if there is none, of the project.
 fn top_of(folder: &Path) -> &Path {
     let mut above = folder.ancestors();
     above

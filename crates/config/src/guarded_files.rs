@@ -102,7 +102,7 @@ pub(crate) fn without_opening_rules(
                 ignored.push(IgnoredSetting {
                     key: path.to_string(),
                     origin: rule.origin.clone(),
-                    why: "only a rule of your own opens files that may hold secrets",
+                    why: "only your own rules can allow files that may hold secrets",
                     waits_for_trust: false,
                 });
             }

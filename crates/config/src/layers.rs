@@ -18,7 +18,7 @@ pub struct Merged {
 pub struct SettingRow {
     /// The key, dotted.
     pub key: String,
-    /// Its value as people read it; secrets are hidden. `None` where it is not set.
+    /// Its value as people read it; secrets are hidden. `None` if it is not set.
     pub value: Option<String>,
     /// Where it comes from.
     pub origin: SettingOrigin,

@@ -58,7 +58,7 @@ pub struct Loaded {
 /// A file of configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStatus {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// Which layer it is.
     pub layer: &'static str,
@@ -186,7 +186,7 @@ fn files(places: &ConfigPaths, user: bool, workspace: bool) -> Vec<FileStatus> {
 /// The bytes of the workspace's file, checked, for a person who is about to trust them.
 ///
 /// # Errors
-/// Where there is no such file, or it has mistakes.
+/// If there is no such file, or it has mistakes.
 pub fn workspace_bytes(places: &ConfigPaths) -> Result<Vec<u8>, ConfigError> {
     let mut found = FoundFiles::default();
     let file = found.read(FileLayer::Workspace(places.workspace_file.clone()), true)?;
@@ -237,7 +237,7 @@ impl FoundFiles {
         Ok((file, broken))
     }
 
-    /// `None` where the file does not exist and does not have to.
+    /// `None` if the file does not exist and does not have to.
     fn read(&mut self, layer: FileLayer, required: bool) -> Result<Option<ReadFile>, ConfigError> {
         let path = layer.path().to_owned();
         let bytes = match &self.instead {

@@ -11,7 +11,7 @@ use crate::{SettingOrigin, SourceLocation};
 pub struct ConfigMistake {
     /// Where it stands: a place in a file, an environment variable or a flag.
     pub at: MistakeLocation,
-    /// The key that it concerns, dotted; empty where it concerns the whole file.
+    /// The key that it concerns, dotted; empty if it concerns the whole file.
     pub key: String,
     /// What is wrong, in words; never holds a secret.
     pub what: String,
@@ -83,7 +83,7 @@ pub enum ConfigError {
     /// A file that could not be read or written.
     #[error("{path}: {what}", path = .path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What the system says.
         what: String,
@@ -94,9 +94,9 @@ pub enum ConfigError {
     /// A change that cannot be made without touching what the person wrote.
     #[error("{path}: {what}", path = .path.display())]
     Edit {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The cause, in words.
         what: String,
         /// What to add by hand.
         text: String,

@@ -112,7 +112,7 @@ fn with_model(catalog: Catalog, name: &str, get: &Getter<'_>, mistakes: &mut Vec
     })
 }
 
-/// `None` where nothing says who serves it.
+/// `None` if nothing says who serves it.
 fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<ModelConfig> {
     let path = |key: &str| KeyPath::dotted("models").child(name).child(key);
     let id = get.text_at(&path("id")).unwrap_or_else(|| name.to_owned());

@@ -11,8 +11,7 @@ use crate::ConfigError;
 pub const WORKSPACE_FOLDER: &str = ".agentx";
 const FILE_NAME: &str = "config.yaml";
 /// Sessions, rules and keys are kept by the path of a folder, as text.
-const NO_TEXT: &str =
-    "the path of this folder is not UTF-8, so AgentX could not tell it from another one; rename the folder";
+const NO_TEXT: &str = "the path of this folder is not UTF-8, so AgentX cannot identify it; rename the folder";
 
 /// All places of one start of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]

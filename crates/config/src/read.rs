@@ -25,7 +25,7 @@ pub struct CommandLineSetting {
     pub name: String,
     /// The key that it stands for, dotted.
     pub key: &'static str,
-    /// What was given.
+    /// The value, as it was written.
     pub value: String,
 }
 
@@ -239,8 +239,7 @@ impl SettingsReader<'_> {
         };
         let Some(value) = value else { return };
         if let Value::Key(KeyReference::Literal(_)) = &value {
-            let what =
-                "a key is written down here; put it into an environment variable and name that: `${NAME}`";
+            let what = "an API key is written here in plain text; put it into an environment variable and refer to it as `${NAME}`";
             let at = self.at(node.at);
             self.warnings.push(ConfigMistake {
                 at,
@@ -254,7 +253,7 @@ impl SettingsReader<'_> {
             self.wrong(
                 node.at,
                 &shown,
-                format!("this file gives `{path}` in another way too"),
+                format!("this file sets `{path}` twice, in two forms"),
                 None,
             );
             return;

@@ -14,7 +14,7 @@ use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 /// followed.
 ///
 /// # Errors
-/// Where the file cannot be read or written, has another rule there by now, or is written in a way that the rule cannot be taken
+/// If the file cannot be read or written, has another rule there by now, or is written in a way that the rule cannot be taken
 /// out of safely; and where a link of the folder leads to it.
 pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> Result<(), ConfigError> {
     let named: &Path = &place.file;
@@ -28,25 +28,25 @@ pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> 
     let by_hand = |what: &str| ConfigError::Edit {
         path: file.clone(),
         what: what.into(),
-        text: format!("the rule of line {} has to go", place.line),
+        text: format!("remove the rule at line {}", place.line),
     };
     let items = items_of(&text).unwrap_or_default();
     let index = items
         .iter()
         .position(|item| item.at.line == place.line && item.at.column == place.column)
         .filter(|index| rules.get(*index).is_some_and(|(there, _)| there == rule))
-        .ok_or_else(|| by_hand("the file was changed, and another rule stands there now"))?;
+        .ok_or_else(|| by_hand("the file was changed, and that line now has another rule"))?;
     let mut left = rules;
     left.remove(index);
     let is_right = |changed: &String| rules_of(&file, changed).is_ok_and(|rules| rules == left);
     let changed = candidates(&text, &items, index)
         .into_iter()
         .find(is_right)
-        .ok_or_else(|| by_hand("the list of rules is written in a way that nothing can be taken out of"))?;
+        .ok_or_else(|| by_hand("the list of rules is written in a form from which no rule can be removed"))?;
     replace_file(&file, changed.as_bytes(), &turn)
 }
 
-/// A rule as it stands in the user's file; `None` where it does not, or the file cannot be read.
+/// A rule as it stands in the user's file; `None` if it does not, or the file cannot be read.
 pub fn rule_in_file(file: &Path, rule: &Rule) -> Option<Sourced<Rule>> {
     let text = std::fs::read_to_string(file).ok()?;
     let index = rules_of(file, &text)

@@ -46,12 +46,12 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
     let tool = tool.trim();
     if tool.is_empty() || tool.contains(char::is_whitespace) {
         return Err(format!(
-            "expected one tool behind the effect, as in `deny bash: git push*` or `allow edit in src/**`, found `{tool}`"
+            "expected one tool after the effect, as in `deny bash: git push*` or `allow edit in src/**`, found `{tool}`"
         ));
     }
     if argument == Some("") || path == Some("") {
         return Err(format!(
-            "the pattern behind `{tool}` is empty; leave it out, or write `*`"
+            "the pattern after `{tool}` is empty; omit it, or write `*`"
         ));
     }
     Ok(Rule {

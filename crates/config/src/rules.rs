@@ -27,11 +27,11 @@ const KEYS: &[&str] = &[
 /// A rule as it stands in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenRule {
-    /// What it says.
+    /// The rule.
     pub value: Rule,
-    /// Where it stands.
+    /// The place of its definition.
     pub origin: SettingOrigin,
-    /// The folder that lay at the rule's `workspace` when an answer kept it; `None` where a person wrote it.
+    /// The folder that lay at the rule's `workspace` when an answer kept it; `None` if a person wrote it.
     pub folder: Option<FolderId>,
 }
 
@@ -109,7 +109,7 @@ impl SettingsReader<'_> {
             self.wrong(node.at, "rules", "a rule needs `effect` and `tool`".into(), None);
         }
         if folder.is_some() && workspace.is_none() {
-            let what = "`folder` names the folder at `workspace`, which is not there".into();
+            let what = "`folder` needs `workspace`, which is missing".into();
             self.wrong(node.at, "rules.folder", what, None);
         }
         let rule = Rule {
@@ -171,11 +171,11 @@ impl SettingsReader<'_> {
         };
         if fits != wanted {
             let (is, meant) = match fits {
-                true => ("fits", "not to"),
-                false => ("does not fit", "to"),
+                true => ("matches", "should not"),
+                false => ("does not match", "should"),
             };
             let what = format!(
-                "the example `{shown}` {is} the rule `{}`, and is meant {meant}",
+                "the example `{shown}` {is} the rule `{}`, but {meant} match",
                 show_rule(rule)
             );
             self.wrong(example.at, "rules.examples", what, None);
@@ -223,7 +223,7 @@ impl SettingsReader<'_> {
 /// The workspace that paths of examples are relative to.
 const WORKSPACE: &str = "/workspace";
 
-/// Whether an example fits a rule, and the example in words; `None` where it is none. Text is a path for a rule that has only a path,
+/// Whether an example fits a rule, and the example in words; `None` if it is none. Text is a path for a rule that has only a path,
 /// else a command line; a mapping is the arguments of a call.
 fn fits(rule: &Rule, example: &YamlNode) -> Option<(bool, String)> {
     let (input, shown, names) = match &example.value {
@@ -279,11 +279,11 @@ mod tests {
         let cases = [
             (
                 "{effect: deny, tool: bash, argument: 'rm *', examples: {matches: [ls]}}",
-                "/c.yaml:2:71: `rules.examples`: the example `ls` does not fit the rule `deny bash \"rm *\"`, and is meant to",
+                "/c.yaml:2:71: `rules.examples`: the example `ls` does not match the rule `deny bash \"rm *\"`, but should match",
             ),
             (
                 "{effect: deny, tool: bash, argument: 'rm *', examples: {not: ['ls; rm x']}}",
-                "/c.yaml:2:67: `rules.examples`: the example `ls; rm x` fits the rule `deny bash \"rm *\"`, and is meant not to",
+                "/c.yaml:2:67: `rules.examples`: the example `ls; rm x` matches the rule `deny bash \"rm *\"`, but should not match",
             ),
             (
                 "{effect: deny, tool: bash, examples: {match: [ls]}}",
@@ -295,7 +295,7 @@ mod tests {
             ),
             (
                 "{effect: allow, tool: bash, folder: here}",
-                "/c.yaml:2:5: `rules.folder`: `folder` names the folder at `workspace`, which is not there",
+                "/c.yaml:2:5: `rules.folder`: `folder` needs `workspace`, which is missing",
             ),
             (
                 "{effect: deny, tool: bash, examples: [ls]}",

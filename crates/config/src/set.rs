@@ -30,11 +30,11 @@ pub struct SetResult {
     pub key: KeyPath,
 }
 
-/// Sets `key` to `value`, both in words, in one of the files that `request` reads. The file is made where there is none.
+/// Sets `key` to `value`, both in words, in one of the files that `request` reads. The file is made if there is none.
 ///
 /// # Errors
-/// Where there is no such key, it takes something else, the configuration would have mistakes then, or the file has no place
-/// where it can be put without touching the rest.
+/// If there is no such key, it takes something else, the configuration would have mistakes then, or the file has no place
+/// if it can be put without touching the rest.
 pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key)?;
     let literal = literal_of(&path, key, value)?;
@@ -48,7 +48,7 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
     };
     let by_hand = || ConfigError::Edit {
         path: file.to_owned(),
-        what: format!("`{key}` cannot be set here without touching what else was written"),
+        what: format!("`{key}` cannot be set here without changing other parts of the file"),
         text: format!("{}\n", lines(&path.0, &literal, 0).trim_end()),
     };
     let changed = match parse(&text) {
@@ -74,11 +74,11 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
     })
 }
 
-/// Puts another text in the place of a file that `request` reads; `before` is what it said when the change began, or `None` where there was
+/// Puts another text instead of a file that `request` reads; `before` is what it said when the change began, or `None` where there was
 /// no file.
 ///
 /// # Errors
-/// Where the configuration would have mistakes then, or somebody else changed the file meanwhile; the file stays as it is.
+/// If the configuration would have mistakes then, or somebody else changed the file meanwhile; the file stays as it is.
 pub fn replace(
     request: LoadRequest<'_>,
     file: &Path,
@@ -89,7 +89,7 @@ pub fn replace(
     let real = real(file);
     let turn = FileTurn::wait(&real)?;
     if std::fs::read_to_string(&real).ok().as_deref() != before {
-        let what = "it was changed by somebody else meanwhile, and was left as it is; put what you typed into it by hand";
+        let what = "the file was changed in the meantime and is left unchanged; add your changes by hand";
         return Err(ConfigError::file(file, what));
     }
     let loaded = load_as_if(request, file, text)?;
@@ -114,7 +114,7 @@ fn known_model(loaded: &Loaded, name: &str, at: MistakeLocation) -> Result<(), C
     let mistake = ConfigMistake {
         at,
         key: "model".into(),
-        what: format!("unknown model {name:?} (`agentx models` lists them; any id goes as PROVIDER/ID)"),
+        what: format!("unknown model {name:?} (`agentx models` lists them; PROVIDER/ID takes any id)"),
         nearest: unknown.nearest.into_iter().next(),
     };
     Err(ConfigError::Mistakes(vec![mistake]))
@@ -169,7 +169,7 @@ fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigEr
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     match spec.kind {
         ValueKind::Rules => {
-            let what = "rules are a list; add to it with `agentx approvals add`, or in an editor: `agentx config edit`".to_owned();
+            let what = "rules are a list; add one with `agentx approvals add`, or in an editor: `agentx config edit`".to_owned();
             return Err(mistake(key, what, None));
         }
         ValueKind::Names => {
@@ -318,7 +318,7 @@ fn over(text: &str, key: &YamlKey, node: &YamlNode, literal: &str) -> Option<Str
     ))
 }
 
-/// Where a value stands in its line, from this character on; `None` where it does not end there.
+/// Where a value stands in its line, from this character on; `None` if it does not end there.
 fn span(line: &str, column: usize) -> Option<(usize, usize)> {
     let from = line.char_indices().nth(column)?.0;
     let rest = &line[from..];

@@ -18,8 +18,7 @@ pub fn refuse_links(root: &Path, file: &Path) -> Result<(), ConfigError> {
     for part in below.components() {
         place.push(part);
         if place.is_symlink() {
-            let what =
-                "it is a link, and nothing is written through links of a folder; put a file in its place";
+            let what = "it is a symbolic link, and AgentX never writes through a folder's links; replace it with a file";
             return Err(ConfigError::file(&place, std::io::Error::other(what)));
         }
     }

@@ -20,9 +20,9 @@ const STORE: &str = "trusted.json";
 /// A setting of a workspace that does not count because the workspace is not trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IgnoredSetting {
-    /// Which key.
+    /// The key.
     pub key: String,
-    /// Where it stands.
+    /// The place of its definition.
     pub origin: SettingOrigin,
     /// Why it does not count.
     pub why: &'static str,
@@ -43,7 +43,7 @@ pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
 /// Records that the person trusts these bytes of this file.
 ///
 /// # Errors
-/// Where the data directory cannot be written.
+/// If the data directory cannot be written.
 pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let path = data_dir.join(STORE);
     let turn = FileTurn::wait(&path)?;
@@ -56,7 +56,7 @@ pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigErr
 /// Takes trust in a file back. Returns whether there was any.
 ///
 /// # Errors
-/// Where the data directory cannot be written.
+/// If the data directory cannot be written.
 pub fn distrust(data_dir: &Path, file: &Path) -> Result<bool, ConfigError> {
     let path = data_dir.join(STORE);
     if !path.exists() {
@@ -135,7 +135,7 @@ fn tighten(
         let (wide, strict): (Vec<_>, Vec<_>) = rules
             .into_iter()
             .partition(|rule| rule.value.effect == RuleEffect::Allow);
-        let why = "a rule that allows counts only in a trusted workspace";
+        let why = "`allow` rules apply only in a trusted workspace";
         ignored.extend(wide.into_iter().map(|rule| IgnoredSetting {
             key: path.to_string(),
             origin: rule.origin,
@@ -156,7 +156,7 @@ fn tighten(
         ignored.push(note(
             &path,
             &sourced,
-            "only a trusted workspace may widen it",
+            "only a trusted workspace may relax it",
             true,
         ));
     }

@@ -14,7 +14,7 @@ use crate::{ConfigError, KeyPath};
 /// Takes `key` out of one of the files that `request` reads, with the levels above it that hold nothing else.
 ///
 /// # Errors
-/// Where there is no such key, the configuration would have mistakes without it, or it cannot be taken out of the file without touching
+/// If there is no such key, the configuration would have mistakes without it, or it cannot be taken out of the file without touching
 /// the rest.
 pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key)?;
@@ -29,8 +29,8 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
     let changed = match parse(&text) {
         Ok(root) => without(&text, &root, &path).ok_or_else(|| ConfigError::Edit {
             path: file.to_owned(),
-            what: format!("`{key}` cannot be taken out here without touching what else was written"),
-            text: format!("take out `{key}`"),
+            what: format!("`{key}` cannot be removed here without changing other parts of the file"),
+            text: format!("remove `{key}`"),
         })?,
         // What is wrong with it is said with its place below.
         Err(_) => text.clone(),
@@ -48,7 +48,7 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
     })
 }
 
-/// The text without the key: the same text where it has none; `None` where that would change something else.
+/// The text without the key: the same text if it has none; `None` if that would change something else.
 fn without(text: &str, root: &YamlNode, path: &KeyPath) -> Option<String> {
     let mut map = match &root.value {
         Yaml::Map(map) => map,

@@ -55,7 +55,7 @@ impl ValueKind {
             Self::Count => "a whole number from 0".into(),
             Self::Temperature => "a number from 0 to 2".into(),
             Self::Money => "an amount of US dollars such as `0.50`".into(),
-            Self::Price => "US dollars for a million tokens such as `3.00`".into(),
+            Self::Price => "US dollars per million tokens such as `3.00`".into(),
             Self::Duration => "a time with a unit such as `90s`, `10m` or `1h30m`".into(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Template(names) => format!("a text with {{{}}}", names.join("}, {")),
@@ -223,7 +223,9 @@ fn url(words: &str) -> Result<String, String> {
     let words = words.trim();
     // What holds a password is not repeated.
     if words.contains('@') {
-        return Err("an address cannot hold a user or a password; give the key with `api_key_env`".into());
+        return Err(
+            "an address must not contain a user or a password; set the key with `api_key_env`".into(),
+        );
     }
     let wrong = || format!("expected {}, found {words:?}", ValueKind::Url.expects());
     let lacks_scheme =
@@ -247,7 +249,7 @@ fn server(words: &str) -> Result<String, String> {
     // What holds a secret is not repeated.
     if words.contains(['@', '?', '#']) {
         return Err(
-            "the address of a server has no user, no password, no query: who you are is your key".into(),
+            "the address of a server must not contain a user, a password or a query; AgentX signs in with your key".into(),
         );
     }
     let wrong = || format!("expected {}, found {words:?}", ValueKind::Server.expects());

@@ -26,16 +26,16 @@ use crate::{ConfigPaths, FileAcceptance, Folder, FolderTrust, ProviderKey, Secre
 /// Other names of the offline demo.
 const DEMO: &str = "demo";
 
-const ELSEWHERE: &str = "only your own settings say where sessions and logs are kept";
-const PROVIDER: &str =
-    "it would change a provider of yours or a built-in one; a folder may define one with a name of its own";
-const MODEL: &str = "it would change which provider serves a model that is known without it";
-const KEY: &str = "a folder's provider never gets a key of yours";
-const CHANGED: &str = "a file that it names is new or has changed since you trusted this folder";
-const OUTSIDE: &str = "it names a file that is not in this folder";
-const GUARDED: &str = "it names a file that may hold secrets";
-const PROGRAM: &str = "of a folder, only a command counts that names its program by a plain path in the folder, such as `./status.sh` or \
-                       `sh status.sh`: what another one runs could change without your knowing";
+const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
+const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
+const MODEL: &str = "it would change the provider of a model that is already known";
+const KEY: &str = "a folder's provider never gets your keys";
+const CHANGED: &str = "it refers to a file that is new or has changed since you trusted this folder";
+const OUTSIDE: &str = "it refers to a file outside this folder";
+const GUARDED: &str = "it refers to a file that may hold secrets";
+const PROGRAM: &str = "a folder may only set a command that runs a program by a plain path inside the \
+                       folder, such as `./status.sh` or `sh status.sh`; other commands could change without \
+                       your knowledge";
 
 /// Programs that run the file that is named right behind them.
 const INTERPRETERS: &[&str] = &[
@@ -338,24 +338,26 @@ fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
             .collect();
         let with = match held.is_empty() {
             true => String::new(),
-            false => format!(", with what {} holds", held.join(" and ")),
+            false => format!(", with the value of {}", held.join(" and ")),
         };
         let address = &address.value;
-        effects.push(format!("models of `{name}` get what you say, at {address}{with}"));
+        effects.push(format!(
+            "your messages to models of `{name}` are sent to {address}{with}"
+        ));
     }
     if let Some(model) = text(&KeyPath::dotted("model")) {
-        effects.push(format!("the model {model} is asked"));
+        effects.push(format!("the model is {model}"));
     }
     if let Some(server) = text(&KeyPath::dotted("connect")) {
         effects.push(format!(
-            "commands work on the server {server}, which gets what you say"
+            "commands run against the server {server}, which receives your messages"
         ));
     }
     if let Some(line) = text(&KeyPath::dotted("chat.status_command")) {
-        effects.push(format!("a chat runs by itself: {line}"));
+        effects.push(format!("a chat automatically runs: {line}"));
     }
     if let Some(names) = text(&KeyPath::dotted("tools.environment")) {
-        effects.push(format!("programs get what these variables hold: {names}"));
+        effects.push(format!("programs get the values of these variables: {names}"));
     }
     effects.extend(allowed(layer));
     if text(&KeyPath::dotted("approval")).as_deref() == Some("auto") {

@@ -21,9 +21,9 @@ pub struct TextPosition {
 /// A value and where it begins.
 #[derive(Clone, Debug)]
 pub struct YamlNode {
-    /// Where it begins.
+    /// The time.
     pub at: TextPosition,
-    /// What it is.
+    /// The value.
     pub value: Yaml,
 }
 
@@ -49,9 +49,9 @@ pub enum Yaml {
 /// A key of a mapping.
 #[derive(Clone, Debug)]
 pub struct YamlKey {
-    /// Where it begins.
+    /// The time.
     pub at: TextPosition,
-    /// Its text.
+    /// The name.
     pub name: String,
 }
 
@@ -109,7 +109,7 @@ impl Yaml {
 /// Reads a whole file; an empty one (or one with only comments) is an empty mapping.
 ///
 /// # Errors
-/// Where it is not YAML, or more than is read.
+/// If it is not YAML, or more than is read.
 pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     let start = TextPosition { line: 1, column: 1 };
     if text.len() > MAX_BYTES {
@@ -179,28 +179,25 @@ fn in_words(what: &str) -> String {
         ("alias replay limit exceeded", TOO_MANY),
         (
             "recursive references",
-            "an alias (`*name`) stands inside of what it names",
+            "an alias (`*name`) refers to a value that contains it",
         ),
         (
             "multiple YAML documents",
             "a second document begins here (`---`); a file holds one",
         ),
         ("recursion limit exceeded", "nested more than 40 deep"),
-        (
-            "tabs disallowed",
-            "a tab stands here; YAML is indented with spaces",
-        ),
+        ("tabs disallowed", "tab character; YAML is indented with spaces"),
         (
             "mapping values are not allowed",
-            "a key cannot stand here; check the indentation, or quote the text if it has `: ` in it",
+            "a key is not allowed here; check the indentation, or quote the text if it contains `: `",
         ),
         (
             "invalid indentation in multiline quoted",
-            "a quoted text goes on here; close its quotes where it ends, or indent this line",
+            "unclosed quotes; close them, or indent this line",
         ),
         (
             "alias references unknown anchor",
-            "an alias (`*name`) stands for nothing; put `&name` before what it stands for",
+            "unknown alias (`*name`); define it with `&name` before its value",
         ),
     ] {
         if what.starts_with(beginning) {
@@ -330,8 +327,8 @@ mod tests {
         for (text, at, what) in [
             ("a:\n\tb: 1\n", (2, 2), "indented with spaces"),
             ("a: b: c\n", (1, 5), "quote the text"),
-            ("a: \"b\nc: d\n", (2, 1), "close its quotes"),
-            ("a: *b\n", (1, 4), "put `&name` before"),
+            ("a: \"b\nc: d\n", (2, 1), "close them, or indent this"),
+            ("a: *b\n", (1, 4), "define it with `&name` before"),
             (
                 &format!("a: {}", "[".repeat(5_000)),
                 (1, 259),

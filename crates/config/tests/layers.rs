@@ -629,7 +629,7 @@ fn what_the_reader_of_yaml_says_of_itself_is_said_in_words() {
     for (text, words) in [
         (
             "a: &a [*a, *a]\n",
-            "an alias (`*name`) stands inside of what it names",
+            "an alias (`*name`) refers to a value that contains it",
         ),
         (
             "model: x\n---\nmodel: y\n",

@@ -176,7 +176,7 @@ fn what_a_trusted_folder_wanted_in_vain_is_named_and_its_keys_stay_keys() {
     let said = loaded.effects.join("\n");
     assert!(
         said.contains(
-            "models of `team` get what you say, at https://team.example/v1, with what TEAM_KEY holds"
+            "your messages to models of `team` are sent to https://team.example/v1, with the value of TEAM_KEY"
         ),
         "{said}"
     );
@@ -208,7 +208,7 @@ fn files_that_settings_name_are_part_of_what_is_trusted() {
         loaded
             .effects
             .iter()
-            .any(|effect| effect == "a chat runs by itself: sh ./status.sh")
+            .any(|effect| effect == "a chat automatically runs: sh ./status.sh")
     );
 
     desk.write("ws/prompt.md", "Be unkind.");

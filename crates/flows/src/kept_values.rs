@@ -28,7 +28,7 @@ pub(crate) fn prefix(name: &str) -> String {
     format!("{}:{name}\n", name.len())
 }
 
-/// Opens the database, which is made where there is none, for nobody else's eyes.
+/// Opens the database, which is made if there is none, for nobody else's eyes.
 pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
     close_to_others(path);
     prepared(Connection::open(path)?)
@@ -147,7 +147,7 @@ fn known(
 /// How many values the tools of the folder that lies at a path `now` keep in each of their key spaces. Without `now` the path alone counts.
 ///
 /// # Errors
-/// Where the database cannot be read.
+/// If the database cannot be read.
 pub fn kept_values(
     data_dir: &Path,
     folder: &Path,
@@ -169,7 +169,7 @@ pub fn kept_values(
 /// Removes what the tools of the folder that lies at a path `now` keep; what another folder kept there stays.
 ///
 /// # Errors
-/// Where the database cannot be written.
+/// If the database cannot be written.
 pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&FolderNow>) -> rusqlite::Result<()> {
     let Some((database, start)) = existing(data_dir, folder, now)? else {
         return Ok(());
@@ -179,7 +179,7 @@ pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&FolderNow>) ->
         .map(drop)
 }
 
-/// The database, where there is one, and how the key spaces of the folder begin, where it has any.
+/// The database, if there is one, and how the key spaces of the folder begin, where it has any.
 fn existing(
     data_dir: &Path,
     folder: &Path,

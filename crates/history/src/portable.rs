@@ -52,10 +52,10 @@ pub fn from_json(text: &str) -> Result<SessionExport, String> {
         version: u32,
     }
     let head: Head =
-        serde_json::from_str(text).map_err(|error| format!("no session that was exported: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("not an exported session: {error}"))?;
     if head.format != FORMAT {
         return Err(format!(
-            "no session that was exported: its format is `{}`",
+            "not an exported session: its format is `{}`",
             head.format
         ));
     }
@@ -91,18 +91,18 @@ fn mistake(document: &SessionExport) -> Option<String> {
     }
     for (fact, seq) in document.events.iter().zip(1..) {
         if fact.seq != seq {
-            return Some(format!(
-                "event {seq} is missing: {} stands in its place",
-                fact.seq
-            ));
+            return Some(format!("event {seq} is missing: {} is in its place", fact.seq));
         }
         if fact.session_id != document.session_id {
-            return Some(format!("event {seq} is of another session, {}", fact.session_id));
+            return Some(format!(
+                "event {seq} belongs to another session, {}",
+                fact.session_id
+            ));
         }
     }
     match hash_of(&document.events) {
         hash if hash == document.hash => None,
-        _ => Some("its events are not what was exported: their hash is another one".into()),
+        _ => Some("its events are not the exported ones: their hash differs".into()),
     }
 }
 
@@ -122,7 +122,7 @@ fn hash_of(events: &[Envelope<EnvironmentEvent>]) -> String {
 /// A session as one document, from wherever it is.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<SessionExport, RuntimeError> {
     let info = runtime.info(session).await?;
     let mut facts = runtime.watch(session, 0, View::Environment, false).await?;
@@ -169,14 +169,14 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
 /// Who may see it is not taken over: that is for whoever has it now to say.
 ///
 /// # Errors
-/// Where the id is taken, the document is not what was exported, or the log cannot be written.
+/// If the id is taken, the document is not what was exported, or the log cannot be written.
 pub async fn import(
     log: &dyn SessionLog,
     owner: &OwnerId,
     export: SessionExport,
 ) -> Result<VerifyReport, RuntimeError> {
     let id = export.session_id.clone();
-    let refused = |what: String| RuntimeError::Refused(format!("{id} is not taken in: {what}"));
+    let refused = |what: String| RuntimeError::Refused(format!("{id} is not imported: {what}"));
     if let Some(mistake) = mistake(&export) {
         return Err(refused(mistake));
     }
@@ -225,7 +225,7 @@ async fn take(log: &dyn SessionLog, export: SessionExport) -> Result<(), Runtime
             .decode(&blob.data)
             .map_err(|error| RuntimeError::Refused(format!("the blob {} is damaged: {error}", blob.id)))?;
         if log.put_blob(bytes).await? != blob.id {
-            let what = format!("the blob {} has other bytes than it is called by", blob.id);
+            let what = format!("the bytes of blob {} do not match its hash", blob.id);
             return Err(RuntimeError::Refused(what));
         }
     }

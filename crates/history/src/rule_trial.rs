@@ -18,11 +18,11 @@ const MOST_CHANGES: usize = 1_000;
 pub struct ChangedCall {
     /// The event.
     pub seq: u64,
-    /// Which call.
+    /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The name of the tool.
     pub name: String,
-    /// Its arguments.
+    /// The arguments, as JSON.
     pub input: Value,
     /// What was decided by the rules of its time.
     pub was: Decided,
@@ -40,11 +40,11 @@ pub struct ChangedCall {
 /// What came of it in one session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialReport {
-    /// Which session.
+    /// The id of the session.
     pub session_id: SessionId,
     /// How many calls it has.
     pub calls: u64,
-    /// How many of them would have been decided otherwise.
+    /// How many of them would have been decided differently.
     pub changed: u64,
     /// The first of those.
     pub changes: Vec<ChangedCall>,
@@ -135,7 +135,7 @@ impl RuleTrial {
 /// Puts a rule on trial in one session of a runtime.
 ///
 /// # Errors
-/// Where the session cannot be read.
+/// If the session cannot be read.
 pub async fn try_rule(
     runtime: &dyn Runtime,
     session: &SessionId,

@@ -22,7 +22,7 @@ pub struct SessionStats {
     pub usage: Usage,
     /// Money of all model calls.
     pub cost: NanoUsd,
-    /// What is stored of them, where that is known.
+    /// What is stored of them, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<StoredSize>,
     /// Tools that were called, the most called first.
@@ -32,7 +32,7 @@ pub struct SessionStats {
 /// How often a tool was called, and how that ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCount {
-    /// Which.
+    /// The name.
     pub name: String,
     /// Calls that have a result.
     pub calls: u64,
@@ -45,7 +45,7 @@ pub struct ToolCount {
 /// Counts these sessions together. What a fork shares with its parent counts with the parent, unless the fork is asked for alone.
 ///
 /// # Errors
-/// Where a session cannot be read.
+/// If a session cannot be read.
 pub async fn stats_of(runtime: &dyn Runtime, sessions: &[SessionInfo]) -> Result<SessionStats, RuntimeError> {
     let mut stats = SessionStats::default();
     let mut tools = BTreeMap::new();

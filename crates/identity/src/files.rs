@@ -23,7 +23,7 @@ pub(crate) enum Privacy {
     Public,
 }
 
-/// The bytes of a file; `None` where there is none.
+/// The bytes of a file; `None` if there is none.
 pub(crate) fn read(path: &Path, privacy: Privacy) -> Result<Option<Vec<u8>>, KeyringError> {
     let failed = |error: io::Error| KeyringError::file(path, error);
     let file = match File::open(path) {
@@ -35,9 +35,7 @@ pub(crate) fn read(path: &Path, privacy: Privacy) -> Result<Option<Vec<u8>>, Key
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(failed(io::Error::other(
-            "it is too large to be a file of a keyring",
-        )));
+        return Err(failed(io::Error::other("it is too large for a keyring file")));
     }
     Ok(Some(bytes))
 }

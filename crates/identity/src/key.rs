@@ -65,7 +65,7 @@ impl PublicKey {
         [&SPKI_PREFIX[..], &self.0[..]].concat()
     }
 
-    /// Reads what [`PublicKey::to_spki`] writes; `None` where it is something else, or a key of small order.
+    /// Reads what [`PublicKey::to_spki`] writes; `None` if it is something else, or a key of small order.
     pub fn from_spki(der: &[u8]) -> Option<Self> {
         let bytes = der.strip_prefix(&SPKI_PREFIX[..])?;
         let key = Self(bytes.try_into().ok()?);
@@ -148,7 +148,7 @@ impl SecretKey {
     /// A new key.
     ///
     /// # Errors
-    /// Where the system has no randomness.
+    /// If the system has no randomness.
     pub fn generate() -> Result<Self, KeyError> {
         let mut seed =
             random_bytes().map_err(|error: NoRandomness| KeyError::NoRandomness(error.to_string()))?;
@@ -174,7 +174,7 @@ impl SecretKey {
     /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
     ///
     /// # Errors
-    /// Where it is something else; the error says what to do.
+    /// If it is something else; the error says what to do.
     pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
         openssh::private::read(file)
     }

@@ -42,47 +42,47 @@ pub enum KeyringError {
     /// A file or a directory.
     #[error("{}: {what}", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What the system says.
         what: String,
     },
     /// A secret that others may have seen.
-    #[error("{} is a secret, and others may read it (mode {mode:04o})", path.display())]
+    #[error("{} is secret, but others can read it (mode {mode:04o})", path.display())]
     Readable {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Its mode.
+        /// The Unix permissions.
         mode: u32,
     },
     /// A list that others may have changed.
-    #[error("{} says who is trusted, and others may change it (mode {mode:04o})", path.display())]
+    #[error("{} lists who is trusted, but others can change it (mode {mode:04o})", path.display())]
     Writable {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Its mode.
+        /// The Unix permissions.
         mode: u32,
     },
     /// A directory in which others may put other files.
-    #[error("others may change what is in {}, where it stands who is trusted (mode {mode:04o})", path.display())]
+    #[error("others can change files in {}, which lists who is trusted (mode {mode:04o})", path.display())]
     OpenDirectory {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Its mode.
+        /// The Unix permissions.
         mode: u32,
     },
     /// A file that makes no sense.
     #[error("{}:{line}: {what}", path.display())]
     Damaged {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// Where, from 1.
         line: usize,
-        /// Why.
+        /// The cause, in words.
         what: String,
     },
     /// There is an identity, and it was not to be replaced.
-    #[error("there is an identity already: {key} in {}", path.display())]
+    #[error("an identity already exists: {key} in {}", path.display())]
     Exists {
         /// In which file.
         path: PathBuf,
@@ -112,19 +112,18 @@ impl KeyringError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Readable { path, .. } => Some(format!(
-                "`chmod 600 {}` if nobody has read it; else make a new one with `agentx identity new --force`",
+                "`chmod 600 {}` if nobody has read it; otherwise create a new one with `agentx identity new --force`",
                 path.display()
             )),
-            Self::Writable { path, .. } => {
-                Some(format!("look through it, then `chmod 600 {}`", path.display()))
-            }
+            Self::Writable { path, .. } => Some(format!("check it, then `chmod 600 {}`", path.display())),
             Self::OpenDirectory { path, .. } => Some(format!(
-                "look through it, then `chmod go-w {}`, or name a directory of your own with AGENTX_DATA",
+                "check it, then `chmod go-w {}`, or set AGENTX_DATA to your own directory",
                 path.display()
             )),
-            Self::Damaged { .. } => Some("nothing was changed; mend the file or put it away".into()),
+            Self::Damaged { .. } => Some("nothing was changed; repair the file or move it away".into()),
             Self::Exists { .. } => Some(
-                "--force replaces it for ever; `agentx identity export --secret` shows it before that".into(),
+                "--force replaces it permanently; print it first with `agentx identity export --secret`"
+                    .into(),
             ),
             Self::File { .. } | Self::Busy { .. } | Self::Key(_) => None,
         }
@@ -135,7 +134,7 @@ impl Keyring {
     /// The keyring of this directory. Nothing is made, but what is there has to be in order.
     ///
     /// # Errors
-    /// Where one of its files cannot be read, or should not be believed.
+    /// If one of its files cannot be read, or should not be believed.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, KeyringError> {
         let keyring = Self::at(directory);
         keyring.identity()?;
@@ -150,7 +149,7 @@ impl Keyring {
         }
     }
 
-    /// Checks that nobody else may put other files in the place of these. A server's directory has to be so.
+    /// Checks that nobody else may put other files instead of these. A server's directory has to be so.
     ///
     /// # Errors
     /// [`KeyringError::OpenDirectory`] if others may, or if the directory cannot be read. A directory that does not exist is not an error.
@@ -171,7 +170,7 @@ impl Keyring {
     /// Who one is; `None` where that was never needed.
     ///
     /// # Errors
-    /// Where the file cannot be read, others may read it, or it is not what it should be.
+    /// If the file cannot be read, others may read it, or it is not what it should be.
     pub fn identity(&self) -> Result<Option<SecretKey>, KeyringError> {
         secret_in(&self.identity_file())
     }
@@ -179,7 +178,7 @@ impl Keyring {
     /// Who one is, made now where that was never needed before.
     ///
     /// # Errors
-    /// As [`Keyring::identity`], and where the file cannot be written.
+    /// As [`Keyring::identity`], or if the file cannot be written.
     pub fn identity_or_new(&self) -> Result<SecretKey, KeyringError> {
         self.secret_or_new(&self.identity_file())
     }
@@ -214,7 +213,7 @@ impl Keyring {
     /// Makes `key` one's own identity. With `replace` the one before it is gone.
     ///
     /// # Errors
-    /// Where there is one that is not to be replaced, or the file cannot be written.
+    /// If there is one that is not to be replaced, or the file cannot be written.
     pub fn set_identity(&self, key: &SecretKey, replace: bool) -> Result<(), KeyringError> {
         self.set_secret(&self.identity_file(), key, replace)
     }
@@ -236,7 +235,7 @@ impl Keyring {
     /// Whom one trusts.
     ///
     /// # Errors
-    /// Where the list cannot be read, others may change it, or it makes no sense.
+    /// If the list cannot be read, others may change it, or it makes no sense.
     pub fn people(&self) -> Result<Vec<Trusted>, KeyringError> {
         let path = self.people_file();
         match files::read(&path, Privacy::Public)? {
@@ -248,7 +247,7 @@ impl Keyring {
     /// Trusts somebody from now on; returns how they were trusted before.
     ///
     /// # Errors
-    /// Where the list cannot be read or written.
+    /// If the list cannot be read or written.
     pub fn trust(&self, somebody: Trusted) -> Result<Option<Trusted>, KeyringError> {
         self.change(|people| {
             let known = people
@@ -265,7 +264,7 @@ impl Keyring {
     /// Trusts somebody no more; returns how they were trusted.
     ///
     /// # Errors
-    /// Where the list cannot be read or written.
+    /// If the list cannot be read or written.
     pub fn untrust(&self, key: &PublicKey) -> Result<Option<Trusted>, KeyringError> {
         self.change(|people| {
             let at = people.iter().position(|known| known.public_key == *key)?;
@@ -342,18 +341,18 @@ fn read_identity(path: &Path, bytes: &[u8]) -> Result<SecretKey, KeyringError> {
     };
     let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     if lines.next() != Some(HEADER.as_bytes()) {
-        return Err(damaged(1, "this is no identity that this version can read"));
+        return Err(damaged(1, "this version cannot read this identity"));
     }
     let mut decoded = STANDARD
         .decode(lines.next().unwrap_or_default())
         .unwrap_or_default();
     let key = match <&[u8; 32]>::try_from(decoded.as_slice()) {
         Ok(seed) => SecretKey::from_seed(seed).map_err(KeyringError::from),
-        Err(_) => Err(damaged(2, "this is not the base64 of 32 bytes")),
+        Err(_) => Err(damaged(2, "not the base64 of 32 bytes")),
     };
     wipe(&mut decoded);
     if lines.any(|line| !line.is_empty()) {
-        return Err(damaged(3, "something follows the identity"));
+        return Err(damaged(3, "unexpected data after the identity"));
     }
     key
 }

@@ -7,7 +7,7 @@ use crate::files::{self, Privacy};
 use crate::keyring::secret_in;
 use crate::{Keyring, KeyringError, PublicKey};
 
-/// How many servers are remembered; the one that was met first is forgotten first.
+/// The number of servers that are remembered; the one that was met first is forgotten first.
 const MOST: usize = 1_000;
 
 /// What is known of a server whose key is seen.
@@ -19,7 +19,7 @@ pub enum ServerKeyStatus {
     Known,
     /// Another one was there before.
     Changed {
-        /// Its key.
+        /// The key that the server had before.
         before: PublicKey,
     },
 }
@@ -33,7 +33,7 @@ impl Keyring {
     /// The server at `place`, host and port, says that this is its key. Who is met for the first time is remembered.
     ///
     /// # Errors
-    /// Where the list cannot be read or written, or others may change it.
+    /// If the list cannot be read or written, or others may change it.
     pub fn meet_server(&self, place: &str, key: &PublicKey) -> Result<ServerKeyStatus, KeyringError> {
         let met = self.look_up_server(place, key)?;
         if met != ServerKeyStatus::New {
@@ -50,7 +50,7 @@ impl Keyring {
     /// What [`Keyring::meet_server`] would say, without remembering anything.
     ///
     /// # Errors
-    /// Where the list cannot be read, or others may change it.
+    /// If the list cannot be read, or others may change it.
     pub fn look_up_server(&self, place: &str, key: &PublicKey) -> Result<ServerKeyStatus, KeyringError> {
         if secret_in(&self.server_file())?.is_some_and(|own| own.public_key() == key) {
             return Ok(ServerKeyStatus::Known);
@@ -65,7 +65,7 @@ impl Keyring {
     /// Forgets the server that was met at `place`; the next one there is believed. Returns the key that it had.
     ///
     /// # Errors
-    /// Where the list cannot be read or written, or others may change it.
+    /// If the list cannot be read or written, or others may change it.
     pub fn forget_server(&self, place: &str) -> Result<Option<PublicKey>, KeyringError> {
         let path = self.servers_file();
         if self.server_at(place)?.is_none() {
@@ -87,7 +87,7 @@ impl Keyring {
     /// The key of the server that was met at `place`.
     ///
     /// # Errors
-    /// Where the list cannot be read, or others may change it.
+    /// If the list cannot be read, or others may change it.
     pub fn server_at(&self, place: &str) -> Result<Option<PublicKey>, KeyringError> {
         let servers = self.servers()?;
         let found = servers.into_iter().rfind(|(known, _)| known == place);
@@ -118,7 +118,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<Servers, KeyringError> {
         let (place, key) = line
             .trim()
             .split_once(' ')
-            .ok_or_else(|| damaged("this is not a server's host and port, a space, and its key".into()))?;
+            .ok_or_else(|| damaged("expected a server's host and port, a space, and its key".into()))?;
         let key = key.parse().map_err(|error| damaged(format!("{error}")))?;
         Ok((place.to_owned(), key))
     };

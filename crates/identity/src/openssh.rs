@@ -14,40 +14,40 @@ const KIND: &str = "ssh-ed25519";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// A text that begins like a public key.
-    #[error("this is no public key: `ed25519:` is followed by 43 letters of base64url")]
+    #[error("not a public key: `ed25519:` must be followed by 43 characters of base64url")]
     PublicText,
     /// A point in whose name anybody can sign.
-    #[error("this is nobody's key: it is a point of small order, in whose name anybody could sign")]
+    #[error("not a usable key: it is a point of small order, for which anyone could sign")]
     SmallOrder,
     /// A text that is no signature.
-    #[error("this is no signature: that is 86 letters of base64url")]
+    #[error("not a signature: expected 86 characters of base64url")]
     SignatureText,
     /// A text that is nothing of ours.
     #[error(
-        "this is no public key: one begins with `ed25519:`, or is the line of an OpenSSH .pub file (`ssh-ed25519 AAAA…`)"
+        "not a public key: expected `ed25519:…` or the line of an OpenSSH .pub file (`ssh-ed25519 AAAA…`)"
     )]
     NoPublicKey,
     /// An OpenSSH key of another kind.
     #[error(
-        "this is a key of the kind {kind}; only ed25519 keys are taken: `ssh-keygen -t ed25519` makes one"
+        "unsupported key type {kind}; only ed25519 keys are supported: `ssh-keygen -t ed25519` creates one"
     )]
     OtherKind {
-        /// Which.
+        /// The type of the key, as OpenSSH names it.
         kind: String,
     },
     /// A file that is no private key of OpenSSH.
     #[error(
-        "this is no private key of OpenSSH, which begins with `-----BEGIN OPENSSH PRIVATE KEY-----`; \
-         `ssh-keygen -t ed25519` makes one"
+        "not an OpenSSH private key, which begins with `-----BEGIN OPENSSH PRIVATE KEY-----`; `ssh-keygen -t \
+         ed25519` creates one"
     )]
     NoSecretKey,
     /// The other file.
-    #[error("this is the public half of a key; its secret half is in the file without .pub")]
+    #[error("this is a public key; the private key is in the file without .pub")]
     PublicHalf,
     /// A private key with a passphrase.
     #[error(
-        "the key has a passphrase, which is not asked for here; take it from a copy of the file \
-         (`ssh-keygen -p -N '' -f COPY`), and delete the copy afterwards"
+        "the key has a passphrase, which is not supported; remove it from a copy of the file (`ssh-keygen -p \
+         -N '' -f COPY`), and delete the copy afterwards"
     )]
     Encrypted,
     /// The line or the file is not what OpenSSH writes.
@@ -135,7 +135,7 @@ impl<'a> KeyReader<'a> {
         let (bytes, rest) = self
             .0
             .split_at_checked(count)
-            .ok_or(damaged("it is shorter than it says"))?;
+            .ok_or(damaged("it is shorter than its length field says"))?;
         self.0 = rest;
         Ok(bytes)
     }
@@ -145,7 +145,7 @@ impl<'a> KeyReader<'a> {
         bytes
             .try_into()
             .map(u32::from_be_bytes)
-            .map_err(|_| damaged("it is shorter than it says"))
+            .map_err(|_| damaged("it is shorter than its length field says"))
     }
 
     pub(crate) fn string(&mut self) -> Result<&'a [u8], KeyError> {
@@ -157,7 +157,7 @@ impl<'a> KeyReader<'a> {
         let bytes = self.string()?;
         bytes
             .try_into()
-            .map_err(|_| damaged("a part of it has another length"))
+            .map_err(|_| damaged("a field has the wrong length"))
     }
 
     /// The kind of key that follows has to be ours.
@@ -170,7 +170,7 @@ impl<'a> KeyReader<'a> {
             Ok(kind) if looks_like_a_kind(kind) => Err(KeyError::OtherKind {
                 kind: kind.to_owned(),
             }),
-            _ => Err(damaged("it does not say what kind of key it is")),
+            _ => Err(damaged("the key type is missing")),
         }
     }
 
@@ -178,6 +178,6 @@ impl<'a> KeyReader<'a> {
         if self.0.is_empty() {
             return Ok(());
         }
-        Err(damaged("something follows the key"))
+        Err(damaged("unexpected data after the key"))
     }
 }

@@ -34,7 +34,7 @@ impl TrustedAs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trusted {
-    /// Who.
+    /// The public key.
     pub public_key: PublicKey,
     /// What they are called there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Trusted>, KeyringErr
             return Err(KeyringError::Damaged {
                 path: path.to_owned(),
                 line: line_of_second(bytes, &key),
-                what: format!("{key} is there twice"),
+                what: format!("{key} occurs twice"),
             });
         }
     }

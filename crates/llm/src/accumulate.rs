@@ -1,12 +1,12 @@
-//! From the events of one stream back to the whole answer, with all that the stream said about it: for `debug decode`, for
-//! tests. The message is put together by the [`Assembler`], as everywhere.
+//! From the events of one stream back to the whole answer, with all that the stream said about it: for
+//! `debug decode`, for tests. The message is put together by the [`Assembler`], as everywhere.
 
 use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopReason, Usage};
 
 /// The whole of one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accumulated {
-    /// What was said.
+    /// The error message.
     pub message: Message,
     /// The model as the provider named it.
     pub model: String,
@@ -67,7 +67,7 @@ impl Accumulator {
         self.assembler.feed(event);
     }
 
-    /// The answer as far as it came; `None` where none began.
+    /// The answer as far as it came; `None` if none began.
     pub fn finish(mut self) -> Option<Accumulated> {
         let AnswerStart { message_id, model } = self.began?;
         let answer = self.assembler.finish_verbatim();

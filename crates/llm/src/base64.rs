@@ -26,7 +26,7 @@ pub fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Text as bytes; whitespace is skipped and missing padding forgiven. `None` where it is not base64.
+/// Text as bytes; whitespace is skipped and missing padding forgiven. `None` if it is not base64.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let mut group = 0u32;

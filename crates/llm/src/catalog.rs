@@ -1,8 +1,8 @@
 //! The model catalog: which models there are, who serves them, what fits into them and what they cost.
 //!
-//! An embedded file (`catalog.json`, prices in dollars per million tokens) is what everyone starts with; configuration adds
-//! to it and overrides it ([`CatalogConfig`]). A model that is not in it can be used all the same when its provider
-//! is named (`ollama/qwen3`): it gets the provider's defaults and no price.
+//! An embedded file (`catalog.json`, prices in dollars per million tokens) is what everyone starts with;
+//! configuration adds to it and overrides it ([`CatalogConfig`]). A model that is not in it can be used all
+//! the same when its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
 
 mod config;
 mod server;
@@ -36,7 +36,7 @@ pub struct ProviderEntry {
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
     pub key_env: Option<String>,
-    /// The environment variable that holds a token to send as `authorization: Bearer`, and counts more than the key, if there is one.
+    /// The environment variable with a token for `authorization: Bearer`; it takes precedence over the key.
     pub token_env: Option<String>,
     /// How the key is sent.
     pub auth: AuthStyle,
@@ -44,9 +44,9 @@ pub struct ProviderEntry {
     pub needs_key: bool,
     /// The model to use where none is named.
     pub default_model: Option<String>,
-    /// What is assumed of models that the catalog does not know.
+    /// The context window assumed for models that the catalog does not know, in tokens.
     pub context_window: u64,
-    /// Likewise.
+    /// The maximum length of their answers, in tokens.
     pub max_output_tokens: u64,
     /// How it wants to be spoken to.
     pub wire: WireOptions,
@@ -99,9 +99,9 @@ pub enum CatalogError {
     /// A new provider in the configuration lacks what every provider needs.
     #[error("provider `{name}` needs `{field}`")]
     Incomplete {
-        /// Which provider.
+        /// The name of the provider.
         name: String,
-        /// What is missing.
+        /// The missing field.
         field: &'static str,
     },
 }
@@ -149,7 +149,7 @@ impl Catalog {
     /// This catalog with what the configuration adds and overrides.
     ///
     /// # Errors
-    /// Where a new provider is incomplete, or a model names a provider that does not exist.
+    /// If a new provider is incomplete, or a model names a provider that does not exist.
     pub fn extended(mut self, config: &CatalogConfig) -> Result<Self, CatalogError> {
         for (name, provider) in &config.providers {
             match self.providers.iter_mut().find(|entry| entry.name == *name) {
@@ -175,11 +175,12 @@ impl Catalog {
         Ok(self.with_servers())
     }
 
-    /// This catalog with a provider at another address, as a person or the environment gave it. OpenAI's protocol at another
-    /// address is some compatible server: it is spoken to as most of them want, and may need no key.
+    /// This catalog with a provider at another address, as a person or the environment gave it. OpenAI's
+    /// protocol at another address is some compatible server: it is spoken to as most of them want, and may
+    /// need no key.
     ///
     /// # Errors
-    /// Where there is no such provider.
+    /// If there is no such provider.
     pub fn with_base_url(mut self, provider: &str, base_url: &str) -> Result<Self, CatalogError> {
         self.known_provider(provider)?;
         for entry in self.providers.iter_mut().filter(|entry| entry.name == provider) {
@@ -215,18 +216,18 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// Whether the window of a model is only assumed: nobody knows its price, and the window is what this catalog assumes of models of its
-    /// provider that it does not know.
+    /// Whether the window of a model is only assumed: nobody knows its price, and the window is what this
+    /// catalog assumes of models of its provider that it does not know.
     pub fn assumes_window(&self, provider: &str, context_window: u64, prices: &Prices) -> bool {
         let assumed = self.provider(provider).map(|provider| provider.context_window);
         *prices == Prices::default() && assumed == Some(context_window)
     }
 
-    /// The model that a person means: an id, an alias, or `provider/model`. With a provider, any model goes. Of two that are called
-    /// the same, the one that the configuration speaks of is meant.
+    /// The model that a person means: an id, an alias, or `provider/model`. With a provider, any model goes.
+    /// Of two that are called the same, the one that the configuration speaks of is meant.
     ///
     /// # Errors
-    /// Where no provider is named and no model is known by this name; with the nearest names.
+    /// If no provider is named and no model is known by this name; with the nearest names.
     ///
     /// ```
     /// let catalog = agentx_llm::Catalog::builtin();
@@ -249,10 +250,10 @@ impl Catalog {
         }
     }
 
-    /// The model of this name at this provider; one that the catalog does not know gets the provider's defaults.
+    /// The model of this name at this provider; an unknown model gets the provider's defaults.
     ///
     /// # Errors
-    /// Where there is no such provider.
+    /// If there is no such provider.
     pub fn resolve_at(&self, provider: &str, name: &str) -> Result<ModelSpec, CatalogError> {
         let provider = self.known_provider(provider)?;
         let here = self
@@ -263,8 +264,8 @@ impl Catalog {
         Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
     }
 
-    /// How to ask this model. A provider without options of its own (Azure, a gateway) gets those that OpenAI or Anthropic has for the
-    /// same model.
+    /// How to ask this model. A provider without options of its own (Azure, a gateway) gets those that OpenAI
+    /// or Anthropic has for the same model.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
         let at = |provider: &str, id: &str| {
             let mut there = self.models.iter().filter(|entry| entry.spec.provider == provider);
@@ -283,7 +284,8 @@ impl Catalog {
             .or_else(|| at(home, id_at_home))
             .or_else(by_name)
             .unwrap_or_default();
-        // What a model takes, it takes behind any server; whether a server knows this field is for its provider to say.
+        // What a model takes, it takes behind any server; whether a server knows this field is for its
+        // provider to say.
         wire.chat.prompt_cache_key = of_provider().is_some_and(|wire| wire.chat.prompt_cache_key);
         wire
     }
@@ -341,8 +343,9 @@ impl ModelEntry {
 }
 
 impl ProviderEntry {
-    /// The address of its API: under `base_url`, or under its own where that is `None`. A base with or without `/v1` is
-    /// understood for Anthropic; where the whole address is given, it is that. A query stays at the end.
+    /// The address of its API: under `base_url`, or under its own where that is `None`. A base with or
+    /// without `/v1` is understood for Anthropic; where the whole address is given, it is that. A query stays
+    /// at the end.
     ///
     /// ```
     /// let catalog = agentx_llm::Catalog::builtin();

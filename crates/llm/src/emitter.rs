@@ -1,7 +1,20 @@
 //! The rules of a model's stream, in one place: both decoders speak to the log through [`Emitter`].
 //!
-//! It opens the stream once, tells apart neighbouring parts of one kind by a `part_end`, parses finished tool arguments,
-//! mints what a server left out, and ends the stream once.
+//! It opens the stream once, tells apart neighbouring parts of one kind by a `part_end`, parses finished tool
+//! arguments, mints what a server left out, and ends the stream once.
+//!
+//! The order of events of one stream:
+//!
+//! ```text
+//! stream_start
+//! ( text_chunk | thinking_chunk | part_end | provider_part | tool_call_start | tool_call_chunk | tool_call )*
+//! usage*
+//! stream_end
+//! ```
+//!
+//! Limits are checked by [`Emitter::check`], not by each method: decoders call it once per event of the
+//! server, and stop at the first error. A value that is nested too deep is dropped at once, so that no reader
+//! meets it.
 
 use agentx_types::{
     EnvironmentEvent, InvalidInput, MessageId, PartEnd, ProviderPart, StopReason, StreamEnd, StreamStart,
@@ -12,8 +25,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{StreamContext, StreamError};
 
-/// How deep values may be nested. What is read back is nested in messages, frames and states, and JSON readers refuse what is
-/// deeper than 128.
+/// How deep values may be nested. What is read back is nested in messages, frames and states, and JSON
+/// readers refuse what is deeper than 128.
 pub(crate) const MAX_DEPTH: usize = 64;
 /// How long the arguments of all calls of one answer may be together.
 pub(crate) const MAX_ARGUMENT_BYTES: usize = 8 << 20;
@@ -21,7 +34,9 @@ pub(crate) const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 /// Kinds of parts that chunks belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
+    /// Words of the answer.
     Text,
+    /// Words of the model's reasoning.
     Thinking,
 }
 
@@ -34,13 +49,17 @@ pub(crate) struct Emitter {
     open: Option<PartKind>,
     /// Whether the next chunk begins another part even if its kind is the open one.
     fresh: bool,
+    /// How many ids of calls were made here, because the server sent none or sent one twice.
     minted: usize,
+    /// The length of the arguments of all calls so far, in bytes.
     argument_bytes: usize,
+    /// Whether a part was nested deeper than [`MAX_DEPTH`].
     too_deep: bool,
     ended: bool,
 }
 
 impl Emitter {
+    /// An emitter for one stream. Nothing is emitted until [`Self::start`].
     pub(crate) fn new(context: StreamContext) -> Self {
         Self {
             context,
@@ -54,16 +73,18 @@ impl Emitter {
         }
     }
 
+    /// Whether `stream_start` was emitted.
     pub(crate) fn started(&self) -> bool {
         self.message_id.is_some()
     }
 
+    /// Whether `stream_end` was emitted, or the stream was given up: nothing follows.
     pub(crate) fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Says `stream_start`, once. An id that is missing, or that the conversation already has, is replaced by the
-    /// caller's own.
+    /// Says `stream_start`, once. An id that is missing, or that the conversation already has, is replaced by
+    /// the caller's own.
     pub(crate) fn start(&mut self, id: &str, model: &str, out: &mut Vec<EnvironmentEvent>) {
         if self.started() {
             return;
@@ -199,6 +220,7 @@ impl Emitter {
         );
     }
 
+    /// Emits a piece of a call's arguments. Empty pieces are left out.
     pub(crate) fn tool_chunk(&mut self, id: &ToolCallId, json: &str, out: &mut Vec<EnvironmentEvent>) {
         if !json.is_empty() {
             out.push(
@@ -231,6 +253,7 @@ impl Emitter {
         );
     }
 
+    /// Emits the tokens of the call so far; a later report replaces an earlier one.
     pub(crate) fn usage(&mut self, usage: Usage, out: &mut Vec<EnvironmentEvent>) {
         out.push(UsageReport { usage }.into());
     }
@@ -254,8 +277,8 @@ impl Emitter {
     }
 }
 
-/// Tool arguments as they were written, parsed. Nothing at all is no arguments, unless the answer was `cut` off by its
-/// length limit: then nobody knows what they would have been.
+/// Tool arguments as they were written, parsed. Nothing at all is no arguments, unless the answer was `cut`
+/// off by its length limit: then nobody knows what they would have been.
 pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInput>>) {
     let empty = || Value::Object(Map::new());
     let invalid = |error: String| {
@@ -312,7 +335,8 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// An id made from the message's id: the same whenever the same bytes are decoded, and short enough for every API.
+/// An id made from the message's id: the same whenever the same bytes are decoded, and short enough for every
+/// API.
 fn minted_id(message_id: &str, index: usize) -> ToolCallId {
     ToolCallId::with_suffix(format_args!("{:016x}_{index}", fnv1a(message_id.as_bytes())))
 }

@@ -1,5 +1,5 @@
-//! Refusals of a provider as data: whatever shape the body has, a stable code, words for people, and whether and when it is
-//! worth asking again. The caller maps it to `attempt_failed` and decides about retries.
+//! Refusals of a provider as data: whatever shape the body has, a stable code, words for people, and whether
+//! and when it is worth asking again. The caller maps it to `attempt_failed` and decides about retries.
 
 mod classify;
 mod extra_keys;
@@ -117,7 +117,7 @@ impl fmt::Display for ErrorCode {
 pub struct ModelError {
     /// What kind it is.
     pub code: ErrorCode,
-    /// The provider's own words, or ours where it has none; one line, at most 1,000 characters.
+    /// The provider's own words, or ours if it has none; one line, at most 1,000 characters.
     pub message: String,
     /// Whether the same request may well succeed later.
     pub retryable: bool,
@@ -129,21 +129,25 @@ pub struct ModelError {
     pub overflow: Option<Overflow>,
     /// Which part of the request is refused for its form, where it is.
     pub refused: Option<RequestPart>,
-    /// Where the longest answer that was asked for is refused: how many tokens it may have, if the provider says so.
+    /// Where the longest answer that was asked for is refused: how many tokens it may have, if the provider
+    /// says so.
     pub longest_answer: Option<u64>,
 }
 
 impl ModelError {
-    /// Whether the model, or its server as it was started, takes no tools: it refuses every request that offers some.
+    /// Whether the model, or its server as it was started, takes no tools: it refuses every request that
+    /// offers some.
     pub fn takes_no_tools(&self) -> bool {
         self.code == ErrorCode::BadRequest && template::takes_no_tools(&self.message.to_ascii_lowercase())
     }
 }
 
-/// Reads a refusal: any status that is not a success, any body (the provider's JSON, a gateway's HTML, nothing at all).
+/// Reads a refusal: any status that is not a success, any body (the provider's JSON, a gateway's HTML,
+/// nothing at all).
 ///
-/// `headers` are looked up without regard to case: `retry-after-ms`, `retry-after` (seconds or a date, which `now` is held
-/// against) and `x-should-retry`. Where no header says how long to wait, the message may: "Please try again in 1.5s".
+/// `headers` are looked up without regard to case: `retry-after-ms`, `retry-after` (seconds or a date, which
+/// `now` is held against) and `x-should-retry`. Where no header says how long to wait, the message may:
+/// "Please try again in 1.5s".
 ///
 /// ```
 /// use agentx_llm::{ErrorCode, decode_error};
@@ -174,8 +178,8 @@ pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Tim
     error
 }
 
-/// An error event inside a stream, or an error object in the body of a success. `error` is the object itself or
-/// whatever is around it.
+/// An error event inside a stream, or an error object in the body of a success. `error` is the object itself
+/// or whatever is around it.
 pub(crate) fn from_stream(error: &str) -> ModelError {
     let extracted = extract::from_body(error.as_bytes());
     from_extracted(extracted.status, extracted)
@@ -205,7 +209,8 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     }
 }
 
-/// Whether the provider itself says that the same request may pass: "Unable to process input image. Please retry your request."
+/// Whether the provider itself says that the same request may pass: "Unable to process input image. Please
+/// retry your request."
 fn asks_again(code: ErrorCode, message: &str) -> bool {
     code == ErrorCode::BadRequest && message.to_ascii_lowercase().contains("please retry your request")
 }

@@ -1,6 +1,14 @@
 //! Dates in HTTP headers (RFC 9110 §5.6.7): the usual form and the two old ones. `retry-after` may hold one.
 
 /// Seconds since the Unix epoch.
+///
+/// The result is in seconds since 1970, UTC. All three forms of RFC 9110 are read:
+///
+/// ```text
+/// Sun, 06 Nov 1994 08:49:37 GMT
+/// Sunday, 06-Nov-94 08:49:37 GMT
+/// Sun Nov  6 08:49:37 1994
+/// ```
 pub(crate) fn parse(text: &str) -> Option<i64> {
     let words: Vec<&str> = text
         .split([' ', ',', '-'])

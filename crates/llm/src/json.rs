@@ -1,5 +1,10 @@
-//! The body of a request while it is built. The tree borrows the texts, schemas and arguments of the conversation: they are
-//! most of a body, are the same in every call, and so are copied once, into the bytes that are sent.
+//! The body of a request while it is built. The tree borrows the texts, schemas and arguments of the
+//! conversation: they are most of a body, are the same in every call, and so are copied once, into the bytes
+//! that are sent.
+//!
+//! A body of a long conversation is several megabytes. `serde_json::Value` would copy all of it twice: into
+//! the tree, and into the bytes. This tree copies only what a request adds: names of fields, numbers and
+//! short texts.
 
 use std::borrow::Cow;
 
@@ -11,9 +16,13 @@ use serde_json::Value;
 pub(crate) enum BorrowedJson<'a> {
     Null,
     Bool(bool),
+    /// A whole number from 0: tokens and limits.
     Whole(u64),
+    /// A number with a fraction, such as `temperature`.
     Fraction(f64),
+    /// A text, borrowed from the conversation if it is sent unchanged.
     Text(Cow<'a, str>),
+    /// A list, such as the messages.
     List(Vec<BorrowedJson<'a>>),
     /// In the order in which it is written.
     Object(Vec<(&'a str, BorrowedJson<'a>)>),
@@ -54,7 +63,7 @@ impl<'a> BorrowedJson<'a> {
         fields.find_map(|(present, json)| (*present == key).then_some(json))
     }
 
-    /// Sets a field of an object, in its old place where there is one. What is not an object stays as it is.
+    /// Sets a field of an object, in its old place if there is one. What is not an object stays as it is.
     pub(crate) fn set(&mut self, key: &'a str, json: impl Into<BorrowedJson<'a>>) {
         let Some(fields) = self.fields() else { return };
         match fields.iter_mut().find(|(present, _)| *present == key) {
@@ -71,7 +80,8 @@ impl<'a> BorrowedJson<'a> {
         }
     }
 
-    /// The fields of an object. Those of a borrowed one become this tree's own; what is in them stays borrowed.
+    /// The fields of an object. Those of a borrowed one become this tree's own; what is in them stays
+    /// borrowed.
     fn fields(&mut self) -> Option<&mut Vec<(&'a str, BorrowedJson<'a>)>> {
         if let Self::Value(Value::Object(object)) = self {
             let fields = object.iter().map(|(key, value)| (key.as_str(), value.into()));
@@ -106,6 +116,7 @@ impl<'a> BorrowedJson<'a> {
     }
 }
 
+/// The estimated length of `null`, `true` or a number.
 const SCALAR: usize = 8;
 
 /// With quotes, and an eighth for what is escaped in it: as much as in source code.
@@ -113,6 +124,7 @@ fn text_len(text: &str) -> usize {
     2 + text.len() + text.len() / 8
 }
 
+/// The estimated length of a borrowed value; see [`BorrowedJson::rough_len`].
 fn value_len(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => SCALAR,

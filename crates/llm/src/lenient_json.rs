@@ -1,6 +1,16 @@
-//! JSON as servers really write it: strings that are borrowed where that is possible, numbers in any dress, text that is a
-//! string here and a list of blocks there. Every field that these types stand for is optional in the structs around
-//! them, and `null` is the same as absent.
+//! JSON as servers really write it: strings that are borrowed where that is possible, numbers in any dress,
+//! text that is a string here and a list of blocks there. Every field that these types stand for is optional
+//! in the structs around them, and `null` is the same as absent.
+//!
+//! | expected | also accepted | read as |
+//! | --- | --- | --- |
+//! | [`Str`] | a number | its digits |
+//! | [`Str`] | `true`, `false`, a list, an object | an empty text |
+//! | [`LenientCount`] | a negative number, `"12"`, `1.9` | 0, 12, 1 |
+//! | [`LenientCount`] | a text that is not a number, `true`, a list, an object | 0 |
+//! | [`Content`] | a list of blocks, one block, a number | blocks, or the text of the number |
+//!
+//! A strict reader would lose a whole answer because of one field of this kind.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,12 +21,13 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only where it stands alone in a
-/// field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
+/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only where it stands
+/// alone in a field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
 
 impl Str<'_> {
+    /// The text as an owned `String`; copies it only if it is borrowed.
     pub(crate) fn into_string(self) -> String {
         self.0.into_owned()
     }
@@ -82,7 +93,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
     }
 }
 
-/// No call reads or writes more tokens: the largest windows take ten million, and a call that a vendor makes in several steps reads a window a few times.
+/// No call reads or writes more tokens: the largest windows take ten million, and a call that a vendor makes
+/// in several steps reads a window a few times.
 const MOST_TOKENS: u64 = 100_000_000;
 
 /// A count: whole, negative (then 0), with a fraction (cut), or something that is no count at all (then 0).
@@ -95,6 +107,7 @@ pub(crate) struct LenientCount {
 }
 
 impl LenientCount {
+    /// A count that was written as a whole number from 0.
     fn of(number: u64) -> Self {
         Self {
             number,
@@ -102,6 +115,7 @@ impl LenientCount {
         }
     }
 
+    /// A count that was written with a fraction or a sign.
     fn of_float(number: f64) -> Self {
         // A cast from a float saturates and takes NaN to 0.
         Self {
@@ -175,7 +189,9 @@ impl<'de> Deserialize<'de> for LenientCount {
 /// What a message or a delta says: a string, or (Mistral) a list of blocks, or one block, or a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content<'a> {
+    /// A plain text: what nearly every server sends.
     Text(Str<'a>),
+    /// Blocks with a type, as Mistral sends them for answers with reasoning.
     Blocks(Vec<ContentBlock<'a>>),
 }
 
@@ -193,12 +209,16 @@ impl Content<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct ContentBlock<'a> {
+    /// `text`, `thinking`, `refusal` or another word.
     #[serde(rename = "type", borrow)]
     pub(crate) kind: Option<Str<'a>>,
+    /// The words of a block `text`.
     #[serde(borrow)]
     pub(crate) text: Option<Str<'a>>,
+    /// The reasoning of a block `thinking`: a text, or again a list of blocks.
     #[serde(borrow)]
     pub(crate) thinking: Option<Content<'a>>,
+    /// The words with which the model refuses.
     #[serde(borrow)]
     pub(crate) refusal: Option<Str<'a>>,
 }
@@ -267,16 +287,16 @@ pub(crate) fn raw_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The same object without keys that come twice, which some servers write and no derived reader takes: the last one
-/// counts. `None` where it is no JSON object at all.
+/// The same object without keys that come twice, which some servers write and no derived reader takes: the
+/// last one counts. `None` if it is no JSON object at all.
 pub(crate) fn without_duplicates(data: &str) -> Option<String> {
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data)
         .ok()
         .map(|object| serde_json::Value::Object(object).to_string())
 }
 
-/// The same JSON with U+FFFD where an escape is half of a character, as servers write that cut text in the middle of one:
-/// `"\ud83d"`. No reader takes those. `None` where every character is whole.
+/// The same JSON with U+FFFD where an escape is half of a character, as servers write that cut text in the
+/// middle of one: `"\ud83d"`. No reader takes those. `None` if every character is whole.
 pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     let mut whole = String::new();
     let mut kept = 0;
@@ -286,7 +306,8 @@ pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
         let (end, is_half) = match (unit(data, escape), unit(data, escape + UNIT)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (escape + 2 * UNIT, false),
             (Some(0xd800..=0xdfff), _) => (escape + UNIT, true),
-            // What is escaped by a character that is longer than a byte is no JSON; nothing is done about it here.
+            // What is escaped by a character that is longer than a byte is no JSON; nothing is done about it
+            // here.
             _ if data.is_char_boundary(at) => (at, false),
             _ => return None,
         };
@@ -300,15 +321,15 @@ pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     (kept > 0).then(|| whole + &data[kept..])
 }
 
-/// The same JSON without the first half of a character with which a string in it ends, and that half: a server that cuts text anywhere
-/// sends the other half with the next event.
+/// The same JSON without the first half of a character with which a string in it ends, and that half: a
+/// server that cuts text anywhere sends the other half with the next event.
 pub(crate) fn without_first_half(data: &str) -> Option<(String, String)> {
     let at = halves(data, 0xd800..=0xdbff).find(|at| data[at + UNIT..].starts_with('"'))?;
     let half = data[at..at + UNIT].to_owned();
     Some((format!("{}{}", &data[..at], &data[at + UNIT..]), half))
 }
 
-/// The same JSON with a half before the other one with which a string in it begins; `None` where none does.
+/// The same JSON with a half before the other one with which a string in it begins; `None` if none does.
 pub(crate) fn with_first_half(data: &str, half: &str) -> Option<String> {
     let at = halves(data, 0xdc00..=0xdfff).find(|at| data[..*at].ends_with('"'))?;
     Some(format!("{}{half}{}", &data[..at], &data[at..]))

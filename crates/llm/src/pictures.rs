@@ -1,6 +1,6 @@
-//! Which pictures of a conversation a request may hold. A vendor that refuses one picture refuses the whole request, and with it
-//! each later one of the session; so what would be refused is replaced by words. It follows from the conversation alone: the
-//! same pictures give the same request.
+//! Which pictures of a conversation a request may hold. A vendor that refuses one picture refuses the whole
+//! request, and with it each later one of the session; so what would be refused is replaced by words. It
+//! follows from the conversation alone: the same pictures give the same request.
 
 use std::collections::BTreeMap;
 
@@ -27,9 +27,10 @@ struct PictureLimits {
 /// The longest side of each of many pictures, in pixels.
 const SIDE_OF_MANY: u32 = 2_000;
 
-/// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for windows over 200,000
-/// tokens), 32 MB a request: <https://platform.claude.com/docs/en/build-with-claude/vision>. 10 MB of base64 a picture, 5 MB on
-/// other platforms: <https://platform.claude.com/docs/en/api/overview>. Both read 2026-11-22.
+/// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for windows
+/// over 200,000 tokens), 32 MB a request: <https://platform.claude.com/docs/en/build-with-claude/vision>. 10
+/// MB of base64 a picture, 5 MB on other platforms: <https://platform.claude.com/docs/en/api/overview>. Both
+/// read 2026-11-22.
 fn anthropic(window: u64) -> PictureLimits {
     PictureLimits {
         side: 8_000,
@@ -40,8 +41,9 @@ fn anthropic(window: u64) -> PictureLimits {
     }
 }
 
-/// OpenAI: 50 MB and 500 pictures a request (https://platform.openai.com/docs/guides/images-vision); larger pictures are scaled
-/// there. Others that speak the protocol say nothing or less, so the sum is that of Anthropic.
+/// OpenAI: 50 MB and 500 pictures a request (https://platform.openai.com/docs/guides/images-vision); larger
+/// pictures are scaled there. Others that speak the protocol say nothing or less, so the sum is that of
+/// Anthropic.
 const CHAT: PictureLimits = PictureLimits {
     side: u32::MAX,
     bytes: 20 << 20,
@@ -58,10 +60,12 @@ struct PlacedPicture {
     side: u32,
 }
 
-/// Which part of the request. The same picture may stand in several: an older place may be left out, and a newer one not.
+/// Which part of the request. The same picture may stand in several: an older place may be left out, and a
+/// newer one not.
 type PicturePosition = *const MediaPart;
 
-/// What is known of the bytes of a picture: its media type, the bytes of its base64 and its longest side; or why it cannot be sent.
+/// What is known of the bytes of a picture: its media type, the bytes of its base64 and its longest side; or
+/// why it cannot be sent.
 type PictureFacts = Result<(&'static str, usize, u32), &'static str>;
 
 impl PlacedPicture {
@@ -174,8 +178,9 @@ impl<'a> Pictures<'a> {
         Some(found)
     }
 
-    /// Leaves pictures out until the rest may be sent. Where only a few are too large for a request of many pictures, these go. Else
-    /// the older half goes: not one with each new picture, because each change of what was sent before costs the provider's cache.
+    /// Leaves pictures out until the rest may be sent. Where only a few are too large for a request of many
+    /// pictures, these go. Else the older half goes: not one with each new picture, because each change of
+    /// what was sent before costs the provider's cache.
     fn make_fit(&mut self, limits: &PictureLimits, kept: &mut Vec<PlacedPicture>) {
         while !kept.is_empty() && !self.fit(kept, limits) {
             let older = kept.len().div_ceil(2);

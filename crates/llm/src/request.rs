@@ -1,4 +1,5 @@
-//! What all request builders share: where the bytes of media come from, and how a server wants to be spoken to.
+//! What all request builders share: where the bytes of media come from, and how a server wants to be spoken
+//! to.
 
 use agentx_types::{Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec};
 use serde::{Deserialize, Serialize};
@@ -6,18 +7,19 @@ use serde::{Deserialize, Serialize};
 use crate::pictures::Pictures;
 use crate::{anthropic, base64, openai_chat};
 
-/// Bytes of content-addressed blobs. The caller has read them before it builds a request: building does no I/O.
+/// Bytes of content-addressed blobs. The caller has read them before it builds a request: building does no
+/// I/O.
 pub trait BlobSource {
     /// The blob's bytes, or `None` where they are gone: the model is told so.
     fn blob(&self, id: &BlobId) -> Option<&[u8]>;
 
-    /// Whether the model may be shown pictures. Where it takes none it is told that there is one: its provider would refuse the
-    /// whole request, and each later one of the conversation.
+    /// Whether the model may be shown pictures. Where it takes none it is told that there is one: its
+    /// provider would refuse the whole request, and each later one of the conversation.
     fn shows_pictures(&self) -> bool {
         true
     }
 
-    /// Why this picture is not sent, though the model may be shown others; `None` where it is.
+    /// Why this picture is not sent, though the model may be shown others; `None` if it is.
     fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
         let _ = part;
         None
@@ -29,8 +31,9 @@ pub trait BlobSource {
     }
 }
 
-/// How many tokens the answer may have: what is wished, within what the model writes at most and within half of its window. Servers
-/// refuse a request whose longest answer does not fit beside what they are to read, and conversations are kept to the other half.
+/// How many tokens the answer may have: what is wished, within what the model writes at most and within half
+/// of its window. Servers refuse a request whose longest answer does not fit beside what they are to read,
+/// and conversations are kept to the other half.
 pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     let model = &request.model;
     let most = model.max_output_tokens.min(model.context_window / 2).max(1);
@@ -171,8 +174,9 @@ impl<'a> Media<'a> {
     }
 }
 
-/// The name of a tool as every API takes it: `^[a-zA-Z0-9_-]{1,64}$` for OpenAI, up to 128 characters for Anthropic. Models make
-/// names up (`functions.bash`, nothing at all), are told that there is no such tool, and read their own call again.
+/// The name of a tool as every API takes it: `^[a-zA-Z0-9_-]{1,64}$` for OpenAI, up to 128 characters for
+/// Anthropic. Models make names up (`functions.bash`, nothing at all), are told that there is no such tool,
+/// and read their own call again.
 pub(crate) fn tool_name(name: &str, longest: usize) -> std::borrow::Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=longest).contains(&name.len()) && name.chars().all(fits) {
@@ -220,7 +224,7 @@ pub(crate) fn media_kind(media_type: &str) -> MediaKind {
     }
 }
 
-/// What the model reads in the place of something that it cannot be sent.
+/// What the model reads instead of something that it cannot be sent.
 pub(crate) fn placeholder(part: &MediaPart, why: &str) -> String {
     match &part.name {
         Some(name) => format!("[{name} ({}): {why}]", part.media_type),

@@ -1,7 +1,9 @@
-//! Schemas of tools as OpenAI takes them. A JSON schema may leave out what is in an object or in a list; OpenAI then refuses the whole
-//! request, whichever tool was to be called: "Invalid schema for function 'now': In context=(), object schema missing properties"
+//! Schemas of tools as OpenAI takes them. A JSON schema may leave out what is in an object or in a list;
+//! OpenAI then refuses the whole request, whichever tool was to be called: "Invalid schema for function
+//! 'now': In context=(), object schema missing properties"
 //! (<https://github.com/spring-projects/spring-ai/issues/4776>), "array schema missing items"
-//! (<https://platform.openai.com/docs/guides/function-calling>). What is added means the same: no known properties, any items.
+//! (<https://platform.openai.com/docs/guides/function-calling>). What is added means the same: no known
+//! properties, any items.
 
 use serde_json::{Map, Value};
 

@@ -20,8 +20,8 @@ impl Secret {
         &self.0
     }
 
-    /// Whether a text is this value, or has it within. A value of less than 16 bytes is not looked for within others: it may be an
-    /// ordinary word.
+    /// Whether a text is this value, or has it within. A value of less than 16 bytes is not looked for within
+    /// others: it may be an ordinary word.
     pub fn is_in(&self, text: &str) -> bool {
         !self.0.is_empty()
             && (text.trim() == self.0 || (self.0.len() >= SHORTEST_PART && text.contains(&self.0)))

@@ -1,11 +1,13 @@
-//! Server-sent events, decoded from bytes in whatever pieces they arrive: every stream of a model comes through here.
+//! Server-sent events, decoded from bytes in whatever pieces they arrive: every stream of a model comes
+//! through here.
 //!
-//! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (even if CR and LF arrive in different
-//! pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored, `data` lines of
-//! one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by event, so a character that is cut
-//! between two pieces is whole again. A line `error: {…}`, which the format does not know and some servers send, is an event of that name.
-//! Unlike a browser, [`SseDecoder::finish`] also delivers an event that the end of
-//! the stream cut off from its blank line, because some servers end like that.
+//! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (even if CR and LF arrive in
+//! different pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored,
+//! `data` lines of one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by
+//! event, so a character that is cut between two pieces is whole again. A line `error: {…}`, which the format
+//! does not know and some servers send, is an event of that name. Unlike a browser, [`SseDecoder::finish`]
+//! also delivers an event that the end of the stream cut off from its blank line, because some servers end
+//! like that.
 //!
 //! An event whose one `data` line arrived in one piece is lent from the caller's bytes; nothing is copied.
 
@@ -39,7 +41,7 @@ impl Default for SseLimits {
 /// A stream that breaks a limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// A line goes on and on.
+    /// A line continues and on.
     #[error("a line of the event stream is longer than {limit} bytes")]
     LineTooLong {
         /// The limit.
@@ -120,7 +122,7 @@ impl SseDecoder {
     /// Takes the next bytes and hands on each event that they complete.
     ///
     /// # Errors
-    /// Where a limit is broken, or with the first error of `on_event`. The decoder is of no further use then.
+    /// If a limit is broken, or with the first error of `on_event`. The decoder is of no further use then.
     pub fn push<E: From<SseError>>(
         &mut self,
         bytes: &[u8],
@@ -173,8 +175,8 @@ impl SseDecoder {
         self.dispatch(None, &mut on_event)
     }
 
-    /// Skips the byte order mark, even if it arrives in pieces. What looked like one and is none is kept as the
-    /// start of the first line.
+    /// Skips the byte order mark, even if it arrives in pieces. What looked like one and is none is kept as
+    /// the start of the first line.
     fn without_bom<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         if self.started {
             return bytes;

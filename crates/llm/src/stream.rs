@@ -33,8 +33,8 @@ impl StreamContext {
         }
     }
 
-    /// Takes note of the ids in the conversation that is being answered: small servers give the same ids again and
-    /// again, and an id must be unique in its session.
+    /// Takes note of the ids in the conversation that is being answered: small servers give the same ids
+    /// again and again, and an id must be unique in its session.
     #[must_use]
     pub fn after(mut self, request: &ModelRequest) -> Self {
         for message in &request.messages {
@@ -48,7 +48,8 @@ impl StreamContext {
         self
     }
 
-    /// Takes note of ids that the conversation no longer shows: left out of the window, condensed, of an attempt that broke off.
+    /// Takes note of ids that the conversation no longer shows: left out of the window, condensed, of an
+    /// attempt that broke off.
     #[must_use]
     pub fn without(mut self, taken: Arc<TakenIds>) -> Self {
         self.taken = taken;
@@ -136,9 +137,10 @@ impl StreamError {
 
 /// Decodes the stream of one answer.
 ///
-/// Order of calls: [`push`](Self::push) with the bytes as they come, then [`finish`](Self::finish) when they end. After an
-/// error the decoder says nothing more. `stream_start` comes first and at most once, `stream_end` last and only where the
-/// answer is whole; a `tool_call` is said only where the provider ended it.
+/// Order of calls: [`push`](Self::push) with the bytes as they come, then [`finish`](Self::finish) when they
+/// end. After an error the decoder says nothing more. `stream_start` comes first and at most once,
+/// `stream_end` last and only where the answer is whole; a `tool_call` is said only where the provider ended
+/// it.
 #[derive(Clone, Debug)]
 pub enum StreamDecoder {
     /// Anthropic Messages.
@@ -148,8 +150,8 @@ pub enum StreamDecoder {
 }
 
 impl StreamDecoder {
-    /// A decoder for one stream of this API. The scripted environment has no wire format; what reads like a stream of
-    /// OpenAI's is accepted there.
+    /// A decoder for one stream of this API. The scripted environment has no wire format; what reads like a
+    /// stream of OpenAI's is accepted there.
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
             Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
@@ -162,7 +164,7 @@ impl StreamDecoder {
     /// Takes the next bytes; what they mean is added to `out`, even if an error is returned.
     ///
     /// # Errors
-    /// Where the provider reports one, an event makes no sense, or a limit is broken.
+    /// If the provider reports one, an event makes no sense, or a limit is broken.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         match self {
             Self::Anthropic(decoder) => decoder.push(bytes, out),
@@ -173,7 +175,7 @@ impl StreamDecoder {
     /// The bytes have ended.
     ///
     /// # Errors
-    /// Where the answer has not.
+    /// If the answer has not.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         match self {
             Self::Anthropic(decoder) => decoder.finish(out),
@@ -193,7 +195,7 @@ impl StreamDecoder {
 /// Decodes an answer that came whole, as one JSON body: the same events as its stream would give.
 ///
 /// # Errors
-/// Where the body is an error, or not an answer of this API.
+/// If the body is an error, or not an answer of this API.
 pub fn decode_body(
     api: Api,
     context: StreamContext,

@@ -1,4 +1,5 @@
-//! Compares the class of cost that `tests/costs/table.rs` states for each function with what one call of it counts, at three sizes.
+//! Compares the class of cost that `tests/costs/table.rs` states for each function with what one call of it
+//! counts, at three sizes.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../tests/costs/calls.rs"]
@@ -26,7 +27,8 @@ use crate::vm_template::PreparedVm;
 use crate::wake_queue::Wakes;
 use crate::{Libraries, Script, ScriptLimits};
 
-/// Each four times the one before. Texts are large from 65,536 bytes on and tables from 8,192 values on, so that the last two are.
+/// Each four times the one before. Texts are large from 65,536 bytes on and tables from 8,192 values on, so
+/// that the last two are.
 const SIZES: [usize; 3] = [17_000, 68_000, 272_000];
 /// Bytes that a call may take more or less, as for the digits of a number in an error.
 const SLACK: usize = 512;
@@ -137,7 +139,8 @@ impl Tally {
     }
 }
 
-/// Lets a script run in a VM of its own, and gives what each of its calls counted. It ends where a call waits for an effect.
+/// Lets a script run in a VM of its own, and gives what each of its calls counted. It ends where a call waits
+/// for an effect.
 fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     let long = Duration::from_secs(3600);
     let limits = ScriptLimits {

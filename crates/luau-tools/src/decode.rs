@@ -1,5 +1,5 @@
-//! JSON of a long text, read a piece at a time, so that others have their turn between two pieces. What it comes to is a value in a row,
-//! without a tree in between.
+//! JSON of a long text, read a piece at a time, so that others have their turn between two pieces. What it
+//! comes to is a value in a row, without a tree in between.
 
 use crate::flat_value::{FlatPart, FlatValue};
 

@@ -1,4 +1,5 @@
-//! A large value as the text of JSON, written a piece at a time, so that others have their turn between two pieces.
+//! A large value as the text of JSON, written a piece at a time, so that others have their turn between two
+//! pieces.
 
 use std::io::Write;
 

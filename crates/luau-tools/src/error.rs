@@ -63,8 +63,8 @@ impl ScriptError {
         }
     }
 
-    /// For programs: `source`, `script_error`, `limit_memory` (and the other limits), `arguments`, `result`, `no_output`,
-    /// `cancelled`, `lost`.
+    /// For programs: `source`, `script_error`, `limit_memory` (and the other limits), `arguments`, `result`,
+    /// `no_output`, `cancelled`, `lost`.
     #[must_use]
     pub fn code(&self) -> String {
         match &self.reason {
@@ -103,13 +103,13 @@ impl fmt::Display for ScriptError {
             Reason::Failed(message) if message.is_empty() => f.write_str("an error without a message"),
             Reason::Source(message) | Reason::Failed(message) => f.write_str(message),
             Reason::Limit(limit) => write!(f, "{limit} (limit {})", limit.name()),
-            Reason::Arguments(message) => write!(f, "the arguments cannot be given to the script: {message}"),
-            Reason::Result(message) => write!(f, "the result is no JSON: {message}"),
+            Reason::Arguments(message) => write!(f, "cannot pass the arguments to the script: {message}"),
+            Reason::Result(message) => write!(f, "the result is not JSON: {message}"),
             Reason::NoOutput => f.write_str(
                 "there is no result: write `function invoke(ctx, args)`, or call rt:output(result)",
             ),
             Reason::Cancelled => f.write_str("the run was cancelled"),
-            Reason::Lost(message) => write!(f, "the script could not be run: {message}"),
+            Reason::Lost(message) => write!(f, "cannot run the script: {message}"),
         }
     }
 }
@@ -123,7 +123,7 @@ pub struct ScriptMistake {
     pub line: u32,
     /// From 1; 1 where the compiler tells only the line.
     pub column: u32,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 

@@ -1,9 +1,10 @@
 //! A JSON value on its way from one thread to another: its parts in a row, in one piece of memory.
 //!
-//! In a tree each text and each object is a piece of memory of its own. Each would be fetched from the other processor's cache, and
-//! given back to the other thread's allocator, under its lock: for a small call that took longer than its script. So the caller
-//! writes the arguments in a row, the lane reads them from there, and leaves the result in the same memory. When the caller has read it
-//! the memory is there for the next call of its thread.
+//! In a tree each text and each object is a piece of memory of its own. Each would be fetched from the other
+//! processor's cache, and given back to the other thread's allocator, under its lock: for a small call that
+//! took longer than its script. So the caller writes the arguments in a row, the lane reads them from there,
+//! and leaves the result in the same memory. When the caller has read it the memory is there for the next
+//! call of its thread.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -24,7 +25,8 @@ pub(crate) enum FlatPart {
     Text(usize),
     /// An array of so many values, which follow.
     List(usize),
-    /// The same, from a table: each value comes after its position, in the order of positions or in any other.
+    /// The same, from a table: each value comes after its position, in the order of positions or in any
+    /// other.
     Placed {
         count: usize,
         sorted: bool,
@@ -78,7 +80,8 @@ impl FlatValue {
         Self(Vec::new())
     }
 
-    /// A value within depth and bytes; the error says what it is not. What numbers it has are those that a script sees.
+    /// A value within depth and bytes; the error says what it is not. What numbers it has are those that a
+    /// script sees.
     pub(crate) fn of(value: &Value, depth: usize, bytes: usize) -> Result<Self, String> {
         let mut flat = Self::spare();
         if flat.put(value, depth, &mut { bytes }) {
@@ -112,8 +115,8 @@ impl FlatValue {
         }
     }
 
-    /// Asks for its memory, where it is little. Another processor wrote it: all of it comes at once, where it would come piece by piece when it
-    /// is read.
+    /// Asks for its memory, where it is little. Another processor wrote it: all of it comes at once, where it
+    /// would come piece by piece when it is read.
     pub(crate) fn fetch(&self) {
         if self.0.len() <= SPARE_SIZE {
             let each = self.0.iter().step_by(LINE);
@@ -237,7 +240,8 @@ fn small(number: f64) -> Option<u8> {
     (f64::from(small).to_bits() == number.to_bits()).then_some(small)
 }
 
-/// A value that lies where its reader looks anyway, if it is small: to follow a pointer into what another processor wrote takes time.
+/// A value that lies where its reader looks anyway, if it is small: to follow a pointer into what another
+/// processor wrote takes time.
 #[derive(Debug)]
 pub(crate) struct NearValue {
     flat: FlatValue,

@@ -1,7 +1,9 @@
-//! The door between a script and the world: every thing that a script sees or does is one [`HostEffect`] in and one JSON value out.
+//! The door between a script and the world: every thing that a script sees or does is one [`HostEffect`] in
+//! and one JSON value out.
 //!
-//! Whoever runs scripts implements [`Host`]. A host that records what it is asked and answered can run the same script again later
-//! and hand the recorded answers back: the script then does the same, effect by effect.
+//! Whoever runs scripts implements [`Host`]. A host that records what it is asked and answered can run the
+//! same script again later and hand the recorded answers back: the script then does the same, effect by
+//! effect.
 
 use std::fmt;
 use std::future::Future;
@@ -21,11 +23,12 @@ pub type Outcome = Result<Value, EffectError>;
 pub struct HostEffect {
     /// The place of this effect in its run, from 1, in the order in which the script began its effects.
     pub step: u64,
-    /// What is asked.
+    /// The kind of the effect.
     pub kind: EffectKind,
     /// With what. The shape belongs to the kind, see [`EffectKind`].
     pub request: Value,
-    /// Where the script stands, for people; `None` where it is not known, or the kind is not [`EffectKind::Invoke`].
+    /// Where the script stands, for people; `None` if it is not known, or the kind is not
+    /// [`EffectKind::Invoke`].
     pub place: Option<EffectPlace>,
 }
 
@@ -40,23 +43,24 @@ pub struct EffectPlace {
 
 /// Performs the effects of one run.
 ///
-/// Capabilities (which hosts, models, tools, environment names, key spaces) are checked here: a refusal is an [`EffectError`]
-/// with code `denied`, which the script sees as an error that it may catch.
+/// Capabilities (which hosts, models, tools, environment names, key spaces) are checked here: a refusal is an
+/// [`EffectError`] with code `denied`, which the script sees as an error that it may catch.
 pub trait Host: Send + Sync + 'static {
-    /// Performs one effect. It is called in the order of the steps and must not block; what has to happen in that order
-    /// takes its place in a queue here, before the future is first polled. Futures of one run are polled at the same time.
-    /// When the run ends or is cancelled they are dropped.
+    /// Performs one effect. It is called in the order of the steps and must not block; what has to happen in
+    /// that order takes its place in a queue here, before the future is first polled. Futures of one run are
+    /// polled at the same time. When the run ends or is cancelled they are dropped.
     fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome>;
 
-    /// Settles an effect whose outcome is not in the world but in the order of events of this run: [`EffectKind::Any`] and
-    /// [`EffectKind::Ready`]. `seen` gives what is the case. A host that records awaits it and records it; a host that
-    /// replays gives back what was recorded and drops `seen`.
+    /// Settles an effect whose outcome is not in the world but in the order of events of this run:
+    /// [`EffectKind::Any`] and [`EffectKind::Ready`]. `seen` gives what is the case. A host that records
+    /// awaits it and records it; a host that replays gives back what was recorded and drops `seen`.
     fn observe(&self, effect: HostEffect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
         drop(effect);
         Box::pin(async move { Ok(seen.await) })
     }
 
-    /// How long effects have waited for a person until now. It does not count into [`Limits::wall`](crate::ScriptLimits::wall). It never falls.
+    /// How long effects have waited for a person until now. It does not count into
+    /// [`Limits::wall`](crate::ScriptLimits::wall). It never falls.
     fn waited(&self) -> Duration {
         Duration::ZERO
     }
@@ -136,16 +140,19 @@ kinds! {
     Generate = "generate",
     /// `{model, prompt, schema?}` → the JSON value, checked against the schema.
     GenerateJson = "generate_json",
-    /// `{model, system?, messages?, prompt?}` → `{stream}`: a stream of chunks to read with [`EffectKind::StreamRecv`].
+    /// `{model, system?, messages?, prompt?}` → `{stream}`: a stream of chunks to read with
+    /// [`EffectKind::StreamRecv`].
     GenerateStream = "generate_stream",
-    /// `{method, url, query?, headers?, body?, json?, timeout_ms?}` → `{status, headers, body}`; `body` is text.
+    /// `{method, url, query?, headers?, body?, json?, timeout_ms?}` → `{status, headers, body}`; `body` is
+    /// text.
     Http = "http",
     /// `{name, config}` → `{agent}`: the id of the child.
     AgentCreate = "agent_create",
     /// `{agent, input}` → null, as soon as the child has it.
     AgentInput = "agent_input",
-    /// `{agent}` → `{chunk, restarted?}`, or null where the child's turn has ended. With `restarted` the message began again, as after
-    /// a crash: the chunk is all of it so far, and takes the place of what came of it before.
+    /// `{agent}` → `{chunk, restarted?}`, or null where the child's turn has ended. With `restarted` the
+    /// message began again, as after a crash: the chunk is all of it so far, and takes the place of what came
+    /// of it before.
     AgentNext = "agent_next",
     /// `{agent}` → the whole text of the child's turn.
     AgentCollect = "agent_collect",
@@ -187,8 +194,9 @@ kinds! {
     CacheDelete = "cache_delete",
     /// `{name}` → the text, or null where it is not set.
     Env = "env",
-    /// `{transformer, config}` → what does it: `{tool}`, which is invoked with `{text}` for each text; `{model, system?}`, which is
-    /// asked about each text; or `{stream}`, where the host itself takes and gives chunks.
+    /// `{transformer, config}` → what does it: `{tool}`, which is invoked with `{text}` for each text;
+    /// `{model, system?}`, which is asked about each text; or `{stream}`, where the host itself takes and
+    /// gives chunks.
     StreamOpen = "stream_open",
     /// `{stream, chunk}` → null.
     StreamSend = "stream_send",

@@ -1,8 +1,9 @@
-//! The way to a lane: a short row in which what is told lies beside the mark that it is there, so that a lane which looks has both at once,
-//! and behind it one without a bound for what does not fit, for nobody who tells a lane something may wait for it.
+//! The way to a lane: a short row in which what is told lies beside the mark that it is there, so that a lane
+//! which looks has both at once, and behind it one without a bound for what does not fit, for nobody who
+//! tells a lane something may wait for it.
 //!
-//! Two things that one run tells may come the other way round when the row is full between them. What a lane is told bears that: a
-//! run that is to stop says so on its line before it tells its lane.
+//! Two things that one run tells may come the other way round when the row is full between them. What a lane
+//! is told bears that: a run that is to stop says so on its line before it tells its lane.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ pub(crate) struct Outlet<T> {
     rest: Receiver<T>,
     /// Something may lie in the rest.
     spilled: Arc<AtomicBool>,
-    /// Whose turn it is where there is something in both: that of the rest, else what lies in it could lie for ever.
+    /// Whose turn it is where there is something in both: that of the rest, else what lies in it could lie
+    /// for ever.
     rest_first: Cell<bool>,
 }
 
@@ -44,7 +46,7 @@ pub(crate) fn inbox<T>() -> (Inbox<T>, Outlet<T>) {
 }
 
 impl<T> Inbox<T> {
-    /// Tells something, and never waits. False where nobody is there any more.
+    /// Tells something, and never waits. False if nobody is there any more.
     pub(crate) fn tell(&self, told: T) -> bool {
         match self.row.try_send(Some(told)) {
             Ok(()) => true,
@@ -52,7 +54,8 @@ impl<T> Inbox<T> {
                 let told = self.rest.send(told).is_ok();
                 self.spilled.store(true, Ordering::SeqCst);
                 fence(Ordering::SeqCst);
-                // A lane that has come to sleep since wakes up by it; one whose row is still full looks at the rest before it sleeps.
+                // A lane that has come to sleep since wakes up by it; one whose row is still full looks at
+                // the rest before it sleeps.
                 let _ = self.row.try_send(None);
                 told
             }
@@ -79,7 +82,7 @@ impl<T> Outlet<T> {
         }
     }
 
-    /// What is told next; `None` where nobody tells anything any more.
+    /// What is told next; `None` if nobody tells anything any more.
     pub(crate) fn next(&self) -> Option<T> {
         loop {
             fence(Ordering::SeqCst);

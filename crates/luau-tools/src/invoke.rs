@@ -1,7 +1,8 @@
-//! One invocation, from the outside: starts the run on a lane, performs its effects by the host, watches the time.
+//! One invocation, from the outside: starts the run on a lane, performs its effects by the host, watches the
+//! time.
 //!
-//! Everything here runs as part of the caller's own task. So a host's futures live in the caller's runtime, and dropping the
-//! invocation drops them, and stops the script.
+//! Everything here runs as part of the caller's own task. So a host's futures live in the caller's runtime,
+//! and dropping the invocation drops them, and stops the script.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,7 +91,8 @@ impl Script {
         }
     }
 
-    /// A place among the runs that the lanes hold, at once where there is one; and what of the time is left then.
+    /// A place among the runs that the lanes hold, at once if there is one; and what of the time is left
+    /// then.
     async fn room(
         &self,
         cancel: &CancellationToken,
@@ -113,7 +115,8 @@ impl Script {
     }
 }
 
-/// Ends when the time of a run is over that ends at `end`. Time in which it waits for a person does not count.
+/// Ends when the time of a run is over that ends at `end`. Time in which it waits for a person does not
+/// count.
 async fn over(end: Instant, host: &dyn Host) {
     let before = host.waited();
     let mut waited = Duration::ZERO;

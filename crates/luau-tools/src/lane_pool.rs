@@ -1,6 +1,6 @@
-//! Lanes: the threads on which scripts run, never those of the runtime. A VM belongs to one lane; a lane holds thousands of
-//! runs, for a run that waits is a few KiB in a VM and nothing else. A script that computes gives its turn away every few
-//! milliseconds.
+//! Lanes: the threads on which scripts run, never those of the runtime. A VM belongs to one lane; a lane
+//! holds thousands of runs, for a run that waits is a few KiB in a VM and nothing else. A script that
+//! computes gives its turn away every few milliseconds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -81,7 +81,8 @@ impl Lanes {
         })
     }
 
-    /// The lanes that [`Script::compile`](crate::Script::compile) uses: two, or up to four where there are more processors.
+    /// The lanes that [`Script::compile`](crate::Script::compile) uses: two, or up to four where there are
+    /// more processors.
     #[must_use]
     pub fn shared() -> Arc<Self> {
         static SHARED: OnceLock<Arc<Lanes>> = OnceLock::new();
@@ -109,7 +110,8 @@ impl Lanes {
         lane.inbox.tell(LaneCommand::Start(speaker, args)).then_some(seat)
     }
 
-    /// The lane that has the fewest runs, which has one more now. Of two that come at once the second sees the first.
+    /// The lane that has the fewest runs, which has one more now. Of two that come at once the second sees
+    /// the first.
     fn free_lane(&self) -> Option<&LaneThread> {
         loop {
             let loads = self.lanes.iter().map(|lane| {
@@ -163,7 +165,7 @@ impl<'l> RunHandle<'l> {
         &self.lane.desk.spot
     }
 
-    /// How many runs are on the lane, this one included.
+    /// The number of runs that are on the lane, this one included.
     pub(crate) fn runs(&self) -> usize {
         self.lane.desk.load.load(Ordering::Relaxed)
     }

@@ -172,7 +172,8 @@ impl LaneWorker {
             outcomes: BTreeMap::new(),
             asked: None,
         };
-        // Most runs end in their first turn: such a run is nowhere but here. Others that have turns to come go first.
+        // Most runs end in their first turn: such a run is nowhere but here. Others that have turns to come
+        // go first.
         if self.ready.is_empty()
             && let Some(result) = instance.turn()
         {
@@ -238,7 +239,7 @@ impl Instance {
         waited
     }
 
-    /// Whether it cannot go on before an outcome comes.
+    /// Whether it cannot continue before an outcome comes.
     fn waits(&self) -> bool {
         self.asked.is_some_and(|step| !self.outcomes.contains_key(&step))
     }

@@ -1,4 +1,5 @@
-//! Sandboxed Luau as tools and flows: every effect of a script through one door. The page below is `docs/LUAU.md`.
+//! Sandboxed Luau as tools and flows: every effect of a script through one door. The page below is
+//! `docs/LUAU.md`.
 //!
 #![doc = include_str!("../../../docs/LUAU.md")]
 

@@ -15,8 +15,8 @@ impl Libraries {
         Self::default()
     }
 
-    /// Adds a library. `path` is relative to `libs/`, with `/` between folders; a path that does not end in `.luau` gets it.
-    /// Definition files (`.d.luau`) are left out, for they hold no code.
+    /// Adds a library. `path` is relative to `libs/`, with `/` between folders; a path that does not end in
+    /// `.luau` gets it. Definition files (`.d.luau`) are left out, for they hold no code.
     #[must_use]
     pub fn with(mut self, path: &str, source: impl Into<String>) -> Self {
         if !path.ends_with(".d.luau") {
@@ -40,7 +40,7 @@ impl Libraries {
         let drive = name.as_bytes().get(1) == Some(&b':');
         if name.starts_with(['/', '\\']) || drive || name.contains('\0') {
             return Err(format!(
-                "require: {name:?} is no name of a library: it must be relative"
+                "require: {name:?} is not a library name: it must be relative"
             ));
         }
         if name.split(['/', '\\']).any(|part| part == "..") {

@@ -10,12 +10,14 @@ pub struct ScriptLimits {
     pub memory: usize,
     /// Time in which the script itself runs (waiting does not count): 2 s.
     pub cpu: Duration,
-    /// Time in which the script computes where it cannot give its turn to others, such as in a metamethod or in one call of a text
-    /// function: 64 ms of the processor's time. Scripts on the same thread wait meanwhile.
+    /// Time in which the script computes if it cannot give its turn to others, such as in a metamethod or
+    /// in one call of a text function: 64 ms of the processor's time. Scripts on the same thread wait
+    /// meanwhile.
     pub turn: Duration,
     /// Time from the start to the end, waiting included: 5 minutes.
     pub wall: Duration,
-    /// What of [`Self::wall`] is used up already, where the run is one that was cut off and is run again: nothing.
+    /// What of [`Self::wall`] is used up already, where the run is one that was cut off and is run again:
+    /// nothing.
     pub spent: Duration,
     /// Effects of all kinds in a run: 10,000.
     pub effects: u64,
@@ -121,13 +123,13 @@ impl fmt::Display for LimitExceeded {
                 "the script computed for more than {time:?} in a metamethod or in one call of a function: do it in smaller parts"
             ),
             Self::Wall(time) => write!(f, "the script took more than {time:?}"),
-            Self::Effects(count) => write!(f, "the script began more than {count} effects"),
+            Self::Effects(count) => write!(f, "the script started more than {count} effects"),
             Self::Requests(count) => write!(f, "the script made more than {count} requests"),
             Self::Pending(count) => write!(f, "the script left more than {count} effects unawaited"),
-            Self::Agents(count) => write!(f, "the script made more than {count} agents"),
+            Self::Agents(count) => write!(f, "the script created more than {count} agents"),
             Self::Output(bytes) => write!(f, "the script emitted more than {}", Bytes(*bytes)),
             Self::State(bytes) => write!(f, "the state has more than {}", Bytes(*bytes)),
-            Self::Depth(depth) => write!(f, "more than {depth} tool calls stand inside each other"),
+            Self::Depth(depth) => write!(f, "tool calls are nested more than {depth} deep"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; where a script begins another, the
-//! first is given up, so that what lies outside the VM stays little.
+//! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; where a
+//! script begins another, the first is given up, so that what lies outside the VM stays little.
 
 use std::cell::{Cell, RefCell};
 

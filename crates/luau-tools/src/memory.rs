@@ -1,8 +1,10 @@
-//! What runs take of a VM's memory: each is charged with what the VM grew while it computed, and credited when garbage goes.
+//! What runs take of a VM's memory: each is charged with what the VM grew while it computed, and credited
+//! when garbage goes.
 //!
-//! Allocation beyond what a run has left fails at once. Where several runs share a VM nobody can say whose garbage the collector
-//! freed. So what goes is taken first from those who took memory since the last time, each by its part: what a run has held for
-//! longer stays charged to it, and what one run holds is never charged to another.
+//! Allocation beyond what a run has left fails at once. Where several runs share a VM nobody can say whose
+//! garbage the collector freed. So what goes is taken first from those who took memory since the last time,
+//! each by its part: what a run has held for longer stays charged to it, and what one run holds is never
+//! charged to another.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -88,7 +90,8 @@ impl Vm {
         self.lua.used_memory().saturating_sub(self.memory.base.get())
     }
 
-    /// Does something on behalf of a run: with what is left of its memory, and on its time, which ends with [`ScriptRun::leave`].
+    /// Does something on behalf of a run: with what is left of its memory, and on its time, which ends with
+    /// [`ScriptRun::leave`].
     pub(crate) fn with<T>(
         &self,
         run: &Rc<ScriptRun>,
@@ -113,7 +116,8 @@ impl Vm {
         done
     }
 
-    /// Collects garbage where there is much: after each time that something was done for a run, when that has been said.
+    /// Collects garbage where there is much: after each time that something was done for a run, when that has
+    /// been said.
     pub(crate) fn tidy(&self) {
         // A VM that cannot collect is not one to use.
         if self.lua.used_memory() > self.memory.collect_at.get() && self.collect().is_err() {
@@ -121,7 +125,8 @@ impl Vm {
         }
     }
 
-    /// A run that takes little leaves its garbage to be collected with that of others; but not where little is left.
+    /// A run that takes little leaves its garbage to be collected with that of others; but not where little
+    /// is left.
     fn hold_collector(&self, left: usize, used: usize) {
         if left > 4 * GARBAGE {
             self.lua.gc_stop();

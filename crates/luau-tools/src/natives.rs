@@ -164,7 +164,8 @@ pub(crate) fn text_of(error: &mlua::Error) -> String {
 }
 
 fn json(to: &Adder<'_>) -> mlua::Result<()> {
-    // A number instead of a value or a text: there is more to do, by `go_on` with that number, unless it has to be done at once.
+    // A number instead of a value or a text: there is more to do, by `go_on` with that number, unless it has
+    // to be done at once.
     to.add(
         "decode",
         |lua, shared, (text, keep, at_once): (mlua::LuaString, bool, bool)| {
@@ -256,7 +257,7 @@ fn numbers(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("random_between", |lua, shared, (low, high): (f64, f64)| {
         let whole = |number: f64| number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0;
         if !whole(low) || !whole(high) || low > high {
-            let problem = format!("two whole numbers are needed, the smaller first, not {low} and {high}");
+            let problem = format!("expected two whole numbers, the smaller first, not {low} and {high}");
             return said(lua, Err::<f64, _>(problem));
         }
         let run = shared.run()?;

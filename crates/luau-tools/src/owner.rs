@@ -10,10 +10,10 @@ use crate::script::Script;
 
 /// An owner of scripts, such as the tools of one folder. Clones are the same owner.
 ///
-/// A VM takes some 370 KiB and 400 µs to make, a script in a VM that is there about 5 KiB and a few µs. So scripts of one owner
-/// share VMs. Each run has globals of its own there, everything else is frozen, and a script sees nothing of another; but whether
-/// that holds is up to the sandbox, where between VMs there is nothing to reach. So let scripts share an owner only where they
-/// come from one place.
+/// A VM takes some 370 KiB and 400 µs to make, a script in a VM that is there about 5 KiB and a few µs. So
+/// scripts of one owner share VMs. Each run has globals of its own there, everything else is frozen, and a
+/// script sees nothing of another; but whether that holds is up to the sandbox, where between VMs there is
+/// nothing to reach. So let scripts share an owner only where they come from one place.
 #[derive(Clone)]
 pub struct Owner {
     held: Arc<HeldVm>,
@@ -31,7 +31,7 @@ impl Owner {
         Self::on(Lanes::shared())
     }
 
-    /// A new owner on lanes of one's own.
+    /// A new owner on lanes of its own.
     #[must_use]
     pub fn on(lanes: Arc<Lanes>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);

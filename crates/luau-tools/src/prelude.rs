@@ -1,4 +1,5 @@
-//! The sandbox's own Luau, which makes the standard library safe and gives scripts what they are given; and the flags of the VM.
+//! The sandbox's own Luau, which makes the standard library safe and gives scripts what they are given; and
+//! the flags of the VM.
 
 use std::sync::OnceLock;
 
@@ -43,8 +44,8 @@ impl PreludePart {
     }
 }
 
-/// Makes the VM robust where Luau guards it by a flag: tables when memory runs out, long moves, long splits. Called before
-/// anything is compiled, and so before any VM.
+/// Makes the VM robust where Luau guards it by a flag: tables when memory runs out, long moves, long splits.
+/// Called before anything is compiled, and so before any VM.
 pub(crate) fn flags() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {

@@ -1,4 +1,5 @@
-//! What is known of one run while its script runs: counters, the watch, what goes out. The VM's callbacks read and write it.
+//! What is known of one run while its script runs: counters, the watch, what goes out. The VM's callbacks
+//! read and write it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,7 +147,8 @@ impl ScriptRun {
         })
     }
 
-    /// Reads the clock. Native work that takes long asks this now and then, because no safepoint is reached meanwhile.
+    /// Reads the clock. Native work that takes long asks this now and then, because no safepoint is reached
+    /// meanwhile.
     ///
     /// # Errors
     /// The run has to stop: it was told to, or a limit of time is used up.
@@ -232,7 +234,7 @@ impl ScriptRun {
         Ok(())
     }
 
-    /// Puts a value into the state; `None` where it is there already, and the limit where there is no room.
+    /// Puts a value into the state; `None` if it is there already, and the limit where there is no room.
     pub(crate) fn set_state(&self, key: &str, value: &Value, bytes: usize) -> Result<bool, LimitExceeded> {
         let mut state = self.state.borrow_mut();
         let old = state.entries.get(key).unwrap_or(&Value::Null);

@@ -1,5 +1,5 @@
-//! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether it shall stop. One
-//! allocation for all of it, for a run may last a few microseconds.
+//! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether
+//! it shall stop. One allocation for all of it, for a run may last a few microseconds.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -141,7 +141,8 @@ impl Drop for Speaker {
     }
 }
 
-/// The end of the future that awaits the run. A script whose invocation is dropped while it computes sees it at its next safepoint.
+/// The end of the future that awaits the run. A script whose invocation is dropped while it computes sees it
+/// at its next safepoint.
 pub(crate) struct RunListener {
     /// `None` while it is dropped.
     line: Option<Arc<RunChannel>>,
@@ -150,8 +151,8 @@ pub(crate) struct RunListener {
 }
 
 thread_local! {
-    /// The line that was left last on this thread. The lane leaves it at about the same time: who leaves second waits for what the first
-    /// wrote, and so it is given up when there is time.
+    /// The line that was left last on this thread. The lane leaves it at about the same time: who leaves
+    /// second waits for what the first wrote, and so it is given up when there is time.
     static LEFT: Cell<Option<Arc<RunChannel>>> = const { Cell::new(None) };
 }
 

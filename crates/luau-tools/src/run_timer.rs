@@ -57,8 +57,8 @@ impl RunTimer {
         now >= self.until.get()
     }
 
-    /// Whether the script could not give its turn away for longer than `most`, counted in the time of the processor: that a machine is
-    /// busy with other programs ends no run.
+    /// Whether the script could not give its turn away for longer than `most`, counted in the time of the
+    /// processor: that a machine is busy with other programs ends no run.
     pub(crate) fn is_stuck(&self, now: Instant, most: Duration) -> bool {
         if !self.is_over(now) {
             return false;

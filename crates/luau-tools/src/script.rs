@@ -60,9 +60,9 @@ impl Drop for Forgets {
 }
 
 impl Script {
-    /// Compiles a script and its libraries, for an owner of its own: it shares a VM with no other script, see [`Owner`]. A library
-    /// that is no script is told to who requires it.
-    /// `name` is what errors show; it need not be a file.
+    /// Compiles a script and its libraries, for an owner of its own: it shares a VM with no other script, see
+    /// [`Owner`]. A library that is no script is told to who requires it. `name` is what errors show; it need
+    /// not be a file.
     ///
     /// # Errors
     /// The text is longer than [`SOURCE_BYTES`], is bytecode, or is no Luau: then with the line.
@@ -70,7 +70,7 @@ impl Script {
         Owner::new().compile(name, source, libraries)
     }
 
-    /// The same on lanes of one's own.
+    /// The same on lanes of its own.
     ///
     /// # Errors
     /// As [`Script::compile`].
@@ -182,7 +182,8 @@ impl SyntaxMistake {
     }
 }
 
-/// The compiler tells no column: it is that of the word which the message says it got, or of the line's first word.
+/// The compiler tells no column: it is that of the word which the message says it got, or of the line's first
+/// word.
 fn column(source: &str, line: u32, message: &str) -> u32 {
     let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);
     let text = source.lines().nth(index).unwrap_or_default();
@@ -207,7 +208,7 @@ fn bytecode(source: &str) -> Result<Vec<u8>, SyntaxMistake> {
     if source.bytes().any(|byte| byte == 0 || byte == 0x1b) {
         return Err(SyntaxMistake {
             line: None,
-            message: "this is no text: bytecode is not accepted".to_owned(),
+            message: "not source text: bytecode is not accepted".to_owned(),
         });
     }
     if deepest(source) > DEEPEST {
@@ -220,7 +221,8 @@ fn bytecode(source: &str) -> Result<Vec<u8>, SyntaxMistake> {
     compiler().compile(source).map_err(|error| mistake(&error))
 }
 
-/// The sandbox replaces `setmetatable` and `tonumber`; as builtins they would be called past the replacements.
+/// The sandbox replaces `setmetatable` and `tonumber`; as builtins they would be called past the
+/// replacements.
 pub(crate) fn compiler() -> Compiler {
     Compiler::new()
         .set_optimization_level(1)

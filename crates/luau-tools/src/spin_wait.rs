@@ -1,9 +1,10 @@
-//! Who awaits a run that has just been told something looks for its answer a moment before it sleeps, for to sleep and to be woken
-//! takes longer than most runs. One at a time looks at a lane: it keeps its thread awake for all the others. It looks as long as the lane
-//! goes on, and gives its turn away as soon as the lane has something for others: it wakes them on the lane's behalf, several at a
-//! time, for what waking touches is near its own thread and far from the lane's. So they and whatever else its thread has to do go on.
-//! Where looking was for nothing, as with scripts that take longer or processors that have other things to do, it is tried less and
-//! less often.
+//! Who awaits a run that has just been told something looks for its answer a moment before it sleeps, for to
+//! sleep and to be woken takes longer than most runs. One at a time looks at a lane: it keeps its thread
+//! awake for all the others. It looks as long as the lane continues, and gives its turn away as soon as the
+//! lane has something for others: it wakes them on the lane's behalf, several at a time, for what waking
+//! touches is near its own thread and far from the lane's. So they and whatever else its thread has to do go
+//! on. Where looking was for nothing, as with scripts that take longer or processors that have other things
+//! to do, it is tried less and less often.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -29,7 +30,8 @@ struct HandedWaiters {
     all: Mutex<Vec<Waker>>,
 }
 
-/// In a line of the processors' caches of its own: what one thread writes often is not beside what another writes often.
+/// In a line of the processors' caches of its own: what one thread writes often is not beside what another
+/// writes often.
 #[derive(Default)]
 #[repr(align(128))]
 struct CacheAligned<T>(T);
@@ -56,8 +58,8 @@ impl WaitSpot {
         bump(&self.lane.0.said);
     }
 
-    /// Wakes them, or has them woken by the one who looks. None of them is left: who stops looking looks here afterwards, and who
-    /// gives looks afterwards whether somebody looks still.
+    /// Wakes them, or has them woken by the one who looks. None of them is left: who stops looking looks here
+    /// afterwards, and who gives looks afterwards whether somebody looks still.
     pub(crate) fn wake(&self, wakers: &mut Vec<Waker>) {
         if !self.is_taken() {
             wakers.drain(..).for_each(Waker::wake);
@@ -145,7 +147,7 @@ const TURN: Duration = Duration::from_micros(50);
 /// Where nothing was ever seen, it is tried once in two to this.
 const SELDOM: u32 = 8;
 
-/// How often one who looks lets others by, where nothing says that there are any.
+/// How often one who looks lets others by, if nothing says that there are any.
 const LETS_BY: u32 = 16;
 
 /// What came of looking.
@@ -171,8 +173,9 @@ impl<'l> SpinWaiter<'l> {
         }
     }
 
-    /// The lane was told something, and has so many runs. Where others come at the same time as this one, they are begun before it looks:
-    /// one who looks holds them up, and the lane would have one run at a time. That they come is seen when some have begun.
+    /// The lane was told something, and has so many runs. Where others come at the same time as this one,
+    /// they are begun before it looks: one who looks holds them up, and the lane would have one run at a
+    /// time. That they come is seen when some have begun.
     pub(crate) fn begin(&mut self, runs: usize) {
         if self.looks || self.spot.take() {
             self.looks = true;

@@ -1,13 +1,17 @@
-//! The stack of a VM, and functions in it that work on the stack alone: the only place of the project with `unsafe`.
+//! The stack of a VM, and functions in it that work on the stack alone: the only place of the project with
+//! `unsafe`.
 //!
-//! Through mlua a value is a handle, and each step with it is guarded by itself: that took longer than what most tools do, and a safepoint
-//! took longer than the loop around it. What is here is called by Luau, and so runs inside the protected call in which scripts run.
+//! Through mlua a value is a handle, and each step with it is guarded by itself: that took longer than what
+//! most tools do, and a safepoint took longer than the loop around it. What is here is called by Luau, and so
+//! runs inside the protected call in which scripts run.
 //!
-//! Two rules keep it sound. **The types hold what the VM expects**: a [`StackSlot`] takes one value and is used up by it, a [`Filling`] is the table
-//! that was made for it, and an [`ValuePosition`] counts from the first argument, so that no safe function can take what is not there or reach below. **The two
-//! ways of unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++ may not catch a panic. So the way
-//! out of the VM calls nothing that raises an error, and its panics are caught; on the way in, where the VM may find no memory at any
-//! step, all that could panic is caught by itself, before the VM is called.
+//! Two rules keep it sound. **The types hold what the VM expects**: a [`StackSlot`] takes one value and is
+//! used up by it, a [`Filling`] is the table that was made for it, and an [`ValuePosition`] counts from the
+//! first argument, so that no safe function can take what is not there or reach below. **The two ways of
+//! unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++
+//! may not catch a panic. So the way out of the VM calls nothing that raises an error, and its panics are
+//! caught; on the way in, where the VM may find no memory at any step, all that could panic is caught by
+//! itself, before the VM is called.
 #![allow(
     unsafe_code,
     reason = "the VM's own functions have no other form; each use says why it is sound"
@@ -27,7 +31,8 @@ compile_error!("errors of the VM unwind through functions of Rust, which `panic 
 /// The stack of a function of the VM that runs now.
 pub(crate) struct Stack(*mut State);
 
-/// Where a value is: the first argument, or one that a walk came to. It is nil when the value is there no more.
+/// Where a value is: the first argument, or one that a walk came to. It is nil when the value is there no
+/// more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValuePosition(c_int);
 
@@ -126,7 +131,8 @@ impl Filling<'_> {
     pub(crate) fn field(&mut self, name: &[u8], value: impl FnOnce(StackSlot<'_>)) {
         StackSlot(self.0).text(name);
         if self.pushed(value) {
-            // SAFETY: the value was pushed, below it is the name, which is a key, and below that the table of this filling.
+            // SAFETY: the value was pushed, below it is the name, which is a key, and below that the table of
+            // this filling.
             unsafe { ffi::lua_rawset(self.0.0, -3) }
         } else {
             // SAFETY: the name was pushed.
@@ -144,7 +150,8 @@ impl Filling<'_> {
 
     /// Marks the table as an array.
     pub(crate) fn mark_array(&mut self) {
-        // SAFETY: the functions of this file have the mark as their first upvalue; the table is on top, and there is room for the mark.
+        // SAFETY: the functions of this file have the mark as their first upvalue; the table is on top, and
+        // there is room for the mark.
         unsafe {
             ffi::lua_pushvalue(self.0.0, ffi::lua_upvalueindex(1));
             ffi::lua_setmetatable(self.0.0, -2);
@@ -163,7 +170,8 @@ impl Stack {
 
     /// Whether the table there is marked as an array.
     pub(crate) fn is_marked(&mut self, at: ValuePosition) -> bool {
-        // SAFETY: a walk made room for a metatable, and what is pushed is popped. An index from 1 on that has no value is said to have none.
+        // SAFETY: a walk made room for a metatable, and what is pushed is popped. An index from 1 on that has
+        // no value is said to have none.
         unsafe {
             if self.kind(at) != LuauType::Table || ffi::lua_getmetatable(self.0, at.0) == 0 {
                 return false;
@@ -230,23 +238,27 @@ impl Stack {
         if bytes.is_null() || len == 0 {
             return &[];
         }
-        // SAFETY: the VM gives that many bytes. They stay while the value is on the stack: what changes the stack wants it whole.
+        // SAFETY: the VM gives that many bytes. They stay while the value is on the stack: what changes the
+        // stack wants it whole.
         unsafe { slice::from_raw_parts(bytes, len) }
     }
 
-    /// Goes through a table; through nothing else. Ends with the first error. No script runs meanwhile, and no error of the VM is raised.
+    /// Goes through a table; through nothing else. Ends with the first error. No script runs meanwhile, and
+    /// no error of the VM is raised.
     pub(crate) fn each<E: From<NoRoom>>(
         &mut self,
         at: ValuePosition,
         mut visit: impl FnMut(&mut Self, TablePair) -> Result<(), E>,
     ) -> Result<(), E> {
-        // SAFETY: room is made. Where there is none, for want of memory too, that is said and no error is raised.
+        // SAFETY: room is made. Where there is none, for lack of memory too, that is said and no error is
+        // raised.
         if unsafe { ffi::lua_checkstack(self.0, SLOTS) } == 0 {
             return Err(NoRoom.into());
         }
         let (mut next, top) = (0, self.top());
         while self.kind(at) == LuauType::Table {
-            // SAFETY: there is a table at this index; nothing changes it meanwhile, for no script runs. There is room for a key and a value.
+            // SAFETY: there is a table at this index; nothing changes it meanwhile, for no script runs. There
+            // is room for a key and a value.
             let found = unsafe { ffi::lua_rawiter(self.0, at.0, next) };
             if found < 0 {
                 break;
@@ -279,12 +291,14 @@ fn function(lua: &Lua, upvalue: &Table, work: VmFunction, name: &'static CStr) -
     }
 }
 
-/// A function `(keep)` that gives the value which lies in this thread's hatch; nulls of objects are kept or absent.
+/// A function `(keep)` that gives the value which lies in this thread's hatch; nulls of objects are kept or
+/// absent.
 pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
         let mut stack = Stack(state);
         let (keep, top) = (stack.as_boolean(Stack::FIRST), stack.top());
-        // Errors of the VM go through here: nothing on the way catches them, and nothing panics, see `caught`.
+        // Errors of the VM go through here: nothing on the way catches them, and nothing panics, see
+        // `caught`.
         crate::value::takes(StackSlot(&mut stack), keep);
         debug_assert_eq!(stack.top(), top + 1, "one value is given");
         1
@@ -300,7 +314,7 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
         let given = catch_unwind(AssertUnwindSafe(|| crate::value::gives(&mut stack)));
         // SAFETY: where the walk was left by a panic, what it pushed goes; there is room for the answer.
         unsafe { ffi::lua_settop(state, top) };
-        match given.unwrap_or_else(|_| Some("AgentX made a mistake with this value".to_owned())) {
+        match given.unwrap_or_else(|_| Some("internal error with this value".to_owned())) {
             None => StackSlot(&mut stack).nil(),
             Some(problem) => StackSlot(&mut stack).text(problem.as_bytes()),
         }
@@ -309,8 +323,8 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     function(lua, array, work, c"gives")
 }
 
-/// What `work` comes to, and the default where it panics: a panic may not go through frames of the VM. `work` may not call the VM, whose
-/// errors may not be caught here.
+/// What `work` comes to, and the default where it panics: a panic may not go through frames of the VM. `work`
+/// may not call the VM, whose errors may not be caught here.
 pub(crate) fn caught<T: Default>(work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_default()
 }
@@ -318,7 +332,8 @@ pub(crate) fn caught<T: Default>(work: impl FnOnce() -> T) -> T {
 /// A function `(text)` that gives globals for a run, and the text as a function with these globals.
 pub(crate) fn fresh(lua: &Lua, env_meta: &Table) -> mlua::Result<Function> {
     unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
-        // SAFETY: the only argument is a function of Luau, the upvalue is the metatable of all globals; eight slots are enough.
+        // SAFETY: the only argument is a function of Luau, the upvalue is the metatable of all globals; eight
+        // slots are enough.
         unsafe {
             ffi::lua_createtable(state, 0, GLOBALS);
             ffi::lua_pushvalue(state, -1);
@@ -342,15 +357,16 @@ const GLOBALS: c_int = 4;
 /// mlua's way to the function that `Lua::set_interrupt` was given.
 static INTERRUPT: OnceLock<unsafe extern "C-unwind" fn(*mut State, c_int)> = OnceLock::new();
 
-/// Lets only those safepoints come to the function of `Lua::set_interrupt` that have something to do: the clock is to be read, or the turn
-/// is over and can be given away here.
+/// Lets only those safepoints come to the function of `Lua::set_interrupt` that have something to do: the
+/// clock is to be read, or the turn is over and can be given away here.
 pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
     unsafe extern "C-unwind" fn safepoint(state: *mut State, gc: c_int) {
         #[cfg(test)]
         if gc < 0 {
             crate::test_counts::safepoint();
         }
-        // Between two calls that cannot give the turn away, such as metamethods, there may be no other moment to do it.
+        // Between two calls that cannot give the turn away, such as metamethods, there may be no other moment
+        // to do it.
         let may_yield = || {
             // SAFETY: it is asked only.
             crate::vm_exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0

@@ -1,5 +1,5 @@
-//! What tests count while a script runs: safepoints that it passes, looks at the clock that are asked for, and effects. No clock is read, so
-//! that the same script counts the same on any machine.
+//! What tests count while a script runs: safepoints that it passes, looks at the clock that are asked for,
+//! and effects. No clock is read, so that the same script counts the same on any machine.
 
 use std::cell::Cell;
 

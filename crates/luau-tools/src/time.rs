@@ -1,6 +1,7 @@
 //! `parse_time`: a date of ISO 8601 as seconds since 1970. Pure, so it is no effect.
 
-/// `2024-01-01`, `2024-01-01T08:00:00`, `…:00.5Z`, `…+08:00`; a space may stand for `T`. `None` for anything else.
+/// `2024-01-01`, `2024-01-01T08:00:00`, `…:00.5Z`, `…+08:00`; a space may stand for `T`. `None` for anything
+/// else.
 pub(crate) fn parse(text: &str) -> Option<f64> {
     let text = text.trim();
     let (date, rest) = (text.get(..10)?, text.get(10..)?);

@@ -14,8 +14,9 @@ const BYTES: &[u8] = b"$bytes";
 /// What a table counts as beyond what is in it: it costs more than its two brackets.
 const TABLE: usize = 30;
 
-/// Puts the value that lies in the hatch, which is empty then, into the slot. `keep` says whether nulls of objects come as `json.null`, or
-/// as absent keys, as Luau has it. How deep it is was checked when it was written.
+/// Puts the value that lies in the hatch, which is empty then, into the slot. `keep` says whether nulls of
+/// objects come as `json.null`, or as absent keys, as Luau has it. How deep it is was checked when it was
+/// written.
 pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
     vm_exchange::with(|flat| {
         let from = ValueReader::new(flat);
@@ -99,8 +100,9 @@ struct Problem(String, Vec<String>);
 /// So many slots of tables are walked before the clock is read: less than 50 µs.
 const SLOTS_BETWEEN_LOOKS: usize = 1 << 14;
 
-/// What a table counts as in slots. How many empty ones it has after its last value the VM does not say, so the clock is read once in
-/// eight tables: eight times the largest walk through nothing that the memory of a run allows.
+/// What a table counts as in slots. How many empty ones it has after its last value the VM does not say, so
+/// the clock is read once in eight tables: eight times the largest walk through nothing that the memory of a
+/// run allows.
 const SLOTS_OF_A_TABLE: usize = SLOTS_BETWEEN_LOOKS / 8;
 
 impl Problem {
@@ -210,7 +212,7 @@ impl ToJson<'_> {
                 self.table(stack, at, depth)?;
             }
             LuauType::Other => {
-                return Err(Problem::new(format!("a {} is no JSON", stack.kind_name(at))));
+                return Err(Problem::new(format!("a {} is not JSON", stack.kind_name(at))));
             }
         }
         Ok(())
@@ -248,7 +250,7 @@ impl ToJson<'_> {
             (0, _) => FlatPart::Named(names),
             (_, 0) => places.part()?,
             _ => {
-                return Err(Problem::new("a table with both positions and names is no JSON"));
+                return Err(Problem::new("a table with both positions and names is not JSON"));
             }
         };
         self.into.fill(whole, part);
@@ -258,10 +260,10 @@ impl ToJson<'_> {
     fn field(&mut self, stack: &mut Stack, pair: TablePair, depth: usize) -> Result<(), Problem> {
         if stack.kind(pair.key) != LuauType::Text {
             let kind = stack.kind_name(pair.key);
-            return Err(Problem::new(format!("a key that is a {kind} is no JSON")));
+            return Err(Problem::new(format!("a key that is a {kind} is not JSON")));
         }
         let Ok(name) = std::str::from_utf8(stack.as_bytes(pair.key)) else {
-            return Err(Problem::new("a key that is no text is no JSON"));
+            return Err(Problem::new("a key that is not text is not JSON"));
         };
         self.take(name.len() + 2)?;
         self.into.text(name);
@@ -298,7 +300,7 @@ impl TablePositions {
     fn part(&self) -> Result<FlatPart, Problem> {
         if self.wrong || usize::try_from(self.most) != Ok(self.count) {
             return Err(Problem::new(
-                "a table with gaps is no JSON: its positions must be 1, 2, 3, …",
+                "a table with gaps is not JSON: its positions must be 1, 2, 3, …",
             ));
         }
         Ok(FlatPart::Placed {
@@ -331,7 +333,7 @@ fn number_part(number: f64) -> Result<FlatPart, Problem> {
         return Ok(FlatPart::Whole(number));
     }
     if !number.is_finite() {
-        return Err(Problem::new("a number that is not finite is no JSON"));
+        return Err(Problem::new("a number that is not finite is not JSON"));
     }
     Ok(FlatPart::Number(number))
 }

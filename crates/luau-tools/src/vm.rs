@@ -1,9 +1,10 @@
-//! A VM that holds runs of scripts of one owner. Between runs it is frozen: what a run writes is in globals of its own.
+//! A VM that holds runs of scripts of one owner. Between runs it is frozen: what a run writes is in globals
+//! of its own.
 //!
-//! A VM takes about 370 KiB whatever runs in it, a script in it about 5 and a run about 8. So the scripts of one
-//! [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners never do. A run that exhausts
-//! its memory ends alone; its VM takes no new runs and goes with its last one. How a VM comes to be is in `vm_template.rs`, what a run
-//! is charged with in `memory.rs`.
+//! A VM takes about 370 KiB whatever runs in it, a script in it about 5 and a run about 8. So the scripts of
+//! one [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners
+//! never do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
+//! How a VM comes to be is in `vm_template.rs`, what a run is charged with in `memory.rs`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -65,11 +66,11 @@ impl Home {
     }
 }
 
-/// What a run came to when its script could not go on for now.
+/// What a run came to when its script could not continue for now.
 pub(crate) enum VmProgress {
     /// It needs the outcome of this step.
     Needs(u64),
-    /// Others have their turn; it can go on at once.
+    /// Others have their turn; it can continue at once.
     TurnOver,
     /// Its main task has ended so.
     Done(TaskEnd),
@@ -190,7 +191,7 @@ impl Vm {
         })
     }
 
-    /// Where a run waits that goes on, by its table; else where the script stood that just ran out of memory.
+    /// Where a run waits that continues, by its table; else where the script stood that just ran out of memory.
     pub(crate) fn place(&self, table: Option<&Table>) -> Option<ScriptLocation> {
         // It is asked with no run at work, so that no limit of one ends it.
         let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;
@@ -215,7 +216,8 @@ impl Vm {
         Ok(step.map_or(VmProgress::TurnOver, VmProgress::Needs))
     }
 
-    /// How the main task ended: with a value, which lies in the hatch, with one that is no JSON, or with an error.
+    /// How the main task ended: with a value, which lies in the hatch, with one that is no JSON, or with an
+    /// error.
     fn ended(&self, ok: bool, value: &Luau, flat: &mut FlatValue) -> mlua::Result<TaskEnd> {
         if !ok {
             return Ok(TaskEnd::Raised(self.raised(value)?));

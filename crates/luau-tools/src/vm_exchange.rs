@@ -1,5 +1,6 @@
-//! What lies between a lane's thread and the VM in which it lets a script run: the value that goes in or comes out, and how many
-//! safepoints may pass before one has something to do. A lane does one thing at a time, so a thread has one.
+//! What lies between a lane's thread and the VM in which it lets a script run: the value that goes in or
+//! comes out, and how many safepoints may pass before one has something to do. A lane does one thing at a
+//! time, so a thread has one.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -56,7 +57,7 @@ pub(crate) fn enter(run: &Rc<ScriptRun>) {
     });
 }
 
-/// Whether the run may go on with native work that takes long. Where it may not it has been stopped.
+/// Whether the run may continue with native work that takes long. Where it may not it has been stopped.
 pub(crate) fn may_go_on() -> bool {
     #[cfg(test)]
     crate::test_counts::safepoint();
@@ -81,7 +82,8 @@ pub(crate) fn look_soon() {
     HATCH.with(|hatch| hatch.passes.set(0));
 }
 
-/// No safepoint reads the clock before a function asks for it, so that what a test counts is the same each time.
+/// No safepoint reads the clock before a function asks for it, so that what a test counts is the same each
+/// time.
 #[cfg(test)]
 pub(crate) fn look_late() {
     HATCH.with(|hatch| {

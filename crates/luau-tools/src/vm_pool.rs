@@ -1,5 +1,5 @@
-//! The VMs of a lane: those that hold runs, a few that wait for the next run of their owner's scripts, and a few that wait for an
-//! owner.
+//! The VMs of a lane: those that hold runs, a few that wait for the next run of their owner's scripts, and a
+//! few that wait for an owner.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -30,7 +30,8 @@ pub(crate) struct Vms {
 }
 
 impl Vms {
-    /// The VM that was made ready for a run of this script, if it is the script that ran last, and the run can still be there.
+    /// The VM that was made ready for a run of this script, if it is the script that ran last, and the run
+    /// can still be there.
     pub(crate) fn ready(&mut self, script: &Compiled) -> Option<Rc<Vm>> {
         let (next, ready) = self.next.as_mut()?;
         let vm = if next.id == script.id {
@@ -45,7 +46,8 @@ impl Vms {
         None
     }
 
-    /// A VM with room for the run of this script that will be in it, and with the script: made where there is none.
+    /// A VM with room for the run of this script that will be in it, and with the script: made where there is
+    /// none.
     pub(crate) fn take(&mut self, script: &Arc<Compiled>) -> mlua::Result<Rc<Vm>> {
         let home = Home::of(script);
         let all = self.by_home.entry(home).or_default();
@@ -116,7 +118,7 @@ impl Vms {
         }
     }
 
-    /// A script is gone. A run of it that goes on has its own copy.
+    /// A script is gone. A run of it that continues has its own copy.
     pub(crate) fn forget(&mut self, owner: u64, script: u64) {
         if self.next.as_ref().is_some_and(|(next, _)| next.id == script) {
             self.give_up();
@@ -140,7 +142,8 @@ impl Vms {
         });
     }
 
-    /// Does one thing ahead while nothing runs: collects the garbage in a VM that is idle, or makes a VM. False where nothing is to do.
+    /// Does one thing ahead while nothing runs: collects the garbage in a VM that is idle, or makes a VM.
+    /// False if nothing is to do.
     pub(crate) fn prepare(&mut self) -> bool {
         if let Some(vm) = self.dirty.pop() {
             // A VM that cannot collect is not one to use.

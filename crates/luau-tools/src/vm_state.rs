@@ -1,4 +1,5 @@
-//! What the functions of Rust in a VM know: whose turn it is, which scripts are loaded, how values go in and out.
+//! What the functions of Rust in a VM know: whose turn it is, which scripts are loaded, how values go in and
+//! out.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -159,7 +160,7 @@ impl VmShared {
                 let most = crate::limits::Bytes(*json);
                 format!("more than {most} of JSON, or nested deeper than {json_depth}")
             }
-            _ => "a text or a number in it is none of JSON".to_owned(),
+            _ => "it contains a text or a number that is not JSON".to_owned(),
         }
     }
 

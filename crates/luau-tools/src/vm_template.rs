@@ -1,7 +1,7 @@
 //! A VM that belongs to no script yet: sandboxed, frozen, with all that scripts are given.
 //!
-//! It takes longer to make than most scripts run. So a lane keeps a few, which it makes when it has nothing else to do. None of
-//! them has held a script, and none is given to a second one.
+//! It takes longer to make than most scripts run. So a lane keeps a few, which it makes when it has nothing
+//! else to do. None of them has held a script, and none is given to a second one.
 
 use std::rc::Rc;
 

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::spin_wait::WaitSpot;
 
-/// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once for several: when the
-/// lane has nothing more to do, or the first of them has waited a moment.
+/// Whom a lane has to wake. To wake a thread that sleeps takes longer than a short run, so it is done once
+/// for several: when the lane has nothing more to do, or the first of them has waited a moment.
 pub(crate) struct Wakes {
-    /// The lane's: those who look see there that it goes on.
+    /// The lane's: those who look see there that it continues.
     spot: Arc<WaitSpot>,
     all: RefCell<Vec<Waker>>,
     since: Cell<Option<Instant>>,
@@ -31,7 +31,7 @@ impl Wakes {
 
 /// How long somebody may wait to be woken while the lane does other things.
 const MOMENT: Duration = Duration::from_micros(30);
-/// How many may wait to be woken.
+/// The number of may that wait to be woken.
 const SEVERAL: usize = 16;
 
 impl Wakes {
@@ -52,8 +52,8 @@ impl Wakes {
         now
     }
 
-    /// What time it was when it was asked last: when a script ended to compute or came by a safepoint, when the lane looked for more or
-    /// did something that takes time.
+    /// What time it was when it was asked last: when a script ended to compute or came by a safepoint, when
+    /// the lane looked for more or did something that takes time.
     pub(crate) fn lately(&self) -> Instant {
         self.lately.get()
     }

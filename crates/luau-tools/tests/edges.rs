@@ -62,11 +62,11 @@ async fn errors_name_script_and_line() {
         ),
         (
             "function invoke(ctx)\n\n  ctx.emit(print)\nend",
-            "test:3: emit: a function is no JSON (at chunk)",
+            "test:3: emit: a function is not JSON (at chunk)",
         ),
         (
             "function invoke(ctx) return {a = {print}} end",
-            "test: the result is no JSON: a function is no JSON (at a[1])",
+            "test: the result is not JSON: a function is not JSON (at a[1])",
         ),
         ("error('at the top')", "test:1: at the top"),
     ];

@@ -8,7 +8,7 @@ use crate::attribute::About;
 use crate::docs;
 use crate::parameter::{Argument, Parameter};
 
-/// The code in the place of `function`.
+/// The code instead of `function`.
 pub(crate) fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let about = About::parse(arguments)?;
     let function: ItemFn = syn::parse2(function)?;

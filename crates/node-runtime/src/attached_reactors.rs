@@ -75,11 +75,12 @@ impl AttachedReactors {
 }
 
 impl NodeRuntime {
-    /// Starts a reactor: from now on it hears what is committed, and what it serves goes to it, in sessions that are open too. Tools
-    /// that it brings are offered to each session that has all tools, between two of its runs.
+    /// Starts a reactor: from now on it hears what is committed, and what it serves goes to it, in sessions
+    /// that are open too. Tools that it brings are offered to each session that has all tools, between two of
+    /// its runs.
     ///
     /// # Errors
-    /// Where it cannot start, panics while it does, or takes longer than 30 seconds.
+    /// If it cannot start, panics while it does, or takes longer than 30 seconds.
     pub async fn attach(
         &self,
         reactor: impl Reactor<SystemBus>,
@@ -95,7 +96,8 @@ impl NodeRuntime {
         }
     }
 
-    /// Writes a line for each event from now on, where the log of the program (`tracing`) wants the level `debug`.
+    /// Writes a line for each event from now on, where the log of the program (`tracing`) wants the level
+    /// `debug`.
     pub async fn log_events(&self) {
         if logs_events()
             && let Err(error) = self.attach(event_logger(), Restart::Never).await
@@ -104,13 +106,14 @@ impl NodeRuntime {
         }
     }
 
-    /// Stops a reactor: it is asked to end what it has, and dropped where that takes longer than `within`; what it worked on then is
-    /// `unknown`. Returns whether it was there.
+    /// Stops a reactor: it is asked to end what it has, and dropped where that takes longer than `within`;
+    /// what it worked on then is `unknown`. Returns whether it was there.
     pub async fn detach(&self, reactor: ReactorId, within: Duration) -> bool {
         self.reactors.set.lock().await.stop(reactor, within).await
     }
 
-    /// Stops all reactors, the one attached last first, each within `within`. Sessions go on with what the runtime has itself.
+    /// Stops all reactors, the one attached last first, each within `within`. Sessions go on with what the
+    /// runtime has itself.
     pub async fn detach_all(&self, within: Duration) {
         self.reactors.set.lock().await.stop_all(within).await;
     }
@@ -131,8 +134,9 @@ impl NodeRuntime {
             .collect()
     }
 
-    /// The reactors, in the order in which they were attached, after what the runtime serves itself: who serves what, how much of it, and
-    /// how often each was started again. One that failed for good stays in the list, with its error.
+    /// The reactors, in the order in which they were attached, after what the runtime serves itself: who
+    /// serves what, how much of it, and how often each was started again. One that failed for good stays in
+    /// the list, with its error.
     pub fn reactors(&self) -> Vec<ReactorInfo> {
         self.reactors.all(&self.driver.actions.responders())
     }

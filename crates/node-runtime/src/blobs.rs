@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use agentx_runtime::BlobStore;
 use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, ModelRequest};
 
-/// The bytes of all blobs in `request`. One that cannot be read is left out: the model is told that it is gone.
+/// The bytes of all blobs in `request`. One that cannot be read is left out: the model is told that it is
+/// gone.
 pub(crate) async fn load_blobs(store: &dyn BlobStore, request: &ModelRequest) -> BTreeMap<BlobId, Vec<u8>> {
     let mut ids = Vec::new();
     request

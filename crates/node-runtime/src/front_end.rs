@@ -225,7 +225,8 @@ impl Runtime for NodeRuntime {
         Box::pin(async move { Ok(self.log().search(&self.owner, &words, limit).await?) })
     }
 
-    /// A key that is missing in the configuration is not missing where an environment is attached that has its own.
+    /// A key that is missing in the configuration is not missing where an environment is attached that has
+    /// its own.
     fn models(&self) -> Vec<ModelInfo> {
         let attached = self.attached_providers();
         let mut models = self.models.clone();

@@ -1,4 +1,5 @@
-//! Which environment answers a model call: the scripted one for the offline demo, HTTP for every other provider.
+//! Which environment answers a model call: the scripted one for the offline demo, HTTP for every other
+//! provider.
 
 use std::sync::Arc;
 

@@ -26,6 +26,6 @@ impl NodeRuntime {
 
 fn without_tools() -> RuntimeError {
     RuntimeError::Refused(
-        "files are not put back here: this program is built without the feature `tools` of agentx".into(),
+        "files cannot be restored: this program is built without the feature `tools` of agentx".into(),
     )
 }

@@ -111,14 +111,14 @@ impl NodeRuntime {
         }
     }
 
-    /// This runtime as a server has it: the sessions that it opens say so, and after a kill the next server continues them.
+    /// This runtime as a server: it marks its sessions, and after a kill the next server continues them.
     pub fn as_server(&self) -> Self {
         let mut server = self.for_owner(self.owner.clone());
         server.driver.serves = true;
         server
     }
 
-    /// Binds every session that is opened from now on by the settings of a server, whatever the session's own configuration says.
+    /// Applies a server's settings to every session that is opened from now on, over its configuration.
     #[must_use]
     pub fn bound_by(mut self, rules: ServerRules) -> Self {
         self.driver.server_rules = Some(Arc::new(rules));
@@ -147,7 +147,7 @@ impl NodeRuntime {
         self.driver.guard.clone()
     }
 
-    /// Sets the approval mode of existing sessions that ask nobody when they are opened, unless the changes at opening name one.
+    /// Sets the approval mode of opened sessions that ask nobody, unless the changes at opening set one.
     #[must_use]
     pub fn asking_again(mut self, mode: ApprovalMode) -> Self {
         self.driver.approval = Some(mode);
@@ -161,11 +161,11 @@ impl NodeRuntime {
         self
     }
 
-    /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every owner, so that a
-    /// server can find out what a caller may see at all.
+    /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every
+    /// owner, so that a server can find out what a caller may see at all.
     ///
     /// # Errors
-    /// Where there is no such session.
+    /// If there is no such session.
     pub async fn access(
         &self,
         session: &SessionId,
@@ -177,12 +177,12 @@ impl NodeRuntime {
     /// Sessions of others in which the query's owner has a role, those with the latest event first.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     pub async fn shared(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         Ok(self.log().shared(query).await?)
     }
 
-    /// What its reactors are started on: what is committed is heard there, and what sessions want done is served.
+    /// The bus of its reactors: it publishes committed events and carries the requests of sessions.
     pub fn bus(&self) -> SystemBus {
         SystemBus::of(&self.driver)
     }
@@ -335,7 +335,7 @@ impl NodeRuntime {
     /// Puts on record that a session is over, which whoever listens hears as `session_deleted`.
     ///
     /// # Errors
-    /// Where somebody has it open, or there is none. What cannot be written, as on a full disk, keeps nobody from deleting it.
+    /// If the session is open or does not exist. A full disk does not prevent the deletion.
     pub(crate) async fn say_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
         let jotter = OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await;
         let closed = match jotter {
@@ -354,26 +354,26 @@ impl NodeRuntime {
         }
     }
 
-    /// Whether only a newer version may go on with a session: this one reads it.
+    /// Whether only a newer version may continue with a session: this one reads it.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub async fn needs_newer(&self, session: &SessionId) -> Result<bool, RuntimeError> {
         let fold = agentx_runtime::fold_until(self.log(), session, u64::MAX).await?;
         Ok(fold.newer().is_some())
     }
 
-    /// Calls of a session that have begun and have no result.
+    /// Unfinished calls of a session: they have begun and have no result.
     pub(crate) async fn calls_under_way(&self, session: &SessionId) -> Result<Vec<ToolCallId>, RuntimeError> {
         let fold = agentx_runtime::fold_until(self.log(), session, u64::MAX).await?;
         Ok(fold.calls_under_way())
     }
 
-    /// Calls of a session that is to be deleted which have begun and have no result; none where the session cannot be read, because it is deleted all the same.
+    /// Unfinished calls of a session that will be deleted; none if the session cannot be read.
     pub(crate) async fn calls_to_end(&self, session: &SessionId) -> Vec<ToolCallId> {
         let calls = self.calls_under_way(session).await;
         calls.unwrap_or_else(|error| {
-            tracing::warn!(%session, %error, "which calls were under way is not known");
+            tracing::warn!(%session, %error, "the unfinished calls are unknown");
             Vec::new()
         })
     }

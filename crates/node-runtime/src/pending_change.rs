@@ -1,5 +1,5 @@
-//! The file that a call which waits for a decision would change, as it is now. A chat shows the change before anybody decides, also
-//! one that is elsewhere: its server reads the file for it.
+//! The file that a call which waits for a decision would change, as it is now. A chat shows the change before
+//! anybody decides, also one that is elsewhere: its server reads the file for it.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -22,8 +22,8 @@ const MOST_BYTES: u64 = 1 << 20;
 pub enum DiskPreview {
     /// Whatever the program can read: to whoever runs it.
     All,
-    /// What the agent could read without anybody being asked, inside of its workspace: who decides about calls of an agent
-    /// learns nothing of the machine by what it asks for.
+    /// What the agent could read without anybody being asked, inside of its workspace: who decides about
+    /// calls of an agent learns nothing of the machine by what it asks for.
     ToTheAgent,
 }
 
@@ -31,7 +31,7 @@ impl NodeRuntime {
     /// The file that a call which waits for a decision would change, as it is now.
     ///
     /// # Errors
-    /// Where no decision is awaited for this call.
+    /// If no decision is awaited for this call.
     pub async fn file_now(
         &self,
         session: &SessionId,
@@ -46,7 +46,7 @@ impl NodeRuntime {
         let mut asked = state.pending_approvals.into_iter();
         let Some(asked) = asked.find(|asked| asked.tool_call_id == *call) else {
             return Err(RuntimeError::Refused(format!(
-                "no decision is awaited for {call}"
+                "{call} is not waiting for a decision"
             )));
         };
         let spec = self.spec_of(&state.config, &asked.name);
@@ -76,7 +76,7 @@ impl NodeRuntime {
             }
         };
         let done = tokio::task::spawn_blocking(read).await;
-        done.map_err(|error| RuntimeError::Refused(format!("the file could not be looked at: {error}")))
+        done.map_err(|error| RuntimeError::Refused(format!("cannot read the file: {error}")))
     }
 
     fn spec_of(&self, config: &AgentConfig, name: &str) -> Option<ToolSpec> {
@@ -95,8 +95,8 @@ fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
     Some(asked.input.get(argument)?.as_str()?.to_owned())
 }
 
-/// Where a file really is, or will be, if a link on the way leads elsewhere than its name says. Somebody elsewhere is not told what lies
-/// outside of the workspace.
+/// Where a file really is, or will be, if a link on the way leads elsewhere than its name says. Somebody
+/// elsewhere is not told what lies outside the workspace.
 fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
     let root = std::fs::canonicalize(workspace).ok()?;
     let written = PathBuf::from(agentx_agent::pattern::normalize(&root.to_string_lossy(), path));
@@ -120,12 +120,13 @@ fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
     match real.strip_prefix(&root) {
         Ok(below) => Some(below.to_string_lossy().into_owned()),
         Err(_) if shown == DiskPreview::All => Some(real.to_string_lossy().into_owned()),
-        Err(_) => Some("outside of the workspace".to_owned()),
+        Err(_) => Some("outside the workspace".to_owned()),
     }
 }
 
-/// Where this really is, if the agent could read it without anybody being asked and it lies inside of its workspace wherever
-/// links lead; `None` where nothing is. What is read then is that place, whatever becomes of the links meanwhile.
+/// Where this really is, if the agent could read it without anybody being asked and it lies inside of its
+/// workspace wherever links lead; `None` if nothing is. What is read then is that place, whatever becomes
+/// of the links meanwhile.
 fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Result<Option<PathBuf>, String> {
     let reading = reading.ok_or("this agent reads no files")?;
     let argument = reading.path_argument.as_deref().unwrap_or("path");
@@ -141,7 +142,7 @@ fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Res
         return Ok(None);
     };
     if !real.starts_with(&root) {
-        return Err("it lies outside of the workspace".into());
+        return Err("it is outside the workspace".into());
     }
     match refused_by_the_tool(config, reading, &input, &root, &real) {
         Some(why) => Err(format!("the agent may not simply read it: {why}")),
@@ -149,13 +150,13 @@ fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Res
     }
 }
 
-/// The text of a file; `None` where there is none.
+/// The text of a file; `None` if there is none.
 fn text_at(path: &Path) -> Result<Option<String>, String> {
     let Ok(metadata) = std::fs::metadata(path) else {
         return Ok(None);
     };
     if !metadata.is_file() {
-        return Err("it is no plain file".into());
+        return Err("it is not a regular file".into());
     }
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
@@ -164,7 +165,7 @@ fn text_at(path: &Path) -> Result<Option<String>, String> {
             Err(format!("it has more than {} KiB", MOST_BYTES >> 10))
         }
         Ok(_) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err("it is no text".into()),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err("it is not text".into()),
         Err(error) => Err(format!("it cannot be read: {error}")),
     }
 }
@@ -193,11 +194,7 @@ mod tests {
             ("src/new/b", None, None),
             ("src/up/evil.sh", Some("evil.sh"), Some("evil.sh")),
             ("src/up/src/a", Some("src/a"), Some("src/a")),
-            (
-                "src/out/x",
-                Some(outside.as_str()),
-                Some("outside of the workspace"),
-            ),
+            ("src/out/x", Some(outside.as_str()), Some("outside the workspace")),
             ("gone", Some("nowhere"), None),
         ] {
             assert_eq!(

@@ -7,10 +7,11 @@ use std::sync::Arc;
 /// Facts are read in pages of so many.
 const PAGE: usize = 4096;
 
-/// Folds the whole log and compares digests batch by batch. Batches that the session's parents wrote have their digests there.
+/// Folds the whole log and compares digests batch by batch. Batches that the session's parents wrote have
+/// their digests there.
 ///
 /// # Errors
-/// Where the log cannot be read.
+/// If the log cannot be read.
 pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<ReplayReport, RuntimeError> {
     let mut recorded = log.digests(session).await?.into_iter().peekable();
     let mut fold = SessionFold::new(session.clone());
@@ -23,7 +24,8 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
         divergence: None,
     };
     let mut good_until = 0;
-    // A digest covers what followed since the last writer took over; before the first one nothing was recorded.
+    // A digest covers what followed since the last writer took over; before the first one nothing was
+    // recorded.
     let mut covered = false;
     loop {
         let facts = log.read(session, fold.last_seq(), PAGE).await?;
@@ -72,7 +74,7 @@ pub(crate) struct LastModelRequest {
 /// The request of the last model call at or before `at_seq`.
 ///
 /// # Errors
-/// Where the log cannot be read, or no model was called until then.
+/// If the log cannot be read, or no model was called until then.
 pub(crate) async fn request_at(
     log: &dyn SessionLog,
     session: &SessionId,

@@ -1,4 +1,5 @@
-//! Putting files back: the facts of the session, the disk of this machine, and a place to write down what happened.
+//! Putting files back: the facts of the session, the disk of this machine, and a place to write down what
+//! happened.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ impl NodeRuntime {
     /// Up to `limit` facts of a session of any owner after `after_seq`, as they are in the log.
     ///
     /// # Errors
-    /// Where the session does not exist or what is stored cannot be read.
+    /// If the session does not exist or what is stored cannot be read.
     pub async fn facts(
         &self,
         session: &SessionId,
@@ -19,11 +19,11 @@ impl NodeRuntime {
         Ok(self.log().read(session, after_seq, limit).await?)
     }
 
-    /// Rows of a session of any owner as they are stored, from the segment on that holds the event after `after_seq`, until
-    /// they have `most_bytes`.
+    /// Rows of a session of any owner as they are stored, from the segment on that holds the event after
+    /// `after_seq`, until they have `most_bytes`.
     ///
     /// # Errors
-    /// Where the session does not exist or what is stored cannot be read.
+    /// If the session does not exist or what is stored cannot be read.
     pub async fn rows(
         &self,
         session: &SessionId,
@@ -33,12 +33,12 @@ impl NodeRuntime {
         Ok(self.log().rows(session, after_seq, most_bytes).await?)
     }
 
-    /// Sessions of every owner in which a run is under way and whose last writer was a server: it is at it, or died at it. What a
-    /// program without a server died at waits for somebody who opens it. A session that cannot be read is passed over, and logged: the
-    /// others go on.
+    /// Sessions of every owner in which a run is under way and whose last writer was a server: it is at it,
+    /// or died at it. What a program without a server died at waits for somebody who opens it. A session that
+    /// cannot be read is passed over, and logged: the others go on.
     ///
     /// # Errors
-    /// Where the list of sessions cannot be read.
+    /// If the list of sessions cannot be read.
     pub async fn under_way_at_a_server(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
         let mut found = Vec::new();
         for (session, owner) in self.log().under_way().await? {
@@ -54,7 +54,7 @@ impl NodeRuntime {
     /// Sessions of every owner in which a run is under way, or waits for somebody.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     pub async fn under_way(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
         Ok(self.log().under_way().await?)
     }
@@ -62,7 +62,7 @@ impl NodeRuntime {
     /// Sessions of an owner in which a run is under way, or waits for somebody.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     pub async fn under_way_of(&self, owner: &OwnerId) -> Result<Vec<SessionId>, RuntimeError> {
         let all = self.under_way().await?.into_iter();
         Ok(all
@@ -71,11 +71,11 @@ impl NodeRuntime {
             .collect())
     }
 
-    /// Sessions of every owner in which a call waits for a person, those with the latest event first. One that cannot be read is passed
-    /// over, and logged.
+    /// Sessions of every owner in which a call waits for a person, those with the latest event first. One
+    /// that cannot be read is passed over, and logged.
     ///
     /// # Errors
-    /// Where the list of sessions cannot be read.
+    /// If the list of sessions cannot be read.
     pub async fn waiting(&self) -> Result<Vec<SessionInfo>, RuntimeError> {
         let mut found = Vec::new();
         for (session, _) in self.log().under_way().await? {
@@ -92,7 +92,8 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// Whether the last writer of a session was a server. The log is read from its end, in steps that become larger.
+    /// Whether the last writer of a session was a server. The log is read from its end, in steps that become
+    /// larger.
     async fn was_served(&self, session: &SessionId) -> Result<bool, RuntimeError> {
         let mut until = self.log().info(session).await?.last_seq;
         let mut step = LOOK_BACK;
@@ -106,7 +107,8 @@ impl NodeRuntime {
         Ok(false)
     }
 
-    /// Whether the last writer among the events after `after` up to `until` was a server; `None` where no writer is among them.
+    /// Whether the last writer among the events after `after` up to `until` was a server; `None` if no
+    /// writer is among them.
     async fn last_writer(
         &self,
         session: &SessionId,
@@ -131,7 +133,7 @@ impl NodeRuntime {
 
 /// One session that cannot be read is no reason to leave out the others.
 fn pass_over(session: &SessionId, error: &RuntimeError) {
-    tracing::warn!(%session, %error, "cannot be read, and is passed over");
+    tracing::warn!(%session, %error, "cannot be read and is skipped");
 }
 
 /// How many events of a session are read first to find its last writer.

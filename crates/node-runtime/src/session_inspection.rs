@@ -1,4 +1,5 @@
-//! What a server shows of one session beside what every runtime does: its row, how it stands without opening it, its blobs.
+//! What a server shows of one session beside what every runtime does: its row, how it stands without opening
+//! it, its blobs.
 
 use std::ops::Range;
 
@@ -11,15 +12,15 @@ impl NodeRuntime {
     /// What lists show of one of the owner's sessions.
     ///
     /// # Errors
-    /// Where the owner has no such session.
+    /// If the owner has no such session.
     pub async fn info(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
         self.owned(session).await
     }
 
-    /// How a session stands by its log: without becoming its writer, whoever is.
+    /// The state of a session by its log: without becoming its writer, whoever is.
     ///
     /// # Errors
-    /// Where the owner has no such session, or its log cannot be read.
+    /// If the owner has no such session, or its log cannot be read.
     pub async fn state(&self, session: &SessionId) -> Result<SessionState, RuntimeError> {
         self.owned(session).await?;
         let fold = fold_until(self.log(), session, u64::MAX).await?;
@@ -30,7 +31,7 @@ impl NodeRuntime {
     /// How many bytes a blob of a session has.
     ///
     /// # Errors
-    /// Where the owner has no such session, or the session no such blob.
+    /// If the owner has no such session, or the session no such blob.
     pub async fn blob_size(&self, session: &SessionId, blob: &BlobId) -> Result<u64, RuntimeError> {
         self.owned(session).await?;
         if !has_blob(self.log(), session, blob).await? {
@@ -42,7 +43,7 @@ impl NodeRuntime {
     /// A part of a blob that [`NodeRuntime::blob_size`] was asked about before.
     ///
     /// # Errors
-    /// Where it is gone.
+    /// If it is gone.
     pub async fn blob_part(&self, blob: &BlobId, range: Range<u64>) -> Result<Vec<u8>, RuntimeError> {
         Ok(self.log().get_blob(blob, range).await?)
     }

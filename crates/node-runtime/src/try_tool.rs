@@ -1,5 +1,5 @@
-//! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and nothing is recorded; what it
-//! says meanwhile is told to who tries it.
+//! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and
+//! nothing is recorded; what it says meanwhile is told to who tries it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 use crate::NodeRuntime;
 
 impl NodeRuntime {
-    /// Runs a tool with these arguments, as this agent would in its directory. A tool that there is not, or arguments that it does not take, are
-    /// an outcome like any other failure. Nobody is asked for approval: whoever calls this wants it. `hears` is told what the log
-    /// of a session would have of the call.
+    /// Runs a tool with these arguments, as this agent would in its directory. A tool that there is not, or
+    /// arguments that it does not take, are an outcome like any other failure. Nobody is asked for approval:
+    /// whoever calls this wants it. `hears` is told what the log of a session would have of the call.
     pub async fn try_tool(
         &self,
         name: &str,
@@ -70,12 +70,14 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Whether commands of tools that were tried may be left, by what is on record. Cheap enough for each start.
+    /// Whether commands of tools that were tried may be left, by what is on record. Cheap enough for each
+    /// start.
     pub fn may_have_tried(&self) -> bool {
         self.toolbox().may_have_left(&SessionId::new(NO_SESSION))
     }
 
-    /// Ends the commands of tools that were tried and whose program was killed meanwhile. Returns what was ended.
+    /// Ends the commands of tools that were tried and whose program was killed meanwhile. Returns what was
+    /// ended.
     pub async fn end_tried(&self) -> Vec<LeftRunning> {
         // Which calls were cut off is not on record. So what left the terminal's session on purpose stays.
         self.toolbox()
@@ -84,7 +86,7 @@ impl NodeRuntime {
     }
 }
 
-/// Stands for the session where there is none.
+/// Stands for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
 /// What a tool has said that was not told.

@@ -1,5 +1,5 @@
-//! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come from elsewhere, space that
-//! is given back. Called by the runtime of a server.
+//! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come
+//! from elsewhere, space that is given back. Called by the runtime of a server.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ struct FreedSpace {
 }
 
 impl RemoteRuntime {
-    /// Sessions, and for who decides about calls of members those of members besides; `waiting`: only those in which a call waits for a
-    /// person.
+    /// Sessions, and for who decides about calls of members those of members besides; `waiting`: only those
+    /// in which a call waits for a person.
     ///
     /// # Errors
-    /// Where the server cannot be asked.
+    /// If the server cannot be asked.
     pub async fn sessions_with_members(
         &self,
         query: SessionQuery,
@@ -112,7 +112,8 @@ impl RemoteRuntime {
         Ok(freed.freed_bytes)
     }
 
-    /// An agent of the server's files. What it is told otherwise is for the server to weigh, but for the words.
+    /// An agent of the server's files. What it is told otherwise is for the server to weigh, but for the
+    /// words.
     pub(crate) async fn named(&self, wanted: NamedAgent) -> Result<AgentConfig, RuntimeError> {
         let path = ["agents", wanted.agent.as_str()];
         let approval = wanted.approval.map(|mode| json!(mode));

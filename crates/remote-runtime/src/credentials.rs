@@ -1,5 +1,5 @@
-//! Who connects: a person with a key, or a visitor. A key signs a server's challenge and nothing else, and only for the
-//! server that was dialled.
+//! Who connects: a person with a key, or a visitor. A key signs a server's challenge and nothing else, and
+//! only for the server that was dialled.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Credentials {
     /// What is said to a server that gave this challenge.
     ///
     /// # Errors
-    /// Where [`Peer::check`] says that this may be another server than was dialled: nothing is signed then.
+    /// If [`Peer::check`] says that this may be another server than was dialled: nothing is signed then.
     pub(crate) fn answer(
         &self,
         asked: &ServerChallenge<'_>,
@@ -138,7 +138,7 @@ mod tests {
         for nonce in [server_nonce("c", &other), "none".to_owned()] {
             let why = answer(nonce).unwrap_err();
             assert!(
-                why.contains("ANOTHER SERVER") && why.contains(&one.to_string()),
+                why.contains("HAS CHANGED") && why.contains(&one.to_string()),
                 "{why}"
             );
         }
@@ -164,7 +164,7 @@ mod tests {
         assert!(answer(Some(prove_server(&own, &challenge, "ours").to_string())).is_ok());
         for proof in [
             None,
-            Some("no signature".to_owned()),
+            Some("not a signature".to_owned()),
             Some(prove_server(&other, &challenge, "ours").to_string()),
             Some(prove_server(&own, &challenge, "another's").to_string()),
         ] {

@@ -16,11 +16,12 @@ impl ServerEndpoint {
     /// Reads an address: `http`, `https`, `ws` or `wss`, or only host and port.
     ///
     /// # Errors
-    /// Where it is none, or holds a user, a password, a query or a fragment: a secret has no place in an address.
+    /// If it is none, or holds a user, a password, a query or a fragment: a secret has no place in an
+    /// address.
     pub fn parse(address: &str) -> Result<Self, RuntimeError> {
         let no_address = |why: &str| {
             RuntimeError::Refused(format!(
-                "this is no address of a server: {why}; one looks like http://127.0.0.1:5200"
+                "not a server address: {why}; expected an address such as http://127.0.0.1:5200"
             ))
         };
         let address = address.trim();
@@ -28,12 +29,12 @@ impl ServerEndpoint {
         let scheme = match scheme.to_ascii_lowercase().as_str() {
             "http" | "ws" => "http",
             "https" | "wss" => "https",
-            _ => return Err(no_address("it begins with neither http, https, ws nor wss")),
+            _ => return Err(no_address("it does not begin with http, https, ws or wss")),
         };
         let mut base =
             Url::parse(&format!("{scheme}://{rest}")).map_err(|error| no_address(&error.to_string()))?;
         if !base.username().is_empty() || base.password().is_some() {
-            return Err(no_address("it holds a user or a password"));
+            return Err(no_address("it contains a user or a password"));
         }
         if base.query().is_some() || base.fragment().is_some() {
             return Err(no_address("it has a query or a fragment"));
@@ -76,8 +77,8 @@ impl ServerEndpoint {
         self.base.scheme() == "https"
     }
 
-    /// Whether a server that calls itself `origin` is the one at this address: the same host and port. All names of
-    /// this machine are one.
+    /// Whether a server that calls itself `origin` is the one at this address: the same host and port. All
+    /// names of this machine are one.
     pub fn is_origin(&self, origin: &str) -> bool {
         Self::parse(origin).is_ok_and(|origin| origin.place() == self.place())
     }

@@ -1,4 +1,5 @@
-//! The files that an agent works on lie where its server is: what a call would change of them, and how they go back.
+//! The files that an agent works on lie where its server is: what a call would change of them, and how they
+//! go back.
 
 use agentx_runtime::{FileInQuestion, RestorePlan, RestoreReport, RestoreWish, RuntimeError};
 use agentx_types::{SessionId, ToolCallId};
@@ -8,7 +9,7 @@ use crate::RemoteRuntime;
 use crate::http::Query;
 
 impl RemoteRuntime {
-    /// The file that a call which waits for a decision would change, as it is now.
+    /// The current content of the file that a waiting call would change.
     pub(crate) async fn file(
         &self,
         session: SessionId,
@@ -30,7 +31,8 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Puts files back. It is not asked again where the answer is lost: what came of it is in the session's events.
+    /// Puts files back. It is not asked again where the answer is lost: what came of it is in the session's
+    /// events.
     pub(crate) async fn put_back(
         &self,
         session: SessionId,

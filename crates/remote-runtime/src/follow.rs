@@ -1,5 +1,5 @@
-//! Following a session of a server: facts as they come, and what they mean, derived here by the same fold as everywhere. A
-//! reader that is slow is left behind and comes back by itself; nobody else notices.
+//! Following a session of a server: facts as they come, and what they mean, derived here by the same fold as
+//! everywhere. A reader that is slow is left behind and comes back by itself; nobody else notices.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct FollowRequest {
     pub(crate) view: View,
     /// The fact at `after_seq`, where the reader has it: the server has to have the same one.
     pub(crate) has: Option<Fact>,
-    /// Whether it goes on after all that is there now.
+    /// Whether it continues after all that is there now.
     pub(crate) on: bool,
     /// Ends it.
     pub(crate) end: CancellationToken,
@@ -100,7 +100,8 @@ async fn end_before(
     }
 }
 
-/// What an error means to a reader who has events already: where the session ends before them, its log went back.
+/// What an error means to a reader who has events already: where the session ends before them, its log went
+/// back.
 async fn or_went_back(
     core: &RemoteCore,
     wanted: &FollowRequest,
@@ -132,7 +133,7 @@ struct ConnectedSession {
     first: Vec<Fact>,
     /// Whether it is sure that the session is there.
     has_begun: bool,
-    /// From where on how the session stands is kept for later readers, until that is done.
+    /// From where on the state of the session is kept for later readers, until that is done.
     keeps: Option<u64>,
 }
 
@@ -153,7 +154,7 @@ impl ConnectedSession {
         Ok(self.core.connection.follow(&self.held, head).await?.head_seq)
     }
 
-    /// Keeps how the session stands for later readers, once, near its end.
+    /// Keeps the state of the session for later readers, once, near its end.
     fn keep(&mut self, reading: &SessionReader) {
         if let (Some(from), Some(fold)) = (self.keeps, reading.fold())
             && fold.last_seq() >= from
@@ -165,7 +166,8 @@ impl ConnectedSession {
 }
 
 impl EventSource for ConnectedSession {
-    /// It has begun for the first time, was left behind, or the session has ended. What it missed is here, or comes again.
+    /// It has begun for the first time, was left behind, or the session has ended. What it missed is here, or
+    /// comes again.
     async fn begin(&mut self, reading: &SessionReader) -> Result<SourceStart, FollowError> {
         if let Some(failure) = self.held.feed.ended() {
             let error = self.core.connection.error(failure);

@@ -1,5 +1,4 @@
-//! What is asked of a server over HTTP: everything that is no stream. Every wait has a limit, every answer a size, and every
-//! error becomes the error that the same call has on a local runtime.
+//! Requests to a server over HTTP. Waits and answers are bounded, and errors are those of a local runtime.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +33,7 @@ const FULL_AFTER: Duration = Duration::from_secs(1);
 /// A token is renewed when it would end so soon.
 const RENEW_BEFORE: Duration = Duration::from_secs(30);
 
-/// The code of a problem: the server has as many connections as it takes.
+/// The code of a problem: the server has reached its connection limit.
 const FULL: &str = "full";
 
 /// Asks a server.
@@ -118,7 +117,7 @@ impl Http {
         from_newer_json(&bytes).map_err(|error| RuntimeError::Remote {
             code: "bad_answer".into(),
             detail: format!(
-                "{} answered what this version does not understand: {error}",
+                "{} gave an answer that this version does not understand: {error}",
                 self.endpoint()
             ),
         })
@@ -214,8 +213,7 @@ impl Http {
         match self.peer.trouble(&error) {
             Some(Trouble::Refused(why)) => HttpFailure::Answered(RuntimeError::Denied(why)),
             Some(Trouble::Full) => HttpFailure::Later {
-                error: self
-                    .unreachable("it has as many connections as it takes; try again in a moment".into()),
+                error: self.unreachable("it has reached its connection limit; try again in a moment".into()),
                 after: FULL_AFTER,
             },
             None => HttpFailure::lost(error),
@@ -236,7 +234,7 @@ impl Http {
         }
         let status = status.as_u16();
         HttpFailure::Answered(match status {
-            502..=504 => self.unreachable(format!("what stands before it answered {status}")),
+            502..=504 => self.unreachable(format!("a proxy in front of it answered {status}")),
             404 => self.unreachable("no AgentX server answers at this address (404)".into()),
             _ => RuntimeError::Remote {
                 code: format!("http_{status}"),
@@ -252,12 +250,12 @@ impl Http {
         }
     }
 
-    /// What a visitor is told who is not let in. The server's own words are for whoever signs in over HTTP by hand.
+    /// The error for a visitor who is not admitted. The server's own text is for manual sign-in over HTTP.
     fn lets_no_visitors_in(&self) -> RuntimeError {
         RuntimeError::Remote {
             code: "unauthenticated".into(),
             detail: format!(
-                "{} lets no visitors in; connect as a person whose key it trusts (`Who::Key`)",
+                "{} does not allow visitors; connect with a key that it trusts (`Who::Key`)",
                 self.endpoint()
             ),
         }
@@ -309,7 +307,8 @@ impl Http {
         };
         let request = serde_json::to_value(request).unwrap_or_default();
         let answer: TokenAnswer = self.open(Query::post(&["auth", "token"], request)).await?;
-        // The server's clock may be another one than ours: what counts is how long the token lives, and an hour is the most.
+        // The server's clock may be another one than ours: what counts is how long the token lives, and an
+        // hour is the most.
         let left = answer.expires_at_ms.saturating_sub(now_ms()).min(3_600_000);
         Ok(CachedToken {
             secret: answer.token.into(),
@@ -337,8 +336,9 @@ impl Http {
                 }
             }
         };
-        serde_json::from_slice(&bytes)
-            .map_err(|error| self.unreachable(format!("it does not sign in as AgentX servers do: {error}")))
+        serde_json::from_slice(&bytes).map_err(|error| {
+            self.unreachable(format!("its sign-in is not that of an AgentX server: {error}"))
+        })
     }
 }
 
@@ -372,7 +372,7 @@ impl HttpFailure {
 /// Why there was no answer, in few words: what went wrong first, and not the layers that passed it on.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return "it does not answer in time".into();
+        return "it did not answer in time".into();
     }
     let mut first: &dyn std::error::Error = error;
     while let Some(cause) = first.source() {
@@ -394,6 +394,7 @@ fn now_ms() -> u64 {
 /// A key by which something that is sent twice is done once.
 pub(crate) fn new_key() -> Result<String, RuntimeError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| RuntimeError::Refused(format!("no randomness: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| RuntimeError::Refused(format!("no random numbers available: {error}")))?;
     Ok(format!("key_{:032x}", u128::from_le_bytes(bytes)))
 }

@@ -1,4 +1,5 @@
-//! The runtime that mirrors: a WebSocket as the environment, and a remote runtime behind the same trait as the local one.
+//! The runtime that mirrors: a WebSocket as the environment, and a remote runtime behind the same trait as
+//! the local one.
 
 mod all_sessions;
 mod credentials;

@@ -15,10 +15,12 @@ pub struct ConnectOptions {
     pub who: Credentials,
     /// What this program calls itself; the same when it connects again. 1 to 64 printable ASCII characters.
     pub client: String,
-    /// Where the keys of servers are remembered, so that another server at the same address is noticed; `None` for nowhere.
+    /// Where the keys of servers are remembered, so that another server at the same address is noticed;
+    /// `None` for nowhere.
     pub known_servers: Option<Keyring>,
-    /// Whether a server at an `http://` address may be signed to without having proved its key: an older one, or one behind a proxy without
-    /// TLS. Whoever is on the way can then read and change everything. Not by default.
+    /// Whether a server at an `http://` address may be signed to without having proved its key: an older one,
+    /// or one behind a proxy without TLS. Whoever is on the way can then read and change everything. Not by
+    /// default.
     pub allow_plain: bool,
     /// PEM text: root certificates that count besides the machine's own.
     pub more_roots: Option<Vec<u8>>,
@@ -64,12 +66,12 @@ pub enum ConnectionState {
     Waiting {
         /// When, in milliseconds.
         retry_in_ms: u64,
-        /// What happened.
+        /// The reason.
         why: String,
     },
     /// It is lost for good.
     GaveUp {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

@@ -1,6 +1,7 @@
-//! Which server is at the other end, and how it shows that. A server at an `http://` address proves its own key by the handshake of TLS,
-//! before a byte of HTTP is sent, so a relay between the two can neither read nor sign in. A server at an `https://` address is known by its
-//! certificate, and signs the client's nonce with its key.
+//! Which server is at the other end, and how it shows that. A server at an `http://` address proves its own
+//! key by the handshake of TLS, before a byte of HTTP is sent, so a relay between the two can neither read
+//! nor sign in. A server at an `https://` address is known by its certificate, and signs the client's nonce
+//! with its key.
 //!
 //! The key of each host and port is remembered; another one there later is refused.
 
@@ -24,7 +25,8 @@ use rustls::{
 
 use crate::{ConnectOptions, ServerEndpoint, tls};
 
-/// The header in which a client gives a nonce of its own, for the server to prove its key by a signature over it.
+/// The header in which a client gives a nonce of its own, for the server to prove its key by a signature over
+/// it.
 pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
 
 /// The server at an address.
@@ -73,7 +75,7 @@ impl Peer {
     /// The server that `options` name.
     ///
     /// # Errors
-    /// Where TLS cannot be set up.
+    /// If TLS cannot be set up.
     pub(crate) fn new(endpoint: ServerEndpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
         let memory = Arc::new(RememberedKey {
             endpoint: endpoint.clone(),
@@ -119,14 +121,14 @@ impl Peer {
     /// Checks that the server may have its challenge signed, and says what the signature is bound to.
     ///
     /// # Errors
-    /// Where the server calls itself something else than what was dialled, or is not the one that was met there before: somebody may stand
-    /// between the two.
+    /// If the server calls itself something else than what was dialled, or is not the one that was met
+    /// there before: somebody may stand between the two.
     pub(crate) fn check(&self, asked: &ServerChallenge<'_>) -> Result<Binding, String> {
         let (endpoint, challenge) = (&self.endpoint, asked.challenge);
         if !endpoint.is_origin(&challenge.origin) {
             return Err(format!(
-                "the server at {endpoint} calls itself {:?}; nothing is signed for another place. If it is the right \
-                 one, start it with --origin {endpoint}",
+                "the server at {endpoint} calls itself {:?}, so nothing was signed. If it is the right \
+                 server, start it with --origin {endpoint}",
                 challenge.origin.chars().take(200).collect::<String>()
             ));
         }
@@ -135,7 +137,7 @@ impl Peer {
             let proved = *self.memory.met.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(key) = proved.filter(|proved| Some(*proved) == named) else {
                 return Err(format!(
-                    "the server at {endpoint} passes on the challenge of another one; nothing was signed"
+                    "the server at {endpoint} forwards the challenge of another server; nothing was signed"
                 ));
             };
             self.memory.meet(&key)?;
@@ -147,14 +149,14 @@ impl Peer {
                 let proves = |proof| verify_server(&key, challenge, asked.nonce, proof);
                 if !proof.as_ref().is_some_and(proves) {
                     return Err(format!(
-                        "the server at {endpoint} says that its key is {key}, and does not prove it; nothing was signed"
+                        "the server at {endpoint} claims the key {key} but does not prove it; nothing was signed"
                     ));
                 }
             }
             (Some(key), None) if self.way == ServerIdentity::Certificate => {
                 return Err(format!(
-                    "the server at {endpoint} says that its key is {key}, and does not prove it; nothing was signed. It \
-                     may be older than this program: update it"
+                    "the server at {endpoint} claims the key {key} but does not prove it; nothing was \
+                     signed. It may be older than this program: update it"
                 ));
             }
             _ => {}
@@ -175,9 +177,9 @@ impl Peer {
         Some(match tls_error(error)? {
             rustls::Error::Other(other) => Trouble::Refused(other.0.to_string()),
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Trouble::Refused(format!(
-                "{endpoint} speaks plain HTTP and does not prove that it is your server; nothing was sent or signed. It is \
-                 older than this program, or behind a proxy without TLS, or another program listens there. Update it, use \
-                 the https:// address of the proxy, or, if you trust every machine and program on the way: \
+                "{endpoint} uses plain HTTP and does not prove that it is your server; nothing was sent or \
+                 signed. It may be older than this program, behind a proxy without TLS, or another program. \
+                 Update it, use the https:// address of the proxy, or, if you trust the whole network path: \
                  `agentx config set allow_plain {}`",
                 endpoint.host_and_port()
             )),
@@ -185,9 +187,7 @@ impl Peer {
             rustls::Error::PeerIncompatible(PeerIncompatible::IncorrectCertificateTypeExtension)
             | rustls::Error::AlertReceived(
                 AlertDescription::UnsupportedCertificate | AlertDescription::HandshakeFailure,
-            ) => Trouble::Refused(format!(
-                "{endpoint} has TLS with a certificate: name it with https:// in place of http://"
-            )),
+            ) => Trouble::Refused(format!("{endpoint} uses TLS: write https:// instead of http://")),
             _ => return None,
         })
     }
@@ -217,12 +217,13 @@ fn tls_error<'a>(mut error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
     }
 }
 
-/// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key anew: none is resumed.
+/// TLS 1.3 with a raw public key, for which there is no certificate. Each connection proves the key anew:
+/// none is resumed.
 fn keyed_config(memory: Arc<RememberedKey>) -> Result<Arc<ClientConfig>, RuntimeError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])
-        .map_err(|error| RuntimeError::Refused(format!("TLS cannot be set up: {error}")))?
+        .map_err(|error| RuntimeError::Refused(format!("cannot set up TLS: {error}")))?
         .dangerous()
         .with_custom_certificate_verifier(memory)
         .with_no_client_auth();
@@ -260,7 +261,8 @@ impl RememberedKey {
         *self.met.lock().unwrap_or_else(PoisonError::into_inner) = Some(*key);
     }
 
-    /// The server has this key, and asks for a signature as the one that has it: it is remembered for the next time.
+    /// The server has this key, and asks for a signature as the one that has it: it is remembered for the
+    /// next time.
     fn meet(&self, key: &PublicKey) -> Result<(), String> {
         match &self.known {
             Some(known) => self.unchanged(key, known.meet_server(&self.endpoint.host_and_port(), key)),
@@ -290,15 +292,15 @@ impl RememberedKey {
     fn changed(&self, now: &str, before: &PublicKey) -> String {
         let (endpoint, place) = (&self.endpoint, self.endpoint.host_and_port());
         format!(
-            "ANOTHER SERVER ANSWERS AT {endpoint}: it was {before} before, and is {now} now. Somebody may stand between you and your \
-             server, or listen at its port; nothing was signed. If it was set up anew (its `agentx serve` shows its key), forget the old \
-             key with `agentx identity forget {place}`"
+            "THE KEY OF THE SERVER AT {endpoint} HAS CHANGED: it was {before} and is now {now}. Somebody may \
+             be intercepting the connection; nothing was signed. If the server was reinstalled (`agentx \
+             serve` prints its key), forget the old key with `agentx identity forget {place}`"
         )
     }
 }
 
 fn unreadable(error: KeyringError) -> String {
-    format!("the servers that are known cannot be looked up: {error}")
+    format!("cannot read the known servers: {error}")
 }
 
 /// A refusal of ours, as an error of TLS.

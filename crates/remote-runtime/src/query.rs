@@ -16,7 +16,7 @@ pub(crate) struct Query<'a> {
     pub(crate) key: Option<String>,
     /// What the server is to sign, so that it proves its key.
     pub(crate) nonce: Option<String>,
-    /// Whether it may be sent again where nobody knows if it was heard.
+    /// Whether it may be sent again if nobody knows if it was heard.
     pub(crate) repeatable: bool,
 }
 

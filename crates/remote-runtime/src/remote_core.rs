@@ -1,4 +1,5 @@
-//! What a remote runtime and its sessions share: both ways to the server, the bus between them, and who one is there.
+//! What a remote runtime and its sessions share: both ways to the server, the bus between them, and who one
+//! is there.
 
 use agentx_bus::{Bus, Reactors, Restart};
 use agentx_runtime::{RuntimeError, SystemEvent};

@@ -44,7 +44,7 @@ impl Presence {
         self.people.borrow().clone()
     }
 
-    /// Waits until something about them is new; `false` where nothing ever will be.
+    /// Waits until something about them is new; `false` if nothing ever will be.
     pub async fn changed(&mut self) -> bool {
         self.people.changed().await.is_ok()
     }
@@ -59,8 +59,9 @@ impl RemoteRuntime {
     /// Reaches a server and says who is there.
     ///
     /// # Errors
-    /// [`RuntimeError::Unreachable`] where it cannot be reached, [`RuntimeError::Denied`] where it calls itself something
-    /// else than what was dialled, [`RuntimeError::Remote`] where it does not let this person in.
+    /// [`RuntimeError::Unreachable`] if it cannot be reached, [`RuntimeError::Denied`] where it calls
+    /// itself something else than what was dialled, [`RuntimeError::Remote`] where it does not let this
+    /// person in.
     pub async fn connect(options: ConnectOptions) -> Result<Self, RuntimeError> {
         check_client(&options.client)?;
         let endpoint = ServerEndpoint::parse(&options.url)?;
@@ -100,7 +101,7 @@ impl RemoteRuntime {
         &self.person
     }
 
-    /// The agent that the server gives a new session where nothing else is said.
+    /// The agent that the server gives a new session if nothing else is said.
     ///
     /// # Errors
     /// See [`RuntimeError`].
@@ -141,7 +142,7 @@ impl RemoteRuntime {
     /// Who is there in a session, and who drives.
     ///
     /// # Errors
-    /// Where there is no such session, or it cannot be reached.
+    /// If there is no such session, or it cannot be reached.
     pub async fn presence(&self, session: &SessionId) -> Result<Presence, RuntimeError> {
         let held = self.core.connection.hold(session);
         let people = held.feed.people();
@@ -156,7 +157,7 @@ impl RemoteRuntime {
     /// A blob that a session names.
     ///
     /// # Errors
-    /// Where there is no such blob in this session.
+    /// If there is no such blob in this session.
     pub async fn blob(&self, session: &SessionId, blob: &BlobId) -> Result<Vec<u8>, RuntimeError> {
         let path = ["blobs", blob.as_str()];
         let ask = Query::get(&path).with("session", Some(session.to_string()));
@@ -211,7 +212,7 @@ fn check_client(client: &str) -> Result<(), RuntimeError> {
         return Ok(());
     }
     Err(RuntimeError::Refused(format!(
-        "a program calls itself by 1 to 64 printable ASCII characters, not {client:?}"
+        "a client name has 1 to 64 printable ASCII characters, not {client:?}"
     )))
 }
 

@@ -24,8 +24,8 @@ use crate::remote_core::RemoteCore;
 /// The largest frame that a server takes is 1 MiB; what comes near it goes another way.
 const FRAME_BYTES: usize = 1_000_000;
 
-/// A session of a server. What is said in it is said by frames, each answered; one without an answer is sent again by the
-/// next connection, and what was said twice is one message.
+/// A session of a server. What is said in it is said by frames, each answered; one without an answer is sent
+/// again by the next connection, and what was said twice is one message.
 pub struct RemoteSession {
     core: Arc<RemoteCore>,
     session: SessionId,
@@ -67,7 +67,8 @@ impl RemoteSession {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The wheel's epoch, where this program is known to hold it: what it says after it lost the wheel is refused.
+    /// The wheel's epoch, where this program is known to hold it: what it says after it lost the wheel is
+    /// refused.
     fn epoch(&self) -> Option<u64> {
         let held = self.held();
         let people = held.as_ref()?.feed.people();

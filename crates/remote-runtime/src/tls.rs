@@ -1,4 +1,5 @@
-//! TLS for both ways to a server: rustls with ring, the machine's root certificates, and those that were given.
+//! TLS for both ways to a server: rustls with ring, the machine's root certificates, and those that were
+//! given.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use rustls_platform_verifier::Verifier;
 
 /// How servers are checked. `more_roots` is PEM text: certificates that count besides the machine's own.
 pub(crate) fn client_config(more_roots: Option<&[u8]>) -> Result<Arc<ClientConfig>, RuntimeError> {
-    let wrong = |what: String| RuntimeError::Refused(format!("TLS cannot be set up: {what}"));
+    let wrong = |what: String| RuntimeError::Refused(format!("cannot set up TLS: {what}"));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let roots: Vec<CertificateDer<'static>> = match more_roots {
         None => Vec::new(),

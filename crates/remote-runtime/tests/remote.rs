@@ -381,7 +381,9 @@ async fn a_visitor_who_is_not_let_in_is_told_what_the_library_takes() {
     let error = soon(RemoteRuntime::connect(options)).await.err().unwrap();
     let said = error.to_string();
     assert!(
-        said.contains("lets no visitors in") && said.contains("Who::Key") && !said.contains("no such token"),
+        said.contains("does not allow visitors")
+            && said.contains("Who::Key")
+            && !said.contains("no such token"),
         "{said}"
     );
 }

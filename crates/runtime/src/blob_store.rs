@@ -22,18 +22,18 @@ pub trait BlobStore: Send + Sync {
     /// Keeps `bytes` and returns their id, which is their [`blob_id`].
     ///
     /// # Errors
-    /// Where the store cannot be written.
+    /// If the store cannot be written.
     fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>>;
 
     /// A range of a blob's bytes; the range is cut to what exists.
     ///
     /// # Errors
-    /// Where there is no such blob.
+    /// If there is no such blob.
     fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>>;
 
     /// How many bytes a blob has.
     ///
     /// # Errors
-    /// Where there is no such blob.
+    /// If there is no such blob.
     fn blob_size(&self, id: &BlobId) -> BoxFuture<'_, Result<u64, LogError>>;
 }

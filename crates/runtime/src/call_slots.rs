@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many there are where nothing else is said.
+/// The default number of places.
 const USUAL: usize = 64;
 
 /// Places for tool calls; the calls that find none wait for their turn. Clones are the same places.

@@ -18,7 +18,7 @@ const AHEAD: usize = 64;
 
 /// An action that is performed while it is listened to. Dropping it drops the effector's work.
 pub struct CapturedEffect {
-    /// The work of the effector, which goes on while it is listened to.
+    /// The work of the effector, which continues while it is listened to.
     performing: BoxFuture<'static, ()>,
     /// Whether that work has ended.
     is_performed: bool,

@@ -12,17 +12,17 @@ use crate::log_error::LogError;
 /// The system command by which a person wants the next attempt at what failed at once.
 pub(crate) const RETRY: &str = "retry";
 
-/// How many inputs may wait in a session before an environment is refused.
+/// The number of inputs that may wait in a session before an environment is refused.
 pub(crate) const MOST_WAITING: usize = 64;
 
-/// How a session stands as a task.
+/// The state of a session as a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverStatus {
     /// It takes events.
     Open,
     /// It was closed; all that it published is committed.
     Closed,
-    /// It cannot go on.
+    /// It cannot continue.
     Failed(LogError),
 }
 

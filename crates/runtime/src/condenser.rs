@@ -202,12 +202,22 @@ impl SummaryProgress {
                     StopReason::MaxTokens | StopReason::ContextWindow => {
                         failed(CUT_OFF, "the summary was cut off before its end")
                     }
-                    StopReason::PauseTurn => failed(CUT_OFF, "the provider paused before the end of the summary"),
-                    StopReason::Other => {
-                        failed(CUT_OFF, "nobody knows whether the summary came to its end: the provider named no reason that is known")
+                    StopReason::PauseTurn => {
+                        failed(CUT_OFF, "the provider paused before the end of the summary")
                     }
-                    StopReason::ToolUse => failed("no_summary", "the model called a tool in place of a summary"),
-                    StopReason::EndTurn | StopReason::StopSequence | StopReason::Broken if text.trim().is_empty() => failed("no_summary", "the model wrote no summary"),
+                    StopReason::Other => failed(
+                        CUT_OFF,
+                        "it is unknown whether the summary is complete: the provider gave no known reason",
+                    ),
+                    StopReason::ToolUse => failed(
+                        "no_summary",
+                        "the model called a tool instead of writing a summary",
+                    ),
+                    StopReason::EndTurn | StopReason::StopSequence | StopReason::Broken
+                        if text.trim().is_empty() =>
+                    {
+                        failed("no_summary", "the model wrote no summary")
+                    }
                     StopReason::EndTurn | StopReason::StopSequence | StopReason::Broken => Ok(text),
                 }))
             }

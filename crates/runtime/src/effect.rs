@@ -195,7 +195,7 @@ impl EventSink {
         self.emit_at_once(events, false).await
     }
 
-    /// Says that pieces of something that goes on happened, where the next ones were waited for already: they
+    /// Says that pieces of something that continues happened, where the next ones were waited for already: they
     /// are committed without waiting for more. Returns `false` when the session is gone.
     pub async fn emit_gathered(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, true).await

@@ -1,4 +1,4 @@
-//! The fold of a session as far as its log goes, where nothing but the state is wanted: a session is opened, or somebody looks at
+//! The fold of a session as far as its log goes, if nothing but the state is wanted: a session is opened, or somebody looks at
 //! the end of it alone. The log folds where it reads: what is only folded is never handed from thread to thread.
 
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use agentx_session::SessionFold;
 /// Facts after it are not looked at; where the log ends before it, the fold ends there.
 ///
 /// # Errors
-/// Where the log cannot be read.
+/// If the log cannot be read.
 pub async fn fold_until(
     log: &dyn SessionLog,
     session: &SessionId,
@@ -44,7 +44,7 @@ pub(crate) struct FoldCompanions {
     pub(crate) tools: Arc<[ToolSpec]>,
 }
 
-/// A fold that goes on, and what is kept of it.
+/// A fold that continues, and what is kept of it.
 struct Folding {
     fold: SessionFold,
     remembered: Option<SessionFold>,
@@ -72,12 +72,12 @@ impl Folding {
 /// Whether this version may add to a session.
 ///
 /// # Errors
-/// Where a newer one left something in it that this one would have to know.
+/// If a newer one left something in it that this one would have to know.
 pub(crate) fn may_go_on(fold: &SessionFold) -> Result<(), RuntimeError> {
     let Some(seq) = fold.newer() else { return Ok(()) };
     Err(RuntimeError::Refused(format!(
-        "{} was written by a newer version of AgentX (event {seq}), and is read-only in this one: it can be shown, watched, exported and \
-         mirrored; install the newer version to go on with it",
+        "{} was written by a newer version of AgentX (event {seq}) and is read-only in this one: it can be \
+         shown, watched, exported and mirrored; install the newer version to continue it",
         fold.session_id()
     )))
 }
@@ -89,7 +89,7 @@ pub(crate) fn share(tools: &mut Arc<[ToolSpec]>, with: &Arc<[ToolSpec]>) {
     }
 }
 
-/// A fold that goes on up to and including `last`, and what is kept of it.
+/// A fold that continues up to and including `last`, and what is kept of it.
 pub(crate) async fn fold_and_keep(
     log: &dyn SessionLog,
     fold: SessionFold,

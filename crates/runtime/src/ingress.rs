@@ -82,7 +82,7 @@ pub struct Ingress {
 
 impl Ingress {
     /// # Errors
-    /// Where this is not a name.
+    /// If this is not a name.
     pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, BadName> {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
         if let Some(letter) = name.chars().find(|c| !is_plain(c)) {
@@ -110,7 +110,7 @@ impl Ingress {
     /// committed.
     ///
     /// # Errors
-    /// Where the session is not open in this process, 64 inputs wait in it already, or it takes nothing more.
+    /// If the session is not open in this process, 64 inputs wait in it already, or it takes nothing more.
     pub async fn say(
         &self,
         session: &SessionId,

@@ -65,7 +65,7 @@ impl From<EffectBill> for Extras {
 pub struct StartingStep(Option<oneshot::Receiver<CommitResult>>);
 
 impl StartingStep {
-    /// Waits until it is in the log; `false` where the session is gone.
+    /// Waits until it is in the log; `false` if the session is gone.
     pub async fn committed(self) -> bool {
         match self.0 {
             Some(committed) => matches!(committed.await, Ok(Ok(_))),
@@ -196,7 +196,7 @@ impl Journal {
     }
 
     /// Asks about a call that this one wants to make: that is on record, a person may decide, and this waits for it. Of all that a call of
-    /// the model wants to make, one is asked about at a time. `None` where the session is gone, or there is none.
+    /// the model wants to make, one is asked about at a time. `None` if the session is gone, or there is none.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
         let events = self.events.as_ref()?;
         let _turn = self.pauses.turn().await;
@@ -255,7 +255,7 @@ impl Journal {
     }
 
     /// Begins a step that touches the world, in two parts: returns when the beginning has its place before
-    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` where the session
+    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` if the session
     /// is gone.
     pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<StartingStep> {
         let started = EffectStarted {
@@ -274,7 +274,7 @@ impl Journal {
     }
 
     /// A step has ended. `input` says what was wanted where [`Self::begin`] did not. It is in the log before anything that
-    /// the call begins later. `false` where the session is gone.
+    /// the call begins later. `false` if the session is gone.
     pub async fn end(
         &self,
         step: u64,

@@ -39,7 +39,7 @@ impl AgentListener {
         Self { session, log, bus }
     }
 
-    /// Hears `agent` from now on. What is put on record after this returns is heard. `None` where the runtime is gone.
+    /// Hears `agent` from now on. What is put on record after this returns is heard. `None` if the runtime is gone.
     pub fn from_now(&self, agent: &AgentStateId) -> Option<AgentHearing> {
         self.hearing(agent, EventCursor::default(), true)
     }
@@ -71,7 +71,7 @@ impl AgentListener {
     /// The owner of the session.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub async fn owner(&self) -> Result<OwnerId, LogError> {
         Ok(self.log.info(&self.session).await?.owner)
     }
@@ -79,7 +79,7 @@ impl AgentListener {
     /// The `seq` of the first fact that `is_it` says yes to.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub async fn find(
         &self,
         is_it: impl Fn(&Envelope<EnvironmentEvent>) -> bool,
@@ -106,7 +106,7 @@ pub struct AgentHearing {
 }
 
 impl AgentHearing {
-    /// What the agent means next. `None` where the session is gone, or its log cannot be read.
+    /// What the agent means next. `None` if the session is gone, or its log cannot be read.
     pub async fn next(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
         loop {
             let delivery = self.follower.next().await.ok()??;
@@ -116,7 +116,7 @@ impl AgentHearing {
         }
     }
 
-    /// The next event that the agent means, without waiting; `None` where none is there.
+    /// The next event that the agent means, without waiting; `None` if none is there.
     pub fn ready(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
         loop {
             let delivery = self.follower.ready()?;

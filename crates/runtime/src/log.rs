@@ -32,7 +32,7 @@ pub trait SessionLog: BlobStore {
     /// Makes an empty log, or one that begins with another's events up to `at_seq`: those are read under the new session's id.
     ///
     /// # Errors
-    /// Where the id exists, the parent does not, or the store cannot be written.
+    /// If the id exists, the parent does not, or the store cannot be written.
     fn create(&self, new: NewLog) -> BoxFuture<'_, Result<(), LogError>>;
 
     /// Becomes the writer of a session: takes its lock and counts up its epoch. The lock is given back when the
@@ -56,7 +56,7 @@ pub trait SessionLog: BlobStore {
     /// Up to `limit` facts after `after_seq`, in order: fewer where they are large. Empty at the end.
     ///
     /// # Errors
-    /// Where the session does not exist or what is stored cannot be read.
+    /// If the session does not exist or what is stored cannot be read.
     fn read(
         &self,
         session: &SessionId,
@@ -68,25 +68,25 @@ pub trait SessionLog: BlobStore {
     /// this session itself (not a parent of it) wrote.
     ///
     /// # Errors
-    /// Where the session does not exist or cannot be read.
+    /// If the session does not exist or cannot be read.
     fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>>;
 
     /// What lists show of one session.
     ///
     /// # Errors
-    /// Where it does not exist.
+    /// If it does not exist.
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>>;
 
     /// Sessions, those with the latest event first; of those that changed together, the greatest id first.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
 
     /// Sessions of every owner in which a run is under way.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
 
     /// Removes a session from lists. Its events go when nothing refers to them any more.
@@ -134,7 +134,7 @@ pub trait SessionLog: BlobStore {
     /// By default all of the owner's sessions are listed.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>> {
         let query = SessionQuery {
             owner: owner.clone(),
@@ -152,11 +152,11 @@ pub trait SessionLog: BlobStore {
         })
     }
 
-    /// The first event of a session that names a blob; `None` where none does. Text that reads like the id of a blob counts.
+    /// The first event of a session that names a blob; `None` if none does. Text that reads like the id of a blob counts.
     /// By default all facts are read until one does.
     ///
     /// # Errors
-    /// Where the session does not exist or the store cannot be read.
+    /// If the session does not exist or the store cannot be read.
     fn names_blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Option<u64>, LogError>> {
         let (session, blob) = (session.clone(), blob.clone());
         Box::pin(async move {
@@ -182,7 +182,7 @@ pub trait SessionLog: BlobStore {
     /// A log that keeps no roles has none. It needs [`access`](Self::access) too.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     fn shared(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>> {
         let _ = query;
         Box::pin(ready(Ok(Vec::new())))
@@ -192,7 +192,7 @@ pub trait SessionLog: BlobStore {
     /// roles knows the owner.
     ///
     /// # Errors
-    /// Where it does not exist.
+    /// If it does not exist.
     fn access(
         &self,
         session: &SessionId,
@@ -207,7 +207,7 @@ pub trait SessionLog: BlobStore {
     /// A log without an index of words says so.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     fn search(
         &self,
         owner: &OwnerId,
@@ -221,7 +221,7 @@ pub trait SessionLog: BlobStore {
     /// What was spent in the owner's sessions, added up. Only a log that keeps a ledger can tell.
     ///
     /// # Errors
-    /// Where the store cannot be read, or keeps none.
+    /// If the store cannot be read, or keeps none.
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, LogError>> {
         let _ = query;
         Box::pin(ready(Err(LogError::without("a ledger"))))
@@ -230,7 +230,7 @@ pub trait SessionLog: BlobStore {
     /// What is stored of a session, or of all of its owner's.
     ///
     /// # Errors
-    /// Where the store cannot be read, or has no sizes.
+    /// If the store cannot be read, or has no sizes.
     fn stored(
         &self,
         owner: &OwnerId,
@@ -245,7 +245,7 @@ pub trait SessionLog: BlobStore {
     /// A log without rows says so: mirrors of its sessions keep rows of their own.
     ///
     /// # Errors
-    /// Where the session does not exist, is damaged there, or this log has no rows.
+    /// If the session does not exist, is damaged there, or this log has no rows.
     fn rows(
         &self,
         session: &SessionId,
@@ -258,11 +258,11 @@ pub trait SessionLog: BlobStore {
 
     /// Replaces one's own rows by those of another log for the same facts, as far as the facts here go: all of it or
     /// nothing. Facts that no row reaches are laid out anew. Returns the last event whose row is the other's from then on; that
-    /// is where the rows begin where nothing was done, since a fork that was made here depends on the rows that are here.
+    /// is where the rows begin if nothing was done, since a fork that was made here depends on the rows that are here.
     /// A log without rows says so.
     ///
     /// # Errors
-    /// Where the rows do not follow what is here, their hashes are wrong, or they say something else than the facts
+    /// If the rows do not follow what is here, their hashes are wrong, or they say something else than the facts
     /// that are here; [`LogError::NoBlob`] where they need a blob that is not here.
     fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>> {
         let _ = (writer, adoption);
@@ -273,7 +273,7 @@ pub trait SessionLog: BlobStore {
     /// A log without hashes says so.
     ///
     /// # Errors
-    /// Where the store cannot be opened at all; what is broken inside a session is in the report.
+    /// If the store cannot be opened at all; what is broken inside a session is in the report.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         let _ = session;
         Box::pin(ready(Err(LogError::without("hashes to check"))))
@@ -282,17 +282,17 @@ pub trait SessionLog: BlobStore {
     /// Whether the store is still the one that was opened: what is written to one that was removed or replaced is lost.
     ///
     /// # Errors
-    /// Where it is not; see [`LogError::is_lost`].
+    /// If it is not; see [`LogError::is_lost`].
     fn check_place(&self) -> Result<(), LogError> {
         Ok(())
     }
 
     /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; where there were none, by
-    /// how much the store became smaller all the same.
+    /// how much the store became smaller anyway.
     /// A log that keeps no garbage has nothing to remove.
     ///
     /// # Errors
-    /// Where the store cannot be written.
+    /// If the store cannot be written.
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {
         Box::pin(ready(Ok(0)))
     }

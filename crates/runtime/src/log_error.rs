@@ -13,7 +13,7 @@ pub enum LogError {
     #[error("no blob {0}")]
     NoBlob(BlobId),
     /// The id is taken.
-    #[error("session {0} exists already")]
+    #[error("session {0} already exists")]
     Exists(SessionId),
     /// Another process writes this session.
     #[error("session {session} is open in another AgentX (process {process})")]
@@ -38,7 +38,7 @@ pub enum LogError {
         session: SessionId,
         /// The first event that cannot be trusted.
         seq: u64,
-        /// What is wrong.
+        /// The cause, in words.
         what: String,
     },
     /// The store was written by a newer version; it can be read, not written.
@@ -68,15 +68,14 @@ pub enum LogError {
     Store {
         /// The file.
         path: String,
-        /// What it says.
+        /// The cause, in words.
         what: String,
     },
 }
 
 impl LogError {
     /// The error of a store whose file was removed or replaced after it was opened.
-    pub const LOST: &'static str =
-        "it was removed or replaced while it was in use; what was said in its sessions is lost";
+    pub const LOST: &'static str = "it was removed or replaced while it was in use; its sessions are lost";
 
     /// Whether the store is lost: the program has to be started again, with the right file in its place.
     pub fn is_lost(&self) -> bool {
@@ -87,7 +86,7 @@ impl LogError {
     pub(crate) fn without(what: &str) -> Self {
         Self::Store {
             path: "the session log".into(),
-            what: format!("it is kept without {what}"),
+            what: format!("it does not support {what}"),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Decisions {
 }
 
 /// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for what the action does next.
-/// Clones are the same. Empty where nobody tells it.
+/// Clones are the same. Empty if nobody tells it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
@@ -64,7 +64,7 @@ struct DecisionsShared {
 /// How long was waited, where several waits may overlap.
 #[derive(Debug, Default)]
 struct Times {
-    /// How many waits are open.
+    /// The number of waits that are open.
     open: usize,
     /// The start of the first of those.
     since: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Facts for a session that nobody has open. Opening it would go on with what broke off in it: a name, or a file that is put
+//! Facts for a session that nobody has open. Opening it would continue with what broke off in it: a name, or a file that is put
 //! back, is no reason for that.
 //!
 //! No `writer_attached` is committed, so no agent settles what is open, and no action is performed: what the fold wants is dropped, and is
@@ -27,7 +27,7 @@ pub trait FactRecorder: Send + Sync {
     /// Puts a fact on record; returns its `seq` once it is committed.
     ///
     /// # Errors
-    /// Where it could not be committed.
+    /// If it could not be committed.
     fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 }
 
@@ -39,7 +39,7 @@ pub struct OfflineWriter {
     state: Mutex<OfflineState>,
 }
 
-/// How the session stands for its writer.
+/// The state of the session for its writer.
 struct OfflineState {
     fold: SessionFold,
     digest: DerivedDigest,
@@ -49,7 +49,7 @@ impl OfflineWriter {
     /// Becomes the writer of the session.
     ///
     /// # Errors
-    /// Where there is no such session, another process writes it, or the log cannot be read.
+    /// If there is no such session, another process writes it, or the log cannot be read.
     pub async fn attach(
         log: Arc<dyn SessionLog>,
         session: &SessionId,
@@ -82,7 +82,7 @@ impl OfflineWriter {
     /// log afterwards.
     ///
     /// # Errors
-    /// Where the log does not take it.
+    /// If the log does not take it.
     pub async fn close(self, reason: &str, bus: &Bus<SystemEvent>) -> Result<(), RuntimeError> {
         let reason = reason.to_owned();
         let (fact, derived) = self.append(SessionClosed { reason }.into()).await?;

@@ -40,7 +40,7 @@ pub struct SessionIds {
 /// Opens a session to write it. `ids` are used for a new one; of one that exists the log has them.
 ///
 /// # Errors
-/// Where the log refuses: another writer, no such session, a newer format, a full disk; where a newer version
+/// If the log refuses: another writer, no such session, a newer format, a full disk; where a newer version
 /// wrote what this one would have to know.
 pub async fn open_session(
     parts: DriverParts,
@@ -135,8 +135,8 @@ async fn create(
 
 /// Takes over a session that exists, and works out what is put on record first.
 ///
-/// Refused, with the lock given back, where a newer version wrote it, where nothing was ever said in it, and
-/// where a call would have to go on with a tool that is not here.
+/// Refused, with the lock given back, where a newer version wrote it, if nothing was ever said in it, and
+/// where a call would have to continue with a tool that is not here.
 async fn load(
     parts: &DriverParts,
     session: &SessionId,
@@ -157,7 +157,7 @@ async fn load(
     if let Some(tool) = cut_off_without_tool(&fold, &parts.tools.now()) {
         let workspace = fold.root_agent().map(|agent| agent.config().workspace.clone());
         return Err(RuntimeError::Refused(format!(
-            "{session} stopped during a call of {tool}, and this program has no such tool; nothing is lost: resume the session in {}",
+            "{session} stopped during a call of {tool}, and this program does not have that tool; nothing is lost: resume the session in {}",
             workspace.as_deref().unwrap_or("its workspace")
         )));
     }
@@ -231,7 +231,7 @@ fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<
     (learned != agent.config().model).then(|| ConfigChange::Model(Box::new(learned)))
 }
 
-/// The process before may have been killed, and what it had started runs on: it is ended before anything goes on.
+/// The process before may have been killed, and what it had started runs on: it is ended before anything continues.
 async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &SessionId) -> Vec<LeftRunning> {
     let open = fold.calls_under_way();
     let mut ended = parts.actions.session_taken_over(session, &open).await;
@@ -274,7 +274,7 @@ fn asks_again(
     own.map(ConfigChange::Approval)
 }
 
-/// A tool that this program lacks, and a call of which goes on where it was cut off: without the tool what it did would be lost.
+/// A tool that this program lacks, and a call of which continues where it was cut off: without the tool what it did would be lost.
 fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Option<&'a str> {
     let is_here = |name: &str| offered.iter().any(|tool| tool.name == name);
     fold.tools_with_steps().find(|tool| !is_here(tool))

@@ -9,7 +9,7 @@ use crate::api::ModelInfo;
 /// The most models with eyes that a message names.
 const NAMED: usize = 4;
 
-/// The reason for which this content is nothing for the agent's model, in words; `None` where it is, or
+/// The reason for which this content is nothing for the agent's model, in words; `None` if it is, or
 /// nobody knows. `known` are the models that could be asked instead.
 pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelInfo]) -> Option<String> {
     let has_picture = content.iter().any(|part| matches!(part, ContentPart::Image(_)));
@@ -32,7 +32,7 @@ pub fn takes_no_pictures(config: &AgentConfig, known: &[ModelInfo]) -> Option<St
         n if n > NAMED => format!("; {} and {} more do", names[..NAMED].join(", "), n - NAMED),
         _ => format!("; {} would", names.join(", ")),
     };
-    Some(format!("{} takes no pictures{who}", config.model.id))
+    Some(format!("{} does not accept images{who}", config.model.id))
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
         };
         assert_eq!(
             told(&known[2], &picture).as_deref(),
-            Some("blind takes no pictures; eye would")
+            Some("blind does not accept images; eye would")
         );
         assert_eq!(told(&known[2], &[ContentPart::text("words")]), None);
         assert_eq!(

@@ -27,7 +27,7 @@ pub struct RequestValues {
 }
 
 impl RequestValues {
-    /// These values, with `value` in the place of any other of its type.
+    /// These values, with `value` instead of any other of its type.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let stored: StoredValues = (type_name::<T>(), Arc::new(value));

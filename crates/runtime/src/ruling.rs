@@ -52,7 +52,7 @@ pub struct Ruling {
     pub decision: Decided,
     /// The rule or default that says so, in words.
     pub because: String,
-    /// The rules that make it so; none where a default or the mode does.
+    /// The rules that make it so; none if a default or the mode does.
     pub rules: Vec<Rule>,
     /// The rule that "always" would keep, where a person is asked.
     pub always: Option<Rule>,
@@ -83,7 +83,7 @@ impl Ruling {
 }
 
 /// The reason for which a tool would not do a call although the rules let it, or a person does: its path
-/// leads to `real` through a link, and that lies outside of the workspace, or a rule says more about that
+/// leads to `real` through a link, and that lies outside the workspace, or a rule says more about that
 /// place. `root` is where the workspace itself leads. Nobody can be asked any more at that point.
 pub fn refused_by_the_tool(
     config: &AgentConfig,
@@ -103,12 +103,12 @@ pub fn refused_by_the_tool(
         return None;
     }
     if !real.starts_with(root) && !is_outside_workspace(config, tool, input) {
-        return Some(format!("it leads to {place}, outside of the workspace"));
+        return Some(format!("it leads to {place}, outside the workspace"));
     }
     refused_where_it_leads(config, tool, input, &place)
 }
 
-/// The reason for which a call would be asked about even with this rule; `None` where it would not, or there
+/// The reason for which a call would be asked about even with this rule; `None` if it would not, or there
 /// is no such tool.
 pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
@@ -128,7 +128,7 @@ pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&
 /// A rule with another pattern: for the path where it has only a path, else for what the call is given. It has to fit the call.
 ///
 /// # Errors
-/// Where it does not: that the rule would not allow the call, and why, as a sentence.
+/// If it does not: that the rule would not allow the call, and why, as a sentence.
 pub fn with_pattern(
     shown: &Rule,
     pattern: &str,

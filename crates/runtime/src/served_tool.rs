@@ -53,7 +53,7 @@ impl ToolCalls {
     }
 
     /// Performs an action that calls a tool, and says its outcome as one fact. `find` looks the tool up by the name that is called, or says what
-    /// comes of the call where there is none. Any other action ends without a word.
+    /// comes of the call if there is none. Any other action ends without a word.
     pub async fn perform(
         &self,
         action: &Action,
@@ -129,7 +129,7 @@ impl Effector for ServedTool {
 /// A call's outcome, when it has had its turn among those that run at once.
 ///
 /// A call that is cancelled while it waits has not begun: it is answered as interrupted, and the tool hears
-/// nothing of it. One that runs is told by its `cancel`, and its outcome is awaited all the same.
+/// nothing of it. One that runs is told by its `cancel`, and its outcome is awaited anyway.
 async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext) -> ToolOutcome {
     let (cancel, places) = (context.cancel.clone(), context.places.clone());
     let place = tokio::select! {

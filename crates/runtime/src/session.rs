@@ -49,7 +49,7 @@ impl LocalSession {
     /// Asks the driver, and waits for its answer. Waits too while 64 wishes wait before it.
     ///
     /// # Errors
-    /// Where the session is closed, or ends before it answers.
+    /// If the session is closed, or ends before it answers.
     async fn ask<T>(
         &self,
         command: impl FnOnce(ReplySender<T>) -> SessionCommand,
@@ -139,7 +139,7 @@ impl LocalSession {
         Err(RuntimeError::Remote {
             code: "key_reused".into(),
             detail: format!(
-                "the message at event {seq} has this idempotency key and other content: a new message needs a new key"
+                "the message at event {seq} has the same idempotency key but different content: a new message needs a new key"
             ),
         })
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SessionInfo {
-    /// Its id.
+    /// The id of the session.
     pub session_id: SessionId,
     /// The owner of the session.
     pub owner: OwnerId,
@@ -138,7 +138,7 @@ pub struct WriterInfo {
 /// A query for a list of sessions.
 #[derive(Clone, Debug)]
 pub struct SessionQuery {
-    /// Whose.
+    /// The owner.
     pub owner: OwnerId,
     /// Only those of this directory.
     pub workspace: Option<String>,
@@ -168,12 +168,12 @@ pub struct SearchHit {
 pub struct VerifyReport {
     /// The session that was checked.
     pub session_id: SessionId,
-    /// How many events are good, from the first on.
+    /// The number of events that are good, from the first on.
     pub good_events: u64,
     /// The `seq` of the last event that is stored.
     pub last_seq: u64,
     /// The hash at the end, in hexadecimal.
     pub head: String,
-    /// What is wrong, in words; empty where all is well.
+    /// What is wrong, in words; empty if all is well.
     pub problems: Vec<String>,
 }

@@ -12,7 +12,7 @@ use agentx_session::Digest;
 pub struct LogRow {
     /// Its first event.
     pub first_seq: u64,
-    /// Its last event.
+    /// The number of the last event.
     pub last_seq: u64,
     /// Whether a segment begins here: only such a row can be read without what is before it.
     pub starts: bool,
@@ -25,7 +25,7 @@ pub struct LogRow {
         schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
     )]
     pub hash: Digest,
-    /// The digest of what was derived until its end; absent where a batch goes on in the next row.
+    /// The digest of what was derived until its end; absent where a batch continues in the next row.
     #[serde(default, with = "hex_or_none", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -83,7 +83,7 @@ pub struct LogRows {
     pub parts: Vec<LogPart>,
     /// The index of the part that the rows are of, from 0.
     pub part: usize,
-    /// The place that the first row goes on from.
+    /// The place that the first row continues from.
     pub before: LogPlace,
     /// The rows, in order.
     pub rows: Vec<LogRow>,
@@ -92,14 +92,14 @@ pub struct LogRows {
     pub next_after_seq: Option<u64>,
 }
 
-/// Rows of another log that are to take the place of one's own, for the same facts.
+/// Rows of another log that are to take the place of its own, for the same facts.
 #[derive(Clone, Debug)]
 pub struct Adoption {
     /// What the session consists of there.
     pub parts: Vec<LogPart>,
     /// For a fork: which session, and the last event that both have.
     pub parent: Option<(SessionId, u64)>,
-    /// The place that the first row goes on from.
+    /// The place that the first row continues from.
     pub before: LogPlace,
     /// The rows, in order; those of the parts of a fork follow each other.
     pub rows: Vec<LogRow>,

@@ -96,7 +96,7 @@ impl SystemBus {
     /// Hears what is published from now on. `name` serves errors and lists.
     ///
     /// # Errors
-    /// Where the runtime is gone.
+    /// If the runtime is gone.
     pub fn subscribe(
         &self,
         name: &str,

@@ -25,7 +25,7 @@ pub enum SystemEvent {
     Environment(Arc<Envelope<EnvironmentEvent>>),
     /// What a fact means.
     Runtime(Arc<Envelope<RuntimeEvent>>),
-    /// What an agent wants done, after that is committed and before it is performed. What touches nothing outside of the session (an answer to
+    /// What an agent wants done, after that is committed and before it is performed. What touches nothing outside the session (an answer to
     /// a call, a report, what is wanted of another agent) is a fact already, which is published before it. For whoever looks on: to perform it
     /// is for the one responder that gets it as a request.
     Action(SessionId, Arc<Action>),
@@ -97,7 +97,7 @@ pub struct AgentEvent {
     pub agent_state_id: AgentStateId,
     /// The fact that it follows from.
     pub seq: u64,
-    /// What it says.
+    /// The output of the agent.
     pub output: AgentOutput,
 }
 

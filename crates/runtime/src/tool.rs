@@ -62,7 +62,7 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// The value of this type that was given with what is asked; `None` where none was, as in a process that continues with
+    /// The value of this type that was given with what is asked; `None` if none was, as in a process that continues with
     /// a session after another.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get()
@@ -183,7 +183,7 @@ impl ToolOutputSink {
 pub struct ToolOutcome {
     /// What the model reads.
     pub content: Vec<ContentPart>,
-    /// How it ended.
+    /// The outcome.
     pub status: ToolStatus,
     /// For people and programs, not for the model. Two fields have a meaning to every session: `job` names a command that went on in the background,
     /// in the result of a tool whose spec has a `command_argument`; `running: false` beside it says that the command has ended.

@@ -100,7 +100,7 @@ impl ToolChanges {
         came
     }
 
-    /// Completes with the next change. Waits for ever where nobody can offer tools any more.
+    /// Completes with the next change. Waits for ever if nobody can offer tools any more.
     pub(crate) async fn next(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending().await

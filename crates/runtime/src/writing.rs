@@ -10,11 +10,11 @@ use agentx_types::{OwnerId, SessionId, Timestamp};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NewLog {
-    /// Its id.
+    /// The id of the session.
     pub session_id: SessionId,
-    /// Whose it is.
+    /// The owner.
     pub owner: OwnerId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The directory that its agent works in.
     pub workspace: String,
@@ -50,11 +50,11 @@ impl NewLog {
 /// The right to append to one session, until it is dropped.
 #[non_exhaustive]
 pub struct Writer {
-    /// Which session.
+    /// The id of the session.
     pub session_id: SessionId,
     /// Counts the writers of this session, from 1.
     pub epoch: u64,
-    /// The `seq` of its last event; 0 where there is none.
+    /// The `seq` of its last event; 0 if there is none.
     pub last_seq: u64,
     /// Gives the lock back when dropped.
     pub guard: Box<dyn Send + Sync>,

@@ -187,5 +187,5 @@ async fn a_picture_that_is_sent_again_is_answered_as_before_whatever_the_model_t
         .unwrap();
     assert_eq!(send("one").await.unwrap(), first);
     let refused = send("two").await.unwrap_err().to_string();
-    assert!(refused.contains("takes no pictures"), "{refused}");
+    assert!(refused.contains("does not accept images"), "{refused}");
 }

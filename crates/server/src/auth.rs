@@ -149,7 +149,7 @@ impl Authenticator {
     /// A challenge that nobody else gets.
     ///
     /// # Errors
-    /// Where the system has no randomness.
+    /// If the system has no randomness.
     pub fn challenge(&self, now_ms: u64) -> Result<AuthChallenge, Box<Problem>> {
         Ok(AuthChallenge {
             nonce: server_nonce(&random()?, self.server_key()),
@@ -162,7 +162,7 @@ impl Authenticator {
     /// has many open, the oldest of its own is forgotten.
     ///
     /// # Errors
-    /// Where the system has no randomness.
+    /// If the system has no randomness.
     pub fn open_challenge(&self, address: &str, now_ms: u64) -> Result<AuthChallenge, Box<Problem>> {
         let challenge = self.challenge(now_ms)?;
         let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,7 +179,7 @@ impl Authenticator {
     /// Who signed `challenge`, which this server made for the very connection that the answer came by.
     ///
     /// # Errors
-    /// Where the signature is not of that key over that challenge with that binding, or the key is not known here.
+    /// If the signature is not of that key over that challenge with that binding, or the key is not known here.
     pub fn identify(
         &self,
         public_key: &str,
@@ -246,7 +246,7 @@ impl Authenticator {
     /// proved its key is of no use to whoever gets hold of it on another way.
     ///
     /// # Errors
-    /// As [`Authenticator::identify`], and where the nonce is not open: unknown, used or expired.
+    /// As [`Authenticator::identify`], or if the nonce is not open: unknown, used or expired.
     pub fn token(
         &self,
         public_key: &str,
@@ -290,7 +290,7 @@ impl Authenticator {
     /// Whose token this is.
     ///
     /// # Errors
-    /// Where it is not known here, has expired, or was given out on another kind of connection.
+    /// If it is not known here, has expired, or was given out on another kind of connection.
     pub fn holder(
         &self,
         token: &str,
@@ -331,7 +331,7 @@ impl Authenticator {
             None => {
                 return Err(problem(
                     "unauthenticated",
-                    "say who you are: POST /v1/auth/challenge, sign it, POST /v1/auth/token",
+                    "authentication required: POST /v1/auth/challenge, sign it, POST /v1/auth/token",
                 ));
             }
         };
@@ -354,7 +354,7 @@ impl Authenticator {
         }
         Err(problem(
             "bad_origin",
-            "pages of this origin may not speak to this server; it is started with --allow-origin where they should",
+            "pages of this origin may not connect to this server; start it with --allow-origin to let them",
         ))
     }
 }

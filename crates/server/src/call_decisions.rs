@@ -7,13 +7,13 @@ use agentx_types::{ApprovalDecision, SessionRole};
 use crate::state::{Admission, Caller, ServerState};
 
 /// Why an operator keeps no rule in the session of a member.
-const KEEPS_ELSEWHERE: &str = "in a member's session a call is allowed once; a rule in the settings of this server allows such calls for good";
+const KEEPS_ELSEWHERE: &str = "in a member's session a call can only be allowed once; add a rule to this server's settings to allow such calls permanently";
 /// Why nobody else keeps a rule.
-const KEEPS_NOTHING: &str = "you may allow this call once; only the operator of this server keeps rules";
+const KEEPS_NOTHING: &str = "you may only allow this call once; only this server's operator can save rules";
 /// Why members do not approve calls of their own sessions.
-const ONLY_THE_OPERATOR: &str = "only the operator of this server may allow this call, by an answer or by a rule in the server's settings; until then it waits, and you may refuse it or stop the run";
+const ONLY_THE_OPERATOR: &str = "only this server's operator may allow this call, by an answer or by a rule in the settings; until then it waits, and you may refuse it or stop the run";
 /// Why who drives does not approve.
-const NOT_WHO_DRIVES: &str = "the role `drive` does not allow calls that the operator is asked about, and nobody does who said something in the session: the operator does, or somebody else with the role `approve`";
+const NOT_WHO_DRIVES: &str = "calls that the operator is asked about cannot be allowed with the role `drive`, nor by anyone who sent a message in the session; they can be allowed by the operator or by somebody else with the role `approve`";
 
 /// What may be decided, in the order in which it is offered.
 const DECISIONS: [ApprovalDecision; 4] = [

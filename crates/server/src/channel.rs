@@ -132,7 +132,7 @@ async fn handshake(acceptor: &TlsAcceptor, stream: TcpStream) -> std::io::Result
 /// A connection that may send only so much during its handshake: whoever connects could fill the memory with more.
 pub(crate) struct Bounded {
     stream: TcpStream,
-    /// How many bytes it may still send; `None` where nothing bounds it.
+    /// How many bytes it may still send; `None` if nothing bounds it.
     left: Option<usize>,
 }
 

@@ -7,7 +7,7 @@ use agentx_runtime::time_note;
 const MOST_OFFSET: i32 = 14 * 60;
 const DAY: i32 = 24 * 60;
 
-/// The text that tells the model when a message was sent, in the client's local time. `None` where the client said no time.
+/// The text that tells the model when a message was sent, in the client's local time. `None` if the client said no time.
 ///
 /// `offset` has the sign of JavaScript's `getTimezoneOffset` and of NEXUS: UTC minus local time, in minutes. It is negative
 /// east of Greenwich: -480 in Shanghai.
@@ -17,7 +17,7 @@ const DAY: i32 = 24 * 60;
 pub(crate) fn note(utc: Option<&str>, offset: Option<i32>) -> Result<Option<String>, String> {
     let Some(utc) = utc else {
         return match offset {
-            Some(_) => Err("client_timezone_offset needs client_timestamp_utc beside it".into()),
+            Some(_) => Err("client_timezone_offset requires client_timestamp_utc".into()),
             None => Ok(None),
         };
     };

@@ -60,7 +60,7 @@ impl ServerState {
     /// `context {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`. Returns the event that it became, and what came of it.
     ///
     /// # Errors
-    /// Where there is no such command, its arguments make no sense, or the caller may not.
+    /// If there is no such command, its arguments make no sense, or the caller may not.
     pub async fn command(
         self: &Arc<Self>,
         caller: &Caller,
@@ -106,7 +106,7 @@ impl ServerState {
                 self.access(caller, session).await?;
                 Err(remote(
                     "unknown_command",
-                    "there are the commands rename, change, revise, context, restore, retry, ran and share",
+                    "unknown command; the commands are rename, change, revise, context, restore, retry, ran and share",
                 ))
             }
         };

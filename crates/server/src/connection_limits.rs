@@ -1,4 +1,4 @@
-//! How many connections there are: in all, and of each address among those that have not said who they are.
+//! The number of connections: in all, and of each address among those that have not said who they are.
 //!
 //! A connection without a person costs whoever opens it nothing, so one address may hold only a share of the server's connections
 //! that way. A connection that has shown a key or a token counts for its person instead.
@@ -38,7 +38,7 @@ pub(crate) enum NoSeat {
 
 /// What whoever has too many connections is told.
 pub(crate) const TOO_MANY: &str =
-    "too many connections from this address have not said who they are; close some, or come back in a moment";
+    "too many unauthenticated connections from this address; close some, or try again in a moment";
 
 impl NoSeat {
     /// The same as a problem.
@@ -81,7 +81,7 @@ impl Seats {
     /// A connection from this address. One that is `shared` is of a proxy: each of its requests counts for another address.
     ///
     /// # Errors
-    /// Where there is no room for it.
+    /// If there is no room for it.
     pub(crate) fn take(
         &self,
         state: &Arc<ServerState>,
@@ -120,7 +120,7 @@ impl Permit {
         self.0.shared.is_some()
     }
 
-    /// The connection of a proxy is used by somebody at this address from now on. `false` where that address has too many.
+    /// The connection of a proxy is used by somebody at this address from now on. `false` if that address has too many.
     pub(crate) fn used_by(&self, address: IpAddr) -> bool {
         let Some((unknown, most)) = &self.0.shared else {
             return true;

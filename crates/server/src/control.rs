@@ -22,7 +22,7 @@ use crate::session_caller::SessionCaller;
 use crate::size_limits::{bounded, bounded_id, shortened};
 use crate::state::{Caller, ServerState};
 
-/// How long something may take; what was begun goes on.
+/// How long something may take; what was begun continues.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// When somebody may try again whose message had no room.
@@ -49,11 +49,11 @@ pub(crate) async fn whole<T: Send + 'static>(
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
             tracing::error!(%error, "a request did not end well");
-            Err(remote("internal", "the server made a mistake; its log says more"))
+            Err(remote("internal", "internal server error; see the server's log"))
         }
         Err(_) => Err(remote(
             "slow",
-            "this takes longer than expected; what came of it is in the session's events",
+            "this takes longer than expected; the outcome will be in the session's events",
         )),
     }
 }
@@ -72,14 +72,14 @@ pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
     let detail = match error {
         RuntimeError::Log(lost) if lost.is_lost() => {
             problem.code = "store_lost".into();
-            "the server's data was removed or replaced while it ran: it keeps nothing any more, and has to be started again"
+            "the server's data was removed or replaced while it was running: it can no longer save anything and must be restarted"
         }
-        RuntimeError::Log(LogError::Store { .. }) => "the server's store says no",
+        RuntimeError::Log(LogError::Store { .. }) => "the server's storage failed",
         RuntimeError::Log(LogError::Full { .. }) => "the server's disk is full",
-        RuntimeError::Log(LogError::Locked { .. }) => "another program keeps the server's store locked",
-        RuntimeError::Log(LogError::Newer { .. }) => "a newer program wrote the server's store",
+        RuntimeError::Log(LogError::Locked { .. }) => "another program has locked the server's storage",
+        RuntimeError::Log(LogError::Newer { .. }) => "the server's storage was written by a newer version",
         RuntimeError::BadAgent { agent, .. } => &format!(
-            "the files of agent {agent:?} have mistakes; `agentx agents check`, typed on the server's machine, shows them"
+            "the files of agent {agent:?} have errors; run `agentx agents check` on the server's machine to see them"
         ),
         _ => {
             problem.detail = shortened(problem.detail);
@@ -92,16 +92,16 @@ pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
 }
 
 impl ServerState {
-    /// Says something to the agent. Returns the `seq` of the input.
+    /// Sends a message to the agent. Returns the `seq` of the input.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive.
+    /// If the caller may not, or does not drive.
     pub async fn say(self: &Arc<Self>, caller: &Caller, frame: UserInputFrame) -> Result<u64, RuntimeError> {
         if frame.content.is_empty() {
             return Err(remote("bad_request", "the message is empty"));
         }
         if !frame.content.iter().all(is_said) {
-            let what = "a message of a person has texts, pictures, sounds and files, and no data of a provider (`provider`)";
+            let what = "a message of a person may contain text, images, audio and files, but no provider data (`provider`)";
             return Err(remote("bad_request", what));
         }
         if !caller.operator {
@@ -124,10 +124,10 @@ impl ServerState {
         .await
     }
 
-    /// Stops what runs.
+    /// Stops the run.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive.
+    /// If the caller may not, or does not drive.
     pub async fn interrupt(
         self: &Arc<Self>,
         caller: &Caller,
@@ -151,7 +151,7 @@ impl ServerState {
     /// Tries again at once what pauses between two attempts, or asks again after a run that ended without an answer.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive.
+    /// If the caller may not, or does not drive.
     pub async fn retry(
         self: &Arc<Self>,
         caller: &Caller,
@@ -171,7 +171,7 @@ impl ServerState {
     /// Puts on record what a command came to that the person ran beside the conversation.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive.
+    /// If the caller may not, or does not drive.
     pub async fn ran(
         self: &Arc<Self>,
         caller: &Caller,
@@ -199,7 +199,7 @@ impl ServerState {
     /// Decides about a tool call.
     ///
     /// # Errors
-    /// Where the caller may not, or no decision is awaited.
+    /// If the caller may not, or no decision is awaited.
     pub async fn approve(
         self: &Arc<Self>,
         caller: &Caller,
@@ -227,10 +227,10 @@ impl ServerState {
         .await
     }
 
-    /// Changes the agent's configuration from here on.
+    /// Changes the agent's configuration.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive, or the change would let the agent do more than the server wants.
+    /// If the caller may not, or does not drive, or the change would let the agent do more than the server wants.
     pub async fn change(
         self: &Arc<Self>,
         caller: &Caller,
@@ -246,10 +246,10 @@ impl ServerState {
         .await
     }
 
-    /// Takes back an input that waits, or has it looked at at another time.
+    /// Removes a queued input, or changes when it is handled.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive, or the input waits no more.
+    /// If the caller may not, or does not drive, or the input waits no more.
     pub async fn revise(
         self: &Arc<Self>,
         caller: &Caller,
@@ -274,10 +274,10 @@ impl ServerState {
         .await
     }
 
-    /// Condenses the conversation, takes a summary out again, or has an input stay.
+    /// Condenses the conversation, removes a summary, or pins an input.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive, or there is nothing to take out.
+    /// If the caller may not, or does not drive, or there is nothing to take out.
     pub async fn context(
         self: &Arc<Self>,
         caller: &Caller,
@@ -302,10 +302,10 @@ impl ServerState {
         .await
     }
 
-    /// Gives a session a title.
+    /// Sets the title of a session.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive.
+    /// If the caller may not, or does not drive.
     pub async fn rename(
         self: &Arc<Self>,
         caller: &Caller,
@@ -327,7 +327,7 @@ impl ServerState {
     /// Says what a person may do in a session from now on; `None` for nothing. Who reads it and may no longer is told so.
     ///
     /// # Errors
-    /// Where the session is not the caller's.
+    /// If the session is not the caller's.
     pub async fn share(
         self: &Arc<Self>,
         caller: &Caller,
@@ -349,7 +349,7 @@ impl ServerState {
     /// how it is now.
     ///
     /// # Errors
-    /// Where the caller may not.
+    /// If the caller may not.
     pub async fn wheel(
         self: &Arc<Self>,
         caller: &Caller,
@@ -367,7 +367,7 @@ impl ServerState {
     /// Deletes a session. Who reads it is told that there is none.
     ///
     /// # Errors
-    /// Where it is not the caller's, or another process writes it.
+    /// If it is not the caller's, or another process writes it.
     pub async fn delete(self: &Arc<Self>, caller: &Caller, session: &SessionId) -> Result<(), RuntimeError> {
         let access = self.access(caller, session).await?;
         // Whoever runs the server gets rid of what takes its space, whoever's it is.

@@ -33,7 +33,7 @@ use crate::server::{Server, ServerError, bind};
 /// ```
 ///
 /// # Errors
-/// As [`bind`], and where others may write to the data directory or no key can be kept there.
+/// As [`bind`], or if others may write to the data directory or no key can be kept there.
 pub async fn open(
     runtime: Arc<NodeRuntime>,
     settings: &Settings,

@@ -19,15 +19,15 @@ use crate::state::{Admission, Caller, ServerState};
 /// The tool whose rules are about what files say.
 const READ: &str = "read";
 /// Why a file with secrets stays as it is.
-const GUARDED: &str = "it may hold secrets: only whoever runs the server puts it back";
+const GUARDED: &str = "it may hold secrets: only the server's operator may restore it";
 /// Why a file stays as it is.
-const OUTSIDE: &str = "it lies outside of the workspace: only whoever runs the server puts it back";
+const OUTSIDE: &str = "it is outside the workspace: only the server's operator may restore it";
 
 impl ServerState {
-    /// The file that a call which waits for a decision would change, as it is now.
+    /// The current content of the file that a waiting call would change.
     ///
     /// # Errors
-    /// Where no decision is awaited for this call.
+    /// If no decision is awaited for this call.
     pub async fn file_in_question(
         &self,
         (caller, access): (&Caller, &Admission),
@@ -42,10 +42,10 @@ impl ServerState {
         access.runtime.file_now(session, open, call, shown).await
     }
 
-    /// What putting files back to how they were before an event would do.
+    /// Previews restoring files to their state before an event.
     ///
     /// # Errors
-    /// Where the session cannot be read.
+    /// If the session cannot be read.
     pub async fn plan_restore(
         &self,
         (caller, access): (&Caller, &Admission),
@@ -69,7 +69,7 @@ impl ServerState {
     /// Puts files back to how they were before an event, and puts that on record. Nothing may run meanwhile.
     ///
     /// # Errors
-    /// Where the caller may not, or does not drive, something runs, or nothing can be put on record.
+    /// If the caller may not, or does not drive, something runs, or nothing can be put on record.
     pub async fn restore(
         self: &Arc<Self>,
         caller: &Caller,
@@ -86,7 +86,7 @@ impl ServerState {
                 let now = open.state().await?;
                 if now.run.is_some_and(|run| !run.status.is_final()) {
                     return Err(RuntimeError::Refused(
-                        "the agent is at work; stop it first, then put files back".into(),
+                        "the agent is running; stop it first, then restore files".into(),
                     ));
                 }
                 let tools = tools_for_files(&access, &now.config);
@@ -128,7 +128,7 @@ impl ServerState {
         let ruled = [&*inside.to_string_lossy(), path]
             .into_iter()
             .find_map(|name| tools.iter().find_map(|tool| forbids(config, tool, name)));
-        ruled.map(|rule| format!("the rule {rule} is about it: only whoever runs the server puts it back"))
+        ruled.map(|rule| format!("the rule {rule} applies to it: only the server's operator may restore it"))
     }
 
     /// The session, where somebody has opened it here.

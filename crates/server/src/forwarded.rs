@@ -33,7 +33,7 @@ impl Proxies {
         let read = |text: &'a str| {
             AddressPrefix::parse(text.trim()).ok_or_else(|| {
                 format!(
-                    "{text:?} is no address of a proxy: write one as 127.0.0.1, or a network as 10.0.0.0/8"
+                    "{text:?} is not a proxy address: use an address such as 127.0.0.1, or a network such as 10.0.0.0/8"
                 )
             })
         };

@@ -37,7 +37,7 @@ impl HostNames {
         let unclear = || {
             problem(
                 "bad_request",
-                "a request has one header `Host`, with a host and maybe a port",
+                "a request must have exactly one `Host` header, with a host and optionally a port",
             )
         };
         let named = match (first, second) {
@@ -53,7 +53,7 @@ impl HostNames {
             if !self.knows(authority.host()) {
                 let host = authority.host().chars().take(100).collect::<String>();
                 let what = format!(
-                    "this server does not answer to the name {host:?}; start it with --origin where that is its name"
+                    "this server does not answer to the name {host:?}; if that is its name, start it with --origin"
                 );
                 return Err(problem("wrong_host", &what));
             }

@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep};
 
 /// How much is read at once of what is thrown away.
 const PIECE: usize = 2 * 1024;
-/// How many pieces are read before others get a turn.
+/// The number of pieces that are read before others get a turn.
 const TURN: usize = 32;
 
 /// How much is thrown away at most: the longest body that the server takes. Who sends more may lose the answer.

@@ -13,7 +13,7 @@ use crate::members::server_rules;
 use crate::rooms::Room;
 use crate::state::ServerState;
 
-/// Reads the settings again. `None` where nothing has changed since the last time; an error says what is wrong with them.
+/// Reads the settings again. `None` if nothing has changed since the last time; an error says what is wrong with them.
 pub type Reload = Arc<dyn Fn() -> Option<Result<Settings, String>> + Send + Sync>;
 
 /// The settings, and the operator's runtime, which is bound by them.
@@ -112,10 +112,10 @@ impl ServerState {
             Ok(Some(Ok(settings))) => self.renew(&settings).await,
             Ok(Some(Err(mistakes))) => {
                 tracing::error!(
-                    "the settings have changed and have mistakes; what held before still holds: {mistakes}"
+                    "the changed settings have errors; the previous settings still apply: {mistakes}"
                 );
             }
-            Err(error) => tracing::error!(%error, "the settings cannot be read again"),
+            Err(error) => tracing::error!(%error, "cannot reload the settings"),
         }
     }
 
@@ -124,19 +124,17 @@ impl ServerState {
         let later = read_at_the_start(&self.settings(), settings);
         if !later.is_empty() {
             let later = later.join(", ");
-            tracing::warn!("these settings have changed and hold when the server starts again: {later}");
+            tracing::warn!("these settings have changed and apply after a restart: {later}");
         }
         if !self.live().take(settings) {
             return;
         }
-        tracing::info!(
-            "the settings have changed; their rules, approval mode, limits and quotas hold from now on"
-        );
+        tracing::info!("the settings have changed; their rules, approval mode, limits and quotas now apply");
         self.forget_runtimes();
         self.forget_sums();
         for room in self.rooms().open().await {
             if let Err(error) = self.bind(&room).await {
-                tracing::warn!(session = %room.id(), %error, "the new rules hold in this session when it is opened again");
+                tracing::warn!(session = %room.id(), %error, "the new rules apply in this session when it is opened again");
                 room.note_failure(&error);
             }
         }

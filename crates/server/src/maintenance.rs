@@ -15,7 +15,7 @@ use crate::waiting_calls;
 /// How often sessions are looked at that may be put away.
 const SWEEP: Duration = Duration::from_secs(1);
 /// Why a run of somebody who was let go ends.
-const UNTRUSTED: &str = "whose session it is is not trusted at this server any more";
+const UNTRUSTED: &str = "the owner of this session is no longer trusted by this server";
 /// How many sessions that were under way are opened at once.
 const REOPEN: usize = 4;
 
@@ -23,7 +23,7 @@ const REOPEN: usize = 4;
 pub(crate) async fn reopen(state: Arc<ServerState>) {
     let sessions = match state.runtime().under_way_at_a_server().await {
         Ok(sessions) => sessions,
-        Err(error) => return tracing::error!(%error, "what was under way cannot be found"),
+        Err(error) => return tracing::error!(%error, "cannot find unfinished runs"),
     };
     let slots = Arc::new(Semaphore::new(REOPEN));
     for (session, owner) in sessions {
@@ -56,7 +56,7 @@ async fn stop_runs_of_untrusted(state: &ServerState) {
             }
         }
         Err(error) => {
-            tracing::warn!(%error, "what runs for people who are not trusted any more cannot be found")
+            tracing::warn!(%error, "cannot find runs of people who are no longer trusted")
         }
     }
 }
@@ -92,7 +92,7 @@ pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
             state.look_at_settings(reload).await;
         }
         if let Err(error) = state.end_what_is_too_dear().await {
-            tracing::warn!(%error, "whether members have spent too much cannot be looked at");
+            tracing::warn!(%error, "cannot check the members' spending");
         }
         state.shelf().forget_unused();
         state.rooms().sweep(idle).await;

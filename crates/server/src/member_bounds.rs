@@ -43,7 +43,7 @@ impl MemberBounds {
         if !self.models.contains(model) {
             // What an unlisted one costs is known to nobody: it would pass each bound on money.
             return Err(format!(
-                "the server does not list the model {}/{}; its operator adds models to the settings (`models`)",
+                "this server does not offer the model {}/{}; its operator can add it to the settings (`models`)",
                 model.provider, model.id
             ));
         }

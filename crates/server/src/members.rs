@@ -34,23 +34,23 @@ pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
 /// The directory of a member, made for nobody else to look into.
 ///
 /// # Errors
-/// Where it cannot be made, or lies where no tool may work.
+/// If it cannot be made, or lies where no tool may work.
 pub(crate) fn make_directory(settings: &Settings, member: &OwnerId) -> Result<String, RuntimeError> {
     let directory = directory(settings, member);
-    let helps = "the operator sets `members.directory` to a place for it";
+    let helps = "the operator has to set `members.directory`";
     if settings.is_guarded(&directory.join("file")) {
         let what = format!(
-            "{} belongs to AgentX itself, and no tool works there; {helps}",
+            "{} belongs to AgentX itself and is not accessible to tools; {helps}",
             directory.display()
         );
         tracing::error!("{what}");
         return Err(RuntimeError::Refused(
-            "this server has no directory for its members; its operator's log says why".into(),
+            "this server has no directory for its members; see the operator's log".into(),
         ));
     }
     private(&directory).map_err(|error| {
-        tracing::error!(directory = %directory.display(), %error, "a member's directory cannot be made; {helps}");
-        RuntimeError::Refused("the server cannot make a directory for you; its operator's log says why".into())
+        tracing::error!(directory = %directory.display(), %error, "cannot create a member's directory; {helps}");
+        RuntimeError::Refused("the server cannot create a directory for you; see the operator's log".into())
     })?;
     Ok(directory.to_string_lossy().into_owned())
 }

@@ -155,15 +155,15 @@ pub(crate) fn check(options: &ServerOptions) -> Result<(), ServerError> {
     let listen = options.listen;
     if !listen.ip().is_loopback() && options.tls.is_none() && !options.insecure_listen {
         return Err(ServerError::Options(format!(
-            "{listen} can be reached from other machines, and what is said there could be read on the way: \
-             give a certificate and its key, or say that a proxy in front of it has TLS (--insecure-listen)"
+            "{listen} can be reached from other machines, and the traffic would not be encrypted: set a \
+             certificate and its key, or --insecure-listen if a proxy in front of it terminates TLS"
         )));
     }
     let Some(origin) = &options.origin else {
         if listen.ip().is_unspecified() {
             return Err(ServerError::Options(format!(
-                "{listen} is no address that anybody calls: say what clients call this server, as in \
-                 --origin https://agents.example"
+                "{listen} is not an address that clients can use: set the public address, as in --origin \
+                 https://agents.example"
             )));
         }
         return Ok(());

@@ -97,7 +97,7 @@ impl<T> Outbox<T> {
         self.take().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// What was said and is not on its way yet; tasks are dropped. Nothing where more came than it holds.
+    /// What was said and is not on its way yet; tasks are dropped. Nothing if more came than it holds.
     pub fn drain(&self) -> Vec<OutboxItem<T>> {
         let mut queue = self.lock();
         if queue.state != OutboxState::Open {

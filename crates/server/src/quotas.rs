@@ -33,7 +33,7 @@ pub(crate) struct MemberUsage {
     places: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
 
-/// How many there are by name.
+/// The counts by name.
 #[derive(Clone, Default)]
 struct Counter(Arc<Mutex<HashMap<String, u64>>>);
 
@@ -54,7 +54,7 @@ struct Sums {
 
 /// Who has one connection more.
 pub(crate) struct ConnectionSlot<'a> {
-    /// Who.
+    /// The member.
     pub(crate) person: &'a OwnerId,
     /// Whether they run the server.
     pub(crate) operator: bool,
@@ -157,7 +157,7 @@ impl ServerState {
             let there = self.runtime_of(owner).sessions(query).await?.len() as u64;
             if there + begun > most {
                 let what = format!(
-                    "this server keeps {most} sessions of each member (`quotas.sessions`), and yours are as many: delete one first"
+                    "you have reached this server's limit of {most} sessions per member (`quotas.sessions`): delete one first"
                 );
                 return Err(remote("quota_storage", &what));
             }
@@ -200,7 +200,7 @@ impl ServerState {
             let others = running.iter().filter(|other| *other != session).count() as u64;
             if others + begun > most {
                 let what = format!(
-                    "{most} other sessions of this one's owner are at work, as many as this server lets a member have (`quotas.running`): wait for one, or stop it"
+                    "{most} other sessions of this owner are running, which is this server's limit per member (`quotas.running`): wait for one, or stop it"
                 );
                 return Err(remote("quota_usage", &what));
             }
@@ -209,10 +209,10 @@ impl ServerState {
     }
 
     /// Ends what runs in sessions of members whose money is used up: what a run costs is not known before it begins. A call that waits for
-    /// a person costs nothing, and goes on waiting.
+    /// a person costs nothing, and continues waiting.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// If the store cannot be read.
     pub(crate) async fn end_what_is_too_dear(&self) -> Result<(), RuntimeError> {
         let Some(most) = self.quotas().cost else {
             return Ok(());
@@ -226,9 +226,9 @@ impl ServerState {
             let Some(open) = room.as_ref().and_then(|room| room.session()) else {
                 continue;
             };
-            // One that cannot go on keeps no other at work.
+            // One that cannot continue keeps no other at work.
             if let Err(error) = end_one(&**open, too_dear(cost, most)).await {
-                tracing::warn!(%session, %error, "is not stopped, although its owner's money is used up");
+                tracing::warn!(%session, %error, "could not be stopped, although its owner's budget is used up");
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl ServerState {
             return Ok(());
         };
         let what = format!(
-            "the owner's sessions take {} bytes, and this server keeps {most} of each member (`quotas.bytes`): delete some",
+            "the owner's sessions take {} bytes, and this server's limit per member is {most} (`quotas.bytes`): delete some",
             sums.bytes
         );
         Err(remote("quota_storage", &what))
@@ -287,7 +287,7 @@ impl ServerState {
     }
 }
 
-/// Ends what runs in one session. A call that waits for a person goes on waiting.
+/// Ends what runs in one session. A call that waits for a person continues waiting.
 async fn end_one(open: &dyn Session, why: String) -> Result<(), RuntimeError> {
     let waits = [RunStatus::AwaitingApproval, RunStatus::Stopping];
     let run = open.state().await?.run;
@@ -299,7 +299,7 @@ async fn end_one(open: &dyn Session, why: String) -> Result<(), RuntimeError> {
 
 fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
     format!(
-        "the sessions of this one's owner have cost {} within 24 hours, and this server lets a member spend {} (`quotas.cost`): come back later",
+        "the owner's sessions have cost {} within 24 hours, and this server's limit per member is {} (`quotas.cost`): try again later",
         dollars(cost),
         dollars(most)
     )

@@ -56,7 +56,7 @@ fn no_room(why: NoSeat) -> String {
             "503 Service Unavailable",
             "Full",
             "full",
-            "the server has as many connections as it takes; come back in a moment",
+            "the server has reached its connection limit; try again in a moment",
         ),
         NoSeat::Address => ("429 Too Many Requests", "Too many", "too_many", TOO_MANY),
     };
@@ -64,7 +64,7 @@ fn no_room(why: NoSeat) -> String {
     let body = format!(
         r#"{{"type":"urn:agentx:problem:{code}","title":"{title}","status":{number},"detail":"{detail}","code":"{code}","retry_after_ms":1000}}"#
     );
-    // A new connection has room for this; whoever does not get it sees the end all the same.
+    // A new connection has room for this; whoever does not get it sees the end anyway.
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
          content-length: {}\r\n\r\n{body}",

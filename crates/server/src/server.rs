@@ -47,9 +47,9 @@ pub enum ServerError {
     #[error("{0}")]
     Options(String),
     /// The address cannot be listened on.
-    #[error("{listen} cannot be listened on: {what}")]
+    #[error("cannot listen on {listen}: {what}")]
     Listen {
-        /// Which.
+        /// The address to listen on.
         listen: SocketAddr,
         /// What the system says.
         what: String,
@@ -57,7 +57,7 @@ pub enum ServerError {
     /// The certificate or its key cannot be used.
     #[error("{}: {what}", path.display())]
     Tls {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it.
         what: String,
@@ -66,11 +66,11 @@ pub enum ServerError {
     #[error(transparent)]
     Keys(#[from] KeyringError),
     /// Runs were stopped, but the log could not store that. The next server resumes them.
-    #[error("the stop of {sessions} sessions is not saved: {error}")]
+    #[error("could not save that {sessions} sessions stopped: {error}")]
     NotSaved {
         /// In how many sessions.
         sessions: usize,
-        /// Why.
+        /// The error.
         error: LogError,
     },
 }
@@ -88,7 +88,7 @@ pub struct Server {
 /// Listens as `options` say; connections are taken when the server is run.
 ///
 /// # Errors
-/// Where the options would show more than was meant, or the address or the certificate cannot be used.
+/// If the options would show more than was meant, or the address or the certificate cannot be used.
 pub async fn bind(
     runtime: Arc<NodeRuntime>,
     settings: &Settings,
@@ -215,7 +215,7 @@ impl Server {
         sweeping.abort();
         announcing.abort();
         let ended = end(&state, &seats).await;
-        // The runtime may go on without the server.
+        // The runtime may continue without the server.
         if let Ok(counter) = counter {
             state.runtime().detach(counter, BREATH).await;
         }
@@ -279,7 +279,7 @@ async fn accept(
     }
 }
 
-/// Lets a request in that is for this server, and sees to it that its body does not stand in the way of the next one.
+/// Lets a request in that is for this server, and sees to it that its body is not in the way of the next one.
 async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
     let answer = |request: Request| async {
         let host = state

@@ -93,7 +93,7 @@ impl SessionCaller {
     /// that nobody writes the key of somebody else.
     ///
     /// # Errors
-    /// Where it has no form of a key.
+    /// If it has no form of a key.
     pub(crate) fn key_of(&self, key: &str) -> Result<String, RuntimeError> {
         if !(1..=KEY_CHARS).contains(&key.chars().count()) {
             let what = format!("an idempotency key has 1 to {KEY_CHARS} characters");
@@ -148,7 +148,7 @@ impl SessionCaller {
     /// A change as it is put on record.
     ///
     /// # Errors
-    /// Where this server does not let whoever this is make it, or the owner's quotas do not.
+    /// If this server does not let whoever this is make it, or the owner's quotas do not.
     async fn allowed(&self, change: ConfigChange) -> Result<ConfigChange, RuntimeError> {
         let before = self.session.state().await?.config;
         let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
@@ -182,7 +182,7 @@ impl SessionCaller {
         Ok(decider.is_limited())
     }
 
-    /// Does something that only who drives does; takes the wheel for that where nobody has it, as far as the owner's quotas go.
+    /// Does something that only who drives does; takes the wheel for that if nobody has it, as far as the owner's quotas go.
     pub(crate) async fn drive<T, F>(
         &self,
         believed: Option<u64>,
@@ -241,7 +241,7 @@ impl SessionCaller {
     /// The `seq` of a message that is sent again: it was said when it was theirs to say, whoever drives by now, and whatever waits.
     ///
     /// # Errors
-    /// Where another message has its key.
+    /// If another message has its key.
     pub(crate) async fn earlier_seq(&self, input: &UserInput) -> Result<Option<u64>, RuntimeError> {
         if self.access.role < SessionRole::Drive {
             return Ok(None);
@@ -269,7 +269,7 @@ impl SessionCaller {
         Ok(seq)
     }
 
-    /// A session that cannot go on is opened anew for the next one.
+    /// A session that cannot continue is opened anew for the next one.
     pub(crate) fn told<T>(&self, answer: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
         answer.inspect_err(|error| self.room.note_failure(error))
     }
@@ -282,22 +282,22 @@ impl SessionCaller {
         self.needs(SessionRole::Own, "say who else may")?;
         if !is_id_of_person(&person) {
             return Err(RuntimeError::Refused(
-                "a person is named by an id: `own_` and at most 64 letters, digits and `_`".into(),
+                "a person's id is `own_` and at most 64 letters, digits and `_`".into(),
             ));
         }
         let decides = matches!(role, Some(SessionRole::Approve | SessionRole::Own));
         if decides && self.is_operators() && !self.caller.operator {
             return Err(RuntimeError::Denied(
-                "only the operator says who else decides about calls of their session".into(),
+                "only the operator can let others decide about calls in their session".into(),
             ));
         }
         if person == self.access.owner {
             return Err(RuntimeError::Refused(
-                "whose session it is may do everything in it".into(),
+                "the owner of a session already has every right in it".into(),
             ));
         }
         if person.as_str() == VISITORS && role.is_some_and(|role| role > SessionRole::Watch) {
-            return Err(RuntimeError::Refused("visitors may only look".into()));
+            return Err(RuntimeError::Refused("visitors may only watch".into()));
         }
         let _gate = self.room.gate.lock().await;
         // Who may no longer is told so whatever is used up.

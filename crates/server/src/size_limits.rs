@@ -68,7 +68,7 @@ pub(crate) fn check_backlog(
         return Ok(());
     };
     let what = format!(
-        "{messages} messages with {bytes} bytes wait in this session, and this server lets {most} {which} wait: send it again when the agent has taken some up, or take some back; an interrupt stops what runs all the same"
+        "{messages} messages with {bytes} bytes are queued in this session, and this server's limit is {most} {which}: send it again after the agent has handled some, or remove some; an interrupt still works"
     );
     Err(remote("queue_full", &what))
 }
@@ -85,7 +85,7 @@ pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), Ru
         agents += 1;
         if agents > quotas.agents {
             let what = format!(
-                "the configuration has more than {} agents, which is what this server takes (`quotas.agents`)",
+                "the configuration has more than {} agents, which is this server's limit (`quotas.agents`)",
                 quotas.agents
             );
             return Err(remote("too_large", &what));
@@ -116,7 +116,7 @@ fn check_bytes(quotas: &Quotas, bytes: u64) -> Result<(), RuntimeError> {
         return Ok(());
     }
     let what = format!(
-        "the configuration has {bytes} bytes as JSON; this server takes {} (`quotas.config_bytes`)",
+        "the configuration has {bytes} bytes as JSON; this server's limit is {} (`quotas.config_bytes`)",
         quotas.config_bytes
     );
     Err(remote("too_large", &what))
@@ -126,7 +126,7 @@ fn check_rules_version(version: u32) -> Result<(), RuntimeError> {
     if version <= RULES_VERSION {
         return Ok(());
     }
-    let what = format!("this server knows rules up to version {RULES_VERSION}, and not {version}");
+    let what = format!("this server supports rules up to version {RULES_VERSION}, not {version}");
     Err(remote("bad_request", &what))
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn check_change(
 }
 
 /// Whether a change makes a session stricter and no more than a little larger: it is possible even if nothing else may be kept. Each such
-/// change brings it nearer to where there is none left, so that they do not fill the log.
+/// change brings it nearer to if there is none left, so that they do not fill the log.
 pub(crate) fn only_makes_stricter(before: &AgentConfig, change: &ConfigChange) -> bool {
     let is_stricter = match change {
         ConfigChange::RuleAdded(rule) => rule.effect != RuleEffect::Allow && !before.rules.contains(rule),

@@ -36,7 +36,7 @@ impl<S> Stalling<S> {
         ready!(waiting.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "the other side takes nothing any more",
+            "the peer no longer reads",
         )))
     }
 }

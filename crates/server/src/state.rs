@@ -304,7 +304,7 @@ impl ServerState {
     /// The room of a session that a caller has access to.
     ///
     /// # Errors
-    /// Where the session cannot be opened.
+    /// If the session cannot be opened.
     pub async fn enter(&self, access: &Admission, session: &SessionId) -> Result<Arc<Room>, RuntimeError> {
         self.rooms.enter(session, &access.owner, &access.runtime).await
     }
@@ -353,7 +353,7 @@ impl ServerState {
     /// which continues a run that was cut off; who only reads does not.
     ///
     /// # Errors
-    /// Where the caller may not see it, it cannot be opened, or it has not come as far as `after`.
+    /// If the caller may not see it, it cannot be opened, or it has not come as far as `after`.
     pub async fn follow(
         &self,
         caller: &Caller,
@@ -372,7 +372,7 @@ impl ServerState {
         let head = room.head().await?;
         if after.seq > head {
             return Err(RuntimeError::Refused(format!(
-                "{session} has events 1 to {head}; there is none after {}",
+                "{session} has events 1 to {head}; there is no event after {}",
                 after.seq
             )));
         }

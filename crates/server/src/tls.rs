@@ -99,7 +99,7 @@ fn check_privacy(key: &Path) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "others may read or change this secret key (mode {mode:04o}): `chmod 600 {}`, and make a new one if anybody may have read it",
+        "others can read or change this secret key (mode {mode:04o}): `chmod 600 {}`, and create a new one if anybody may have read it",
         key.display()
     ))
 }

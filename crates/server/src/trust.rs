@@ -76,7 +76,7 @@ fn of_member(
 
 fn too_wide(what: &str) -> RuntimeError {
     RuntimeError::Denied(format!(
-        "only the operator of this server may let an agent do more than there was allowed before: {what}"
+        "only this server's operator may extend what an agent is allowed to do: {what}"
     ))
 }
 
@@ -323,17 +323,17 @@ pub(crate) fn change_of_server(
     let change = match change {
         ConfigChange::Tools(_) => {
             return Err(RuntimeError::Denied(
-                "which tools there are is the server's to say".into(),
+                "only the server decides which tools there are".into(),
             ));
         }
         ConfigChange::Instructions(_) if !caller.operator => {
             return Err(RuntimeError::Denied(
-                "instructions are what the server's files say".into(),
+                "only the server's files set the instructions".into(),
             ));
         }
         ConfigChange::ServerRules(_) => {
             return Err(RuntimeError::Denied(
-                "the rules of a server are those of its settings".into(),
+                "only the server's settings set its rules".into(),
             ));
         }
         ConfigChange::Model(model) => {

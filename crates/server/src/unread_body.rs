@@ -66,7 +66,7 @@ impl Drop for LentBody {
     }
 }
 
-/// Answers a request with `answer`, and sees to it that its connection can go on, or that the client knows that it does not.
+/// Answers a request with `answer`, and sees to it that its connection can continue, or that the client knows that it does not.
 pub(crate) async fn answered<F: Future<Output = Response>>(
     request: Request,
     answer: impl FnOnce(Request) -> F,
@@ -88,7 +88,7 @@ pub(crate) async fn answered<F: Future<Output = Response>>(
     let Some(unread) = unread else {
         return response;
     };
-    // Who asks before sending a body is not told to go on, only to be ignored.
+    // Who asks before sending a body is not told to continue, only to be ignored.
     if asks_first || !discarded(unread).await {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             response

@@ -16,7 +16,7 @@ use crate::outbox::{RoomListener, encode};
 use crate::rooms::Room;
 use crate::state::ServerState;
 
-/// How many questions may wait to be announced; beyond that the oldest are not.
+/// The number of questions that may wait to be announced; beyond that the oldest are not.
 const QUEUED: usize = 256;
 /// A session whose calls wait is announced at most once in this time.
 const PAUSE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::control::remote;
 
-/// How many sessions are checked, searched or folded anew at once. The log has two threads that read.
+/// The number of sessions that are checked, searched or folded anew at once. The log has two threads that read.
 pub(crate) const CHECKS: usize = 1;
 
 /// How many whole answers about a session are put together at once, one for each person: each of them is held in memory until it is sent.
@@ -25,7 +25,7 @@ pub(crate) fn readers_at_once() -> usize {
     (cores / 2).clamp(1, 8)
 }
 
-/// How many people are remembered before those who wait for nothing are forgotten.
+/// The number of people that are remembered before those who wait for nothing are forgotten.
 const REMEMBERED: usize = 1024;
 
 /// Who may do work that takes long, and when. Each person waits in a line of their own; the first of each line wait in one
@@ -92,7 +92,7 @@ impl TurnQueue {
 }
 
 impl WorkTurn {
-    /// The work is done: others may go on, and the same person when this is dropped.
+    /// The work is done: others may continue, and the same person when this is dropped.
     pub fn of_the_person(self) -> Self {
         Self { _all: None, ..self }
     }
@@ -101,7 +101,7 @@ impl WorkTurn {
     /// more.
     ///
     /// # Errors
-    /// Where the program ends, or the work panics.
+    /// If the program ends, or the work panics.
     pub async fn run<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -116,7 +116,7 @@ impl WorkTurn {
         });
         done.await.map_err(|error| {
             tracing::error!(%error, "work on a session's history did not end well");
-            remote("internal", "the server made a mistake; its log says more")
+            remote("internal", "internal server error; see the server's log")
         })
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct AgentStep<'a> {
     pub(crate) agent: &'a AgentStateId,
     /// The run that it is said in; `None` before the agent's first.
     pub(crate) run: Option<&'a RunId>,
-    /// What is said.
+    /// The output of the agent.
     pub(crate) output: AgentOutput,
 }
 
@@ -47,11 +47,11 @@ pub(crate) struct RoundInputs<'a> {
 pub(crate) struct AgentRound<'a, H> {
     pub(crate) fact: &'a Envelope<EnvironmentEvent>,
     given: RoundInputs<'a>,
-    /// How many agents there are when the fact comes.
+    /// The number of agents when the fact comes.
     census: Census,
     /// What was wanted in this round so far. The ids of actions count on from it.
     acted: ActionCount,
-    /// The actions of all agents, in the order in which they were wanted; empty where nobody hears.
+    /// The actions of all agents, in the order in which they were wanted; empty if nobody hears.
     pub(crate) actions: Vec<Action>,
     /// What children said that the agents above them have to hear.
     pub(crate) upward: VecDeque<(AgentStateId, AgentOutput)>,

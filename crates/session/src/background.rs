@@ -83,7 +83,7 @@ impl BackgroundJobs {
     }
 }
 
-/// The command line of a call; `None` where its tool runs none.
+/// The command line of a call; `None` if its tool runs none.
 fn command_line<'a>(config: &AgentConfig, call: &'a RequestedCall) -> Option<&'a str> {
     let tool = config.tools.iter().find(|tool| tool.name == call.name)?;
     call.input.get(tool.command_argument.as_deref()?)?.as_str()

@@ -284,7 +284,7 @@ pub(crate) struct ProjectionContext<'a> {
     pub(crate) agent_state_id: &'a agentx_types::AgentStateId,
     /// The run that it is said in; `None` before an agent's first run.
     pub(crate) run_id: Option<&'a agentx_types::RunId>,
-    /// Whether people talk to the agent: how the session stands is how that one does.
+    /// Whether people talk to the agent: the state of the session is how that one does.
     pub(crate) is_root: bool,
 }
 

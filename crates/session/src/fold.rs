@@ -67,9 +67,9 @@ pub struct SessionFold {
     flows: ToolFold,
     /// The tools that the session's own agent was given.
     tools: GivenTools,
-    /// Commands that go on in the background, by what is on record.
+    /// Commands that continue in the background, by what is on record.
     jobs: BackgroundJobs,
-    /// The first event by which nobody can go on with the session here.
+    /// The first event by which nobody can continue with the session here.
     newer: Option<u64>,
 }
 
@@ -207,7 +207,7 @@ impl SessionFold {
         &self.session_id
     }
 
-    /// The first event that takes a newer version to go on from: an agent of a kind that is not known here, or a known event with more
+    /// The first event that takes a newer version to continue from: an agent of a kind that is not known here, or a known event with more
     /// in it than this version knows. The session can be read, not written.
     pub fn newer(&self) -> Option<u64> {
         self.newer
@@ -271,7 +271,7 @@ impl SessionFold {
         self.jobs.running()
     }
 
-    /// The tools of calls that are under way and have steps on record, by which they would go on.
+    /// The tools of calls that are under way and have steps on record, by which they would continue.
     pub fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
         let calls = self.agents.iter().flat_map(Agent::calls);
         let with_steps = calls.filter(|entry| {
@@ -357,7 +357,7 @@ impl SessionFold {
         self.tools.of(offered)
     }
 
-    /// How the session stands; `None` before `session_opened`.
+    /// The state of the session; `None` before `session_opened`.
     pub fn state(&self) -> Option<SessionState> {
         let agent = self.root_agent()?;
         let Totals {

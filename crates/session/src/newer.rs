@@ -1,4 +1,4 @@
-//! What a newer version left in a log that this one can read and must not go on from: it would decide without what it cannot know. Asked
+//! What a newer version left in a log that this one can read and must not continue from: it would decide without what it cannot know. Asked
 //! by the fold for each fact.
 //!
 //! Reading on is allowed, going on is not. A word that only names something (a status, a medium) is read as
@@ -7,7 +7,7 @@
 
 use agentx_types::{AgentConfig, AgentKind, EnvironmentEvent, Vocabulary as _};
 
-/// Whether nobody may go on with a session here that has this event.
+/// Whether nobody may continue with a session here that has this event.
 ///
 /// An event whose tag is not known at all stops nobody. One with a known tag that had to be kept whole has more in it than this
 /// version knows.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_types::{ContentPart, Message};
 
-/// How many pictures are in these messages: in what was said, and in what tools answered.
+/// The number of pictures that are in these messages: in what was said, and in what tools answered.
 /// Only parts that are pictures count, not files.
 pub(crate) fn pictures<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> usize {
     messages.map(|message| pictures_in(&message.content)).sum()

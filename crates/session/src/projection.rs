@@ -26,7 +26,7 @@ pub enum Projection {
     Message {
         /// The event that completed it.
         seq: u64,
-        /// Its id.
+        /// The id of the message.
         message_id: MessageId,
         /// The agent of the conversation.
         agent_state_id: AgentStateId,
@@ -37,7 +37,7 @@ pub enum Projection {
     },
     /// Somebody who is not the owner may do more or less.
     Role {
-        /// Who.
+        /// The person.
         person: OwnerId,
         /// What they may do from now on; `None` for nothing.
         role: Option<SessionRole>,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sharing {
-    /// The person who drives; `None` where nobody holds the wheel.
+    /// The person who drives; `None` if nobody holds the wheel.
     pub seat: Option<Seat>,
     /// Counts the changes of the wheel.
     pub epoch: u64,

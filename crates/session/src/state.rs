@@ -1,4 +1,4 @@
-//! How a session stands: what a front end shows of it and asks about.
+//! The state of a session: what a front end shows of it and asks about.
 
 use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Sharing;
 
-/// How a session stands.
+/// The state of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionState {
@@ -80,7 +80,7 @@ impl ToolsChange {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunState {
-    /// Which.
+    /// The id of the run.
     pub run_id: RunId,
     /// Its state.
     pub status: RunStatus,

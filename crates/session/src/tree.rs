@@ -90,7 +90,7 @@ impl AgentTree {
         self.agents.insert(id.clone(), Agent::new(id, config));
     }
 
-    /// How many there are beside the one that people talk to.
+    /// The number of agents beside the one that people talk to.
     pub(crate) fn census(&self) -> Census {
         Census {
             alive: u32::try_from(self.parents.len()).unwrap_or(u32::MAX),

@@ -44,7 +44,7 @@ pub struct UiProjection {
     owner: OwnerId,
     /// The fact whose meaning is being told.
     seq: u64,
-    /// How many events were made of it.
+    /// The number of events that were made of it.
     made: u32,
     /// What the model will read about the call whose end is told next.
     answer: Option<(ToolCallId, String)>,

@@ -22,7 +22,7 @@ use crate::read::{self, Chain, ChainStop, SessionRange};
 use crate::segment::{NewRow, Tail};
 use crate::writer::WriterState;
 
-/// How many facts are read at once.
+/// The number of facts that are read at once.
 const PAGE: usize = 1024;
 
 /// Replaces rows of a session. Returns the last event whose row is the other log's.
@@ -68,7 +68,7 @@ struct Taking<'a> {
 }
 
 impl Taking<'_> {
-    /// `None` where nothing can be done now.
+    /// `None` if nothing can be done now.
     fn take(&self, connection: &Connection) -> Result<Option<(Tail, u64)>, Fault> {
         let Adoption { rows, before, .. } = self.adoption;
         let own = self.own_part()?;
@@ -221,7 +221,7 @@ pub(crate) fn refused(session: &SessionId, what: &str) -> Fault {
     ))
 }
 
-/// Whether a fork that was made here goes on from an event after `seq`: its chain begins with the bytes that are here.
+/// Whether a fork that was made here continues from an event after `seq`: its chain begins with the bytes that are here.
 fn depended_on(connection: &Connection, row: i64, seq: u64) -> Result<bool, Fault> {
     let mut statement =
         connection.prepare_cached("SELECT 1 FROM sessions WHERE base = ?1 AND at_seq > ?2")?;

@@ -127,7 +127,7 @@ pub(crate) fn range(connection: &Connection, id: &BlobId, range: &Range<u64>) ->
     Ok(bytes)
 }
 
-/// What is wrong with a blob, in words; `None` where it is what was stored.
+/// What is wrong with a blob, in words; `None` if it is what was stored.
 pub(crate) fn fault_of(connection: &Connection, hash: &Digest) -> Result<Option<String>, Fault> {
     let id = id_of(hash);
     let row = match find(connection, &id) {

@@ -36,7 +36,7 @@ pub(crate) struct Checkpoints {
     pages: Arc<AtomicI32>,
     /// The next checkpoint is due at so many pages.
     due: i32,
-    /// How many pages there were when the last one began.
+    /// The number of pages when the last one began.
     begun_at: i32,
     thread: Option<JoinHandle<()>>,
 }

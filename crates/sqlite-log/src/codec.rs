@@ -390,7 +390,7 @@ mod tests {
         out
     }
 
-    /// How many chunks are joined with the first, the text of all, and what is left of the input.
+    /// The number of chunks that are joined with the first, the text of all, and what is left of the input.
     fn joined(records: &[Vec<u8>], most: u64, bytes: usize) -> (u64, String, usize, i64) {
         let stream = records.concat();
         let (mut decoder, mut input) = (SegmentDecoder::default(), stream.as_slice());

@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// At most so many problems are told.
 const MOST_PROBLEMS: usize = 3;
 
-/// What was found.
+/// The findings about a database file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
     /// The format of the database.
@@ -29,14 +29,14 @@ pub struct Examined {
     pub latest: Option<Timestamp>,
     /// Whether all of its pages were looked at; a very large one is not read whole.
     pub checked: bool,
-    /// What SQLite says is wrong with it; empty where all is well.
+    /// What SQLite says is wrong with it; empty if all is well.
     pub problems: Vec<String>,
 }
 
-/// Looks at the database at `path`; `None` where there is none.
+/// Looks at the database at `path`; `None` if there is none.
 ///
 /// # Errors
-/// Where it cannot be opened, is not a database of AgentX, or is missing beside its write-ahead log.
+/// If it cannot be opened, is not a database of AgentX, or is missing beside its write-ahead log.
 pub fn examine(path: &Path) -> Result<Option<Examined>, LogError> {
     let place = DatabaseFile::new(path);
     refuse_to_begin_anew(path, &place)?;

@@ -12,7 +12,7 @@ use crate::models;
 
 /// How many rows a step removes at most.
 const STEP_ROWS: i64 = 256;
-/// How many pages are given back to the file system at once.
+/// The number of pages that are given back to the file system at once.
 const STEP_PAGES: u64 = 1_024;
 
 /// Where a collection stands between two steps.
@@ -24,7 +24,7 @@ pub(crate) enum GcStage {
     Done,
 }
 
-/// Does one step. Returns the bytes that it freed and where to go on.
+/// Does one step. Returns the bytes that it freed and where to continue.
 pub(crate) fn step(
     connection: &Connection,
     stage: GcStage,

@@ -65,7 +65,7 @@ pub(crate) fn session_row(connection: &Connection, session: &SessionId) -> Resul
         .ok_or_else(|| Fault::not_found(session.as_str()))
 }
 
-/// Where a session's own rows end: the last `seq`, when that was, and the hash there. `None` where it has no row.
+/// Where a session's own rows end: the last `seq`, when that was, and the hash there. `None` if it has no row.
 pub(crate) fn last_row(connection: &Connection, session: i64) -> Result<Option<(u64, i64, Digest)>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT last_seq, at, hash FROM batches WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1",

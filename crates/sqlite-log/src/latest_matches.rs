@@ -2,7 +2,7 @@
 //! before it names the latest: hundreds of milliseconds of a gigabyte. So the latest messages are put into an index of their
 //! own, in memory, and that is asked the same. Called by search.rs.
 //!
-//! A beginning that many old messages have and few of the latest is left to the index all the same: that is slow, and right.
+//! A beginning that many old messages have and few of the latest is left to the index anyway: that is slow, and right.
 
 use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
@@ -14,7 +14,7 @@ use crate::search::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_r
 const MANY: i64 = 20_000;
 /// The latest messages of an owner are looked for among so many of all.
 const AMONG: i64 = 5_000;
-/// How many messages are looked at at once.
+/// The number of messages that are looked at at once.
 const STEP: usize = 64;
 /// A beginning is frequent that one in so many of the latest has.
 const ONE_IN: usize = 8;
@@ -68,7 +68,7 @@ pub(crate) fn search(
     }
 }
 
-/// Goes through `rows` until there are enough hits or no more rows; `None` where that takes too many of them.
+/// Goes through `rows` until there are enough hits or no more rows; `None` if that takes too many of them.
 fn walk(
     wanted: SearchTerms<'_>,
     mut apart: LatestMessages,
@@ -133,7 +133,7 @@ impl LatestMessages {
         Ok(self.messages.len() - before)
     }
 
-    /// What the index is to be asked without the beginnings that are frequent; `None` where none is. Of words in a row whose last
+    /// What the index is to be asked without the beginnings that are frequent; `None` if none is. Of words in a row whose last
     /// is one, those before it are left.
     fn rest(&self, pieces: &[String], more: &str) -> Result<Option<String>, Fault> {
         let is_frequent = |asked: &str| -> Result<bool, Fault> {

@@ -54,13 +54,13 @@ impl Drop for LockGuard {
 }
 
 impl SqliteLog {
-    /// Opens the database at `path`; makes it, and its directory, where there is none. Session locks are files in
+    /// Opens the database at `path`; makes it, and its directory, if there is none. Session locks are files in
     /// `locks/` beside it.
     ///
     /// A database that was written by a newer version is opened for reading.
     ///
     /// # Errors
-    /// Where the file cannot be opened, is not a database of AgentX, or is missing or empty while its write-ahead log lies beside it.
+    /// If the file cannot be opened, is not a database of AgentX, or is missing or empty while its write-ahead log lies beside it.
     pub fn open(path: impl AsRef<Path>, options: LogOptions) -> Result<Arc<Self>, LogError> {
         let path = path.as_ref();
         let directory = path.parent().unwrap_or(Path::new("")).join("locks");
@@ -78,7 +78,7 @@ impl SqliteLog {
     /// A log that is gone when it is dropped, for tests.
     ///
     /// # Errors
-    /// Where there is no memory for it.
+    /// If there is no memory for it.
     pub fn open_in_memory() -> Result<Arc<Self>, LogError> {
         let place = DatabaseFile::new(Path::new(":memory:"));
         Self::assemble(

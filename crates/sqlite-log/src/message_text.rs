@@ -55,7 +55,7 @@ fn text_in(content: &[ContentPart]) -> String {
     content.iter().filter_map(ContentPart::as_text).collect()
 }
 
-/// What the agent's model streamed last, text and calls; `None` where its beginning is not among these facts and is worth looking for.
+/// What the agent's model streamed last, text and calls; `None` if its beginning is not among these facts and is worth looking for.
 fn answer_in(facts: &[Fact], agent: &AgentStateId, is_last: bool) -> Option<String> {
     let own = || {
         facts

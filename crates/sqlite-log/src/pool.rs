@@ -15,14 +15,14 @@ use crate::schema::{Location, open_reader};
 /// A piece of reading; it answers by itself.
 pub(crate) type ReadTask = Box<dyn FnOnce(Result<&Connection, Fault>) + Send>;
 
-/// How many readings may wait.
+/// The number of readings that may wait.
 const QUEUE: usize = 64;
 
 pub(crate) struct Readers {
     location: Location,
     options: LogOptions,
     jobs: Arc<Mutex<mpsc::Receiver<ReadTask>>>,
-    /// How many readings were given out and are not answered yet.
+    /// The number of readings that were given out and are not answered yet.
     busy: Arc<AtomicUsize>,
     threads: Mutex<Threads>,
 }

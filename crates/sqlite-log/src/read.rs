@@ -314,7 +314,7 @@ pub(crate) fn blob_payload(connection: &Connection, hash: &Digest, seq: u64) -> 
     })
 }
 
-/// The hash of everything up to and including event `seq` of a part: what a fork at that event goes on from. It depends
+/// The hash of everything up to and including event `seq` of a part: what a fork at that event continues from. It depends
 /// on the events alone, not on how they lie in rows.
 pub(crate) fn hash_at(
     connection: &Connection,

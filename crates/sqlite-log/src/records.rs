@@ -15,7 +15,7 @@ const JOINED_BYTES: usize = 8 * 1024;
 pub struct Records {
     /// The facts, numbered from 1.
     pub facts: Vec<Fact>,
-    /// What is wrong with the first record that cannot be read; `None` where all of them can.
+    /// What is wrong with the first record that cannot be read; `None` if all of them can.
     pub problem: Option<String>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum Location {
     Memory,
 }
 
-/// Opens the database for the first time in this process; makes it where there is none. Also says which newer format it
+/// Opens the database for the first time in this process; makes it if there is none. Also says which newer format it
 /// has, if so.
 pub(crate) fn open_first(
     location: &Location,
@@ -100,7 +100,7 @@ pub(crate) fn header(connection: &Connection) -> Result<(u32, u32), Fault> {
     Ok((format, application))
 }
 
-/// Makes the schema where there is none yet, and adds what a database of this format lacks. Returns the format that it has.
+/// Makes the schema if there is none yet, and adds what a database of this format lacks. Returns the format that it has.
 fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFile) -> Result<u32, Fault> {
     let (format, application) = header(connection)?;
     if format == 0 && application == 0 {

@@ -23,7 +23,7 @@ use crate::models::of_word;
 const WEIGHED: usize = 1_000;
 /// Where copies leave too few hits, so many times as many are looked for.
 const MORE_FOR_COPIES: usize = 4;
-/// How many characters are shown on each side of a hit.
+/// The number of characters that are shown on each side of a hit.
 const AROUND: usize = 60;
 
 /// Puts the words of a message into the index.
@@ -140,7 +140,7 @@ pub(crate) const MATCHING: &str = "SELECT s.session_id, m.seq, m.role, m.agent_s
     FROM words JOIN messages m ON m.id = words.rowid JOIN sessions s ON s.id = m.session
     WHERE words MATCH ?1 AND s.owner = ?2 AND s.deleted_at IS NULL ORDER BY";
 
-/// How many messages there are, of more than are weighed one more, and the latest of them.
+/// The number of messages, of more than are weighed one more, and the latest of them.
 fn latest(wanted: SearchTerms<'_>, limit: usize) -> Result<(usize, Vec<SearchMatch>), Fault> {
     let sql = format!("{MATCHING} words.rowid DESC LIMIT ?3");
     let mut statement = wanted.connection.prepare_cached(&sql)?;
@@ -272,7 +272,7 @@ fn expression(pieces: &[String], more: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" AND "))
 }
 
-/// What FTS5 is asked for a piece: words may go on where `more` is `*`, phrases of dense scripts may not. A single character of
+/// What FTS5 is asked for a piece: words may continue where `more` is `*`, phrases of dense scripts may not. A single character of
 /// such a script is the beginning of a pair.
 pub(crate) fn part(piece: &str, more: &str) -> String {
     let chars: Vec<char> = piece.chars().collect();

@@ -30,7 +30,7 @@ pub(crate) struct NewRow {
     /// When its last event was taken into the log.
     pub(crate) at: i64,
     pub(crate) hash: Digest,
-    /// `None` where a batch goes on in the next row.
+    /// `None` if a batch continues in the next row.
     pub(crate) derived: Option<Digest>,
     pub(crate) data: Vec<u8>,
     /// Whether it takes the place of all earlier rows of its segment.

@@ -97,7 +97,7 @@ impl Sum {
     }
 }
 
-/// How many tokens that a session spent are an estimate: all, or those of the fact `seq`. 0 where an early database that can only be
+/// How many tokens that a session spent are an estimate: all, or those of the fact `seq`. 0 if an early database that can only be
 /// read has no place for it.
 pub(crate) fn estimated(connection: &Connection, session: i64, seq: Option<u64>) -> u64 {
     let sum =

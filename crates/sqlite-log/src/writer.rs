@@ -140,7 +140,7 @@ impl WriterState {
         next
     }
 
-    /// Commits one append without waiting for anybody; `None` where another process is writing.
+    /// Commits one append without waiting for anybody; `None` if another process is writing.
     fn commit_at_once(&mut self, append: &Append) -> Option<Result<(), LogError>> {
         self.begin();
         self.forget_released();

@@ -19,7 +19,7 @@ pub trait Background: Send + Sync {
     /// Whether an earlier process left anything running for a session.
     fn has_left<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, bool>;
 
-    /// What that is. It goes on.
+    /// What that is. It continues.
     fn left<'a>(&'a self, session: &'a SessionId, open: &'a [ToolCallId]) -> BoxFuture<'a, Vec<LeftRunning>>;
 
     /// Ends one thing because a person wants it. Returns whether it ran.

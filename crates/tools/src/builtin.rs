@@ -33,7 +33,7 @@ impl Toolbox {
     }
 }
 
-/// What `bash` runs that goes on when its call has ended.
+/// What `bash` runs that continues when its call has ended.
 struct Commands(JobTable);
 
 impl Background for Commands {

@@ -163,7 +163,7 @@ impl ProgramEnvironment {
 /// A variable of this process that programs do not get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WithheldVariable {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Whether [`ProgramEnvironment::keep`] would pass it on: it only looks like a secret. Else it is, or holds, what is hidden.
     pub may_be_kept: bool,

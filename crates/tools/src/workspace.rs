@@ -31,7 +31,7 @@ impl Scope {
     /// The real path that `path` leads to. It need not exist; then its nearest existing parent is resolved.
     ///
     /// # Errors
-    /// `Denied` where it lies outside of the workspace and the call may not go there, and where a rule says so about the place
+    /// `Denied` where it lies outside the workspace and the call may not go there, or if a rule says so about the place
     /// that a link leads to.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, ToolFailure> {
         if path.is_empty() || path.contains('\0') {
@@ -153,7 +153,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 /// exist yet.
 ///
 /// # Errors
-/// Where links lead in a circle, or a part of the path is no directory.
+/// If links lead in a circle, or a part of the path is no directory.
 pub fn resolve_path(workspace: &Path, path: &str) -> io::Result<PathBuf> {
     real_path(&workspace.join(path), &mut BUDGET.clone())
 }

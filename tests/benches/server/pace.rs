@@ -8,7 +8,7 @@ use agentx::types::*;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// Gives out what is due, also after a late wake-up: what is asked for is a rate, not a distance.
+/// Gives out what is due, also after a late wake-up: the requested item is a rate, not a distance.
 pub(crate) struct Pace {
     began: Instant,
     rate: u64,

@@ -285,7 +285,7 @@ async fn lists_and_prefixes_have_only_what_one_may_see() {
     let list = nobody.get("/v1/sessions").await;
     assert!(list.to_string().contains(&stage.session), "shared with everybody");
     let message = nobody.say(&stage.session, "hello", "k").await;
-    assert_eq!(message.code(), "denied", "visitors only look");
+    assert_eq!(message.code(), "denied", "visitors can only see sessions");
     let more = json!({"person": "own_visitors", "role": "drive"});
     assert_eq!(visible.ask("POST", &roles, Some(&more)).await.code(), "refused");
 }

@@ -115,7 +115,7 @@ impl Stage {
         self.asks_for_a_decision().await;
     }
 
-    /// The model wants a command run, and somebody has to decide. Returns the call.
+    /// The model wants a command run, and waits for a decision. Returns the call.
     pub(crate) async fn asks_for_a_decision(&self) -> String {
         let mut socket = self.socket(Actor::Owner).await.unwrap();
         socket.subscribe(&self.session, 0, "runtime").await;

@@ -8,16 +8,16 @@ use crate::session_opening::{Target, Wanted};
 /// What shapes the agent.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentArgs {
-    /// Talk to this agent of `.agentx/agents` or your own files
+    /// Use this agent from `.agentx/agents` or your own files
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) agent: Option<String>,
-    /// Ask this model: id, alias, PROVIDER/ID [env: AGENTX_MODEL]
+    /// Use this model: an id, an alias, or PROVIDER/ID [env: AGENTX_MODEL]
     #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) model: Option<String>,
-    /// Give these standing instructions in place of the built-in ones
+    /// Replace the built-in system prompt with this text
     #[arg(long, value_name = "TEXT", help_heading = "Agent", hide_short_help = true)]
     pub(crate) system: Option<String>,
-    /// Answer the model with tool results at most so often in one run
+    /// Maximum number of tool rounds in one run
     #[arg(
         long,
         value_name = "N",
@@ -26,7 +26,7 @@ pub(crate) struct AgentArgs {
         allow_negative_numbers = true
     )]
     pub(crate) max_iterations: Option<String>,
-    /// Ask no model again in a run that has spent so many US dollars
+    /// Stop calling models once a run has cost this many US dollars
     #[arg(
         long,
         value_name = "USD",
@@ -35,18 +35,18 @@ pub(crate) struct AgentArgs {
         allow_negative_numbers = true
     )]
     pub(crate) max_cost: Option<String>,
-    /// End a run after this time, for example 10m
+    /// Stop a run after this time, for example 10m
     #[arg(long, value_name = "TIME", help_heading = "Agent", hide_short_help = true)]
     pub(crate) timeout: Option<String>,
-    /// Who decides about calls that no rule decides
+    /// Who decides about calls that no rule covers
     #[arg(long, value_name = "WHO", help_heading = "Agent", hide_short_help = true)]
     pub(crate) approve: Option<Approve>,
     /// Allow every call that no rule denies, without asking
     ///
-    /// The same as --approve auto, and rules that ask are answered with yes
+    /// Same as --approve auto, and also answers yes where a rule says to ask
     #[arg(short, long, help_heading = "Agent", conflicts_with = "approve")]
     pub(crate) yes: bool,
-    /// Only append whole lines and say in words what happens: for a screen reader [env: ACCESSIBLE]
+    /// Print whole lines only and describe progress in words, for screen readers [env: ACCESSIBLE]
     #[arg(long, help_heading = "Agent", hide_short_help = true)]
     pub(crate) plain: bool,
 }
@@ -81,24 +81,24 @@ impl AgentArgs {
     }
 }
 
-/// Who decides about calls that no rule decides.
+/// Who decides about calls that no rule covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Approve {
-    /// A person is asked; without a terminal the answer is no
+    /// Ask a person; without a terminal, refuse
     Ask,
-    /// They are done
+    /// Allow them
     Auto,
-    /// They are refused
+    /// Refuse them
     Deny,
 }
 
 /// Which session to go on with.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionArgs {
-    /// Go on with this session
+    /// Continue this session
     #[arg(long, value_name = "ID", help_heading = "Session", hide_short_help = true, conflicts_with_all = ["resume", "last"])]
     pub(crate) session: Option<String>,
-    /// Go on with this session; without ID with the latest here
+    /// Continue this session, or the latest one here if no ID is given
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
     pub(crate) resume: Option<String>,
     /// Continue the latest session of this directory
@@ -110,7 +110,7 @@ pub(crate) struct SessionArgs {
         conflicts_with = "resume"
     )]
     pub(crate) last: bool,
-    /// Leave that session as it is and go on in a copy of it
+    /// Continue in a copy and leave the session unchanged
     #[arg(long, help_heading = "Session", hide_short_help = true)]
     pub(crate) fork: bool,
 }
@@ -121,8 +121,8 @@ impl SessionArgs {
         // As `--session "$ID"` says where no ID is set: what else is there is not to be gone on with by mistake.
         if self.session.as_ref().is_some_and(|id| id.trim().is_empty()) {
             return Err(ChatError::usage(
-                "--session names no session",
-                "give the id of one; --last is the latest of this directory",
+                "--session needs a session id",
+                "pass an id, or use --last for the latest session of this directory",
             ));
         }
         let named = self.session.as_ref().or(self.resume.as_ref());

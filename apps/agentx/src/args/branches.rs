@@ -7,9 +7,9 @@ use super::numbers;
 /// `agentx fork`
 #[derive(Args, Debug)]
 pub(crate) struct ForkArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// The last event that the copy has
+    /// Copy events up to and including this one
     #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
 }
@@ -17,31 +17,31 @@ pub(crate) struct ForkArgs {
 /// `agentx rewind`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --to, what was said is listed. The conversation goes back in a copy, whose id is printed, \
-files where they are."
+    after_help = "Without --to, the inputs are listed. The conversation is rewound in a copy, whose id is \
+printed; files are restored in place."
 )]
 pub(crate) struct RewindArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// Go back to before this input, as listed without it
+    /// Go back to before this input; the numbers are those of the list
     #[arg(long, value_name = "N", conflicts_with = "undo", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) to: Option<usize>,
-    /// Only files; the conversation stays
+    /// Restore only files; the conversation stays
     #[arg(long, conflicts_with_all = ["conversation", "both", "undo"])]
     pub(crate) files: bool,
-    /// Only the conversation; files stay
+    /// Rewind only the conversation; files stay
     #[arg(long, conflicts_with_all = ["both", "undo"])]
     pub(crate) conversation: bool,
-    /// Conversation and files; so it is where nothing is said
+    /// Rewind both the conversation and files (the default)
     #[arg(long, conflicts_with = "undo")]
     pub(crate) both: bool,
-    /// Take back the last time that files were put back
+    /// Undo the last restore of files
     #[arg(long)]
     pub(crate) undo: bool,
-    /// Also put back files that somebody else changed too, or that lie outside of the workspace
+    /// Also restore files that somebody else changed too, or that lie outside the workspace
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only say what it would do
+    /// Show what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Do not ask
@@ -52,8 +52,8 @@ pub(crate) struct RewindArgs {
 /// `agentx diff`
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// The other one; without it the session that it was forked from, or the only one that was forked from it
+    /// The other session; without it, the parent of this one, or its only fork
     pub(crate) other: Option<String>,
 }

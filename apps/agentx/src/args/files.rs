@@ -5,28 +5,28 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `agentx agents`
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// List the agents that files describe
+    /// List the agents defined in files
     List,
-    /// Show an agent, resolved: its instructions, its model, its tools
+    /// Show an agent with its resolved instructions, model and tools
     Show {
         /// Its name
         name: String,
     },
-    /// Read all agent and tool files and report every mistake, without running anything
+    /// Check all agent and tool files and report every mistake, without running anything
     Check,
-    /// Write a file to begin with
+    /// Write a starter file
     New(NewAgentArgs),
 }
 
 /// `agentx agents new`
 #[derive(Args, Debug)]
 pub(crate) struct NewAgentArgs {
-    /// What it is to be called
+    /// Name of the new file
     pub(crate) name: String,
     /// What drives it
     #[arg(long = "type", value_name = "TYPE", default_value = "react")]
     pub(crate) kind: AgentKindArg,
-    /// Write it where it is there in every workspace
+    /// Write it to your own files, for use in every workspace
     #[arg(long)]
     pub(crate) user: bool,
 }
@@ -34,27 +34,27 @@ pub(crate) struct NewAgentArgs {
 /// What drives an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AgentKindArg {
-    /// It thinks and calls tools
+    /// Reasons and calls tools
     React,
-    /// It sends what is said to other agents
+    /// Routes messages to other agents by pattern
     Match,
 }
 
 /// `agentx tools`
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// List the tools that an agent has
+    /// List the tools available to an agent
     List,
-    /// Show a tool: what it does, its arguments, what it touches
+    /// Show a tool: its purpose, its arguments and what it accesses
     Show {
         /// Its name
         name: String,
     },
-    /// Read all agent and tool files and report every mistake, without running anything
+    /// Check all agent and tool files and report every mistake, without running anything
     Check,
-    /// Write a file to begin with
+    /// Write a starter file
     New(NewToolArgs),
-    /// Run a tool, without any agent
+    /// Run a tool without an agent
     Run {
         /// Its name
         name: String,
@@ -67,12 +67,12 @@ pub(crate) enum ToolsCommand {
 /// `agentx tools new`
 #[derive(Args, Debug)]
 pub(crate) struct NewToolArgs {
-    /// What it is to be called
+    /// Name of the new file
     pub(crate) name: String,
     /// What it is made of
     #[arg(long = "type", value_name = "TYPE", default_value = "luau")]
     pub(crate) kind: ToolKindArg,
-    /// Write it where it is there in every workspace
+    /// Write it to your own files, for use in every workspace
     #[arg(long)]
     pub(crate) user: bool,
 }
@@ -80,9 +80,9 @@ pub(crate) struct NewToolArgs {
 /// What a tool is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ToolKindArg {
-    /// A script in a file of its own
+    /// A Luau script in its own file
     Luau,
-    /// A script inside a YAML file
+    /// A Luau script inside a YAML file
     Yaml,
     /// One HTTP request
     Http,

@@ -7,46 +7,46 @@ use clap::{Subcommand, ValueEnum};
 /// `agentx identity`
 #[derive(Debug, Subcommand)]
 pub(crate) enum IdentityCommand {
-    /// Make an identity; what needs one does so itself
+    /// Create an identity; commands that need one create it by themselves
     New {
-        /// Be who you are already: an OpenSSH private key, ed25519, without a passphrase
+        /// Use an existing OpenSSH private key (ed25519, without a passphrase)
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
-        /// Replace the identity that is there, for ever
+        /// Replace the existing identity permanently
         #[arg(long)]
         force: bool,
     },
-    /// Show who you are: your id and your public key
+    /// Show your id and your public key
     Show,
-    /// List yourself and the people whom a server of yours trusts
+    /// List yourself and the people your servers trust
     List,
-    /// Print the public key as OpenSSH writes it
+    /// Print the public key in OpenSSH format
     Export {
-        /// Print the secret key instead; whoever has it can be you
+        /// Print the secret key instead; anyone who has it can act as you
         #[arg(long)]
         secret: bool,
     },
-    /// Let somebody use a server of yours, or change what they may do there
+    /// Let somebody use your servers, or change their role
     Trust {
         /// Their public key: `ed25519:…`, or the line of an OpenSSH .pub file
         #[arg(required = true, value_name = "PUBLIC_KEY")]
         key: Vec<String>,
-        /// Call them so
+        /// A name for this person
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// As what; needed for somebody who is not trusted yet
+        /// Their role; required for somebody who is not trusted yet
         #[arg(long = "as", value_name = "ROLE")]
         role: Option<TrustArg>,
     },
-    /// Let somebody use it no more
+    /// Stop trusting somebody
     Untrust {
-        /// Their public key, or the name that you gave them
+        /// Their public key, or the name you gave them
         #[arg(required = true, value_name = "WHO")]
         who: Vec<String>,
     },
-    /// Forget the key of a server that was set up anew; the next one at that address is believed
+    /// Forget the key of a server that was reinstalled; the next key seen at that address is trusted
     Forget {
-        /// Its address, or host and port
+        /// The server's address, or its host and port
         #[arg(value_name = "SERVER")]
         server: String,
     },
@@ -55,10 +55,10 @@ pub(crate) enum IdentityCommand {
 /// As what somebody is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TrustArg {
-    /// They have sessions of their own, in a directory of their own; you decide what runs on your machine
+    /// Has their own sessions in their own directory; you decide what runs on your machine
     Member,
-    /// A member who also sees the sessions of other members, and decides about their calls in your place, once each
+    /// A member who also sees other members' sessions and can allow or refuse their calls, one at a time
     Approver,
-    /// They are you, for a server: your sessions and your machine are theirs
+    /// Has the same rights as you: full access to your sessions and your machine
     Operator,
 }

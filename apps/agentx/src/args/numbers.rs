@@ -40,7 +40,7 @@ const LONGEST: u64 = 366 * 24 * 3600;
 /// The number of an event. Which there are is for the session to say.
 pub(crate) fn event(text: &str) -> Result<u64, String> {
     text.parse()
-        .map_err(|_| "expected the number of an event: they are counted from 1".into())
+        .map_err(|_| "expected the number of an event, counted from 1".into())
 }
 
 #[cfg(test)]

@@ -15,32 +15,32 @@ pub(crate) const PORT: u16 = 5200;
 /// `agentx serve`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Ctrl-C ends it and stops what runs; those who are connected are told, and come back by themselves. \
-                  Where it is killed, what ran goes on with the next start."
+    after_help = "Ctrl-C stops the server and everything it runs; clients are notified and reconnect by \
+                  themselves. If the server is killed, runs continue at the next start."
 )]
 pub(crate) struct ServeArgs {
-    /// Listen here; without a port at 5200, without a host on this machine alone
+    /// Address to listen on; the port defaults to 5200, the host to this machine alone
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5200", value_parser = listen)]
     pub(crate) listen: SocketAddr,
-    /// What the server is called from outside, behind a proxy or by a name
+    /// Public URL of the server, if it is behind a proxy or has a domain name
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<String>,
-    /// Let web pages from there connect; may be repeated
+    /// Let web pages from this origin connect; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
-    /// Let people in who do not say who they are; they see what is shared with anyone
+    /// Let people in without an identity; they see what is shared with anyone
     #[arg(long)]
     pub(crate) allow_visitors: bool,
-    /// Speak TLS with this chain of certificates (PEM)
+    /// Serve TLS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// The key of the certificate (PEM)
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Listen beyond this machine without TLS: something in front of it speaks TLS
+    /// Listen beyond this machine without TLS, because a proxy in front terminates TLS
     #[arg(long)]
     pub(crate) insecure_listen: bool,
-    /// Take the word of the proxy at this address or network for whom it passes on; may be repeated
+    /// Trust the forwarding headers of the proxy at this address or network; may be repeated
     #[arg(long, value_name = "ADDR|CIDR", hide_short_help = true)]
     pub(crate) trusted_proxy: Vec<String>,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct LimitArgs {
     /// Connections at once
     #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_connections: Option<NonZeroUsize>,
-    /// Connections of one address at once that have not said who they are
+    /// Unauthenticated connections of one address at once
     #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_connections_per_address: Option<NonZeroUsize>,
     /// WebSockets and event streams of one person at once
@@ -62,19 +62,19 @@ pub(crate) struct LimitArgs {
     /// Sessions that one WebSocket follows at once
     #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_subscriptions: Option<NonZeroUsize>,
-    /// Bytes of a frame from a client
+    /// Bytes in one frame from a client
     #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_frame: Option<NonZeroUsize>,
-    /// Bytes of the body of a request
+    /// Bytes in the body of one request
     #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_body: Option<NonZeroUsize>,
-    /// Bytes that may wait for one reader; one that is slower is cut off and comes back
+    /// Bytes buffered for one reader; a slower reader is disconnected and can reconnect
     #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_waiting: Option<NonZeroUsize>,
-    /// Frames or requests of one connection or person in a second
+    /// Frames or requests per second for one connection or person
     #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_rate: Option<NonZeroU32>,
-    /// How many of them may come at once; by default twice as many as in a second
+    /// Burst size of that rate; twice the rate by default
     #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_burst: Option<NonZeroU32>,
 }
@@ -82,21 +82,21 @@ pub(crate) struct LimitArgs {
 /// `agentx mirror`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "It only reads. Where the connection is lost it comes back by itself and goes on with the next \
-                        event. Ctrl-C ends it."
+    after_help = "A mirror is read-only. If the connection is lost, it reconnects and continues with the \
+                        next event. Ctrl-C ends it."
 )]
 pub(crate) struct MirrorArgs {
-    /// Where the server is, such as http://127.0.0.1:5200
+    /// The server's address, such as http://127.0.0.1:5200
     pub(crate) url: String,
-    /// The session's id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) session: String,
-    /// Begin after this event, at the `start`, or with what comes now (`live`)
+    /// Begin after this event, at the `start`, or with new events only (`live`)
     #[arg(long, value_name = "SEQ|start|live", default_value = "start")]
     pub(crate) from: MirrorStart,
-    /// Keep the session in the local database too, to the byte
+    /// Also keep an exact copy of the session in the local database
     #[arg(long)]
     pub(crate) keep: bool,
-    /// What standard output gets
+    /// Format of standard output
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = mirror_format())]
     pub(crate) output_format: OutputFormat,
 }
@@ -104,16 +104,16 @@ pub(crate) struct MirrorArgs {
 /// `agentx watch`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "It only reads, and ends when whoever drives the session leaves it. Ctrl-C, Esc or q end it before. With \
-                  --connect it watches a session of the server, until Ctrl-C."
+    after_help = "Watching is read-only and ends when the driver leaves the session. Ctrl-C, Esc or q ends \
+                  it earlier. With --connect, it watches a session of the server until Ctrl-C."
 )]
 pub(crate) struct WatchArgs {
-    /// Its id, or the beginning of it; without it the latest that somebody drives
+    /// Session id, or a prefix of it; without it, the latest session that somebody drives
     pub(crate) id: Option<String>,
-    /// Begin after this event, at the `start`, or with what comes now (`live`); else with the last turns
+    /// Begin after this event, at the `start`, or with new events only (`live`); the last turns by default
     #[arg(long, value_name = "SEQ|start|live")]
     pub(crate) from: Option<MirrorStart>,
-    /// What standard output gets
+    /// Format of standard output
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = mirror_format())]
     pub(crate) output_format: OutputFormat,
 }
@@ -145,12 +145,12 @@ impl std::str::FromStr for MirrorStart {
 /// `agentx sessions share`
 #[derive(Args, Debug)]
 pub(crate) struct ShareArgs {
-    /// The session's id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// Who: a key (ed25519:…), an id (own_…), a name that you trust somebody by, or `anyone`; without, who may what is listed
+    /// A key (ed25519:…), an id (own_…), the name of a person you trust, or `anyone`; without it, list all roles
     #[arg(requires = "role")]
     pub(crate) person: Option<String>,
-    /// What they may do from now on
+    /// The role they get
     #[arg(long = "as", value_name = "ROLE", requires = "person")]
     pub(crate) role: Option<RoleArg>,
 }
@@ -158,13 +158,13 @@ pub(crate) struct ShareArgs {
 /// What a person may do in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleArg {
-    /// See it
+    /// Watch the session
     Watch,
-    /// Decide about tool calls too
+    /// Watch, and decide about tool calls
     Approve,
-    /// Say something, stop and change it too
+    /// Watch, decide, send messages, stop and change the session
     Drive,
-    /// Nothing: for them it does not exist
+    /// No access: the session does not exist for them
     None,
 }
 

@@ -12,30 +12,30 @@ use crate::show::Wanted;
 pub(crate) enum SessionsCommand {
     /// List sessions, the latest first
     List {
-        /// Only those of this directory
+        /// Only sessions of this directory
         #[arg(long)]
         here: bool,
-        /// Only those in which a call waits for an answer
+        /// Only sessions in which a call waits for an answer
         #[arg(long)]
         waiting: bool,
-        /// At most so many
+        /// Show at most N sessions
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = numbers::count, allow_negative_numbers = true)]
         limit: usize,
     },
-    /// Show a session and what was said in it
+    /// Show a session and its messages
     Show(ShowArgs),
-    /// Search in what was said in all sessions
+    /// Search the messages of all sessions
     Search {
-        /// What to look for
+        /// Words to search for
         #[arg(required = true)]
         words: Vec<String>,
-        /// At most so many places
+        /// Show at most N matches
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = numbers::count, allow_negative_numbers = true)]
         limit: usize,
     },
     /// Delete a session
     Delete {
-        /// Its id, or the beginning of it
+        /// Session id, or a prefix of it
         id: String,
         /// Do not ask
         #[arg(short, long)]
@@ -45,27 +45,27 @@ pub(crate) enum SessionsCommand {
     Verify(IdArgs),
     /// Name a session
     Rename(RenameArgs),
-    /// Write a session down: to read, or to take in elsewhere
+    /// Export a session, to read it or to import it elsewhere
     Export(ExportArgs),
-    /// Take in a session that was exported as JSON
+    /// Import a session that was exported as JSON
     Import(ImportArgs),
-    /// Count what sessions came to: events, bytes, tokens, money, tools
+    /// Show statistics of sessions: events, bytes, tokens, cost, tools
     Stats(StatsArgs),
-    /// Give back the space of what was deleted
+    /// Reclaim the space of deleted sessions
     Gc,
-    /// Say what another person may do in a session
+    /// Share a session with another person, or list who has access
     Share(ShareArgs),
 }
 
 /// `agentx sessions show`, `agentx show`
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// Only what was said around this event, as `agentx sessions search` names it
+    /// Show only the messages around this event, as `agentx sessions search` prints it
     #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
     pub(crate) at: Option<u64>,
-    /// Go through it event by event, with the state and the context after each; with SEQ print that step
+    /// Step through events, with the state and the context after each; with SEQ, print that step
     #[arg(long, value_name = "SEQ", num_args = 0..=1, default_missing_value = "")]
     pub(crate) step: Option<String>,
 }
@@ -84,9 +84,9 @@ impl ShowArgs {
 /// `agentx sessions rename`
 #[derive(Args, Debug)]
 pub(crate) struct RenameArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// What it is called from now on
+    /// The new title
     #[arg(required = true)]
     pub(crate) title: Vec<String>,
 }
@@ -94,15 +94,15 @@ pub(crate) struct RenameArgs {
 /// `agentx sessions export`
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// Its id, or the beginning of it
+    /// Session id, or a prefix of it
     pub(crate) id: String,
     /// What is written
     #[arg(long, value_name = "FORMAT", default_value = "md")]
     pub(crate) format: ExportFormat,
-    /// Write this file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
 }
@@ -110,28 +110,28 @@ pub(crate) struct ExportArgs {
 /// What a session is written down as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// What was said and done, as Markdown
+    /// The conversation and the tool calls, as Markdown
     Md,
-    /// All facts and what they were made with; `agentx sessions import` takes it in
+    /// All events and their blobs; `agentx sessions import` reads it
     Json,
-    /// What was said and done, as one page that needs nothing else
+    /// The conversation and the tool calls, as one self-contained page
     Html,
 }
 
 /// `agentx sessions import`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The session keeps its id, its facts, its agent and its rules. Take in only what you trust: \
-                        resuming it goes on with what was under way."
+    after_help = "The session keeps its id, its events, its agent and its rules. Import only what you trust: \
+                        resuming it continues unfinished work."
 )]
 pub(crate) struct ImportArgs {
-    /// What `agentx sessions export --format json` wrote; `-` is standard input
+    /// Output of `agentx sessions export --format json`; `-` reads standard input
     pub(crate) file: PathBuf,
 }
 
 /// `agentx sessions stats`
 #[derive(Args, Debug)]
 pub(crate) struct StatsArgs {
-    /// Its id, or the beginning of it; without it all sessions together
+    /// Session id, or a prefix of it; without it, all sessions together
     pub(crate) id: Option<String>,
 }

@@ -10,7 +10,7 @@ pub(crate) struct UsageArgs {
     /// What is added up
     #[arg(long, value_name = "WHAT", default_value = "day")]
     pub(crate) by: UsageByArg,
-    /// Only what was spent since then: 12h, 7d, 4w, or a day as 2026-11-21
+    /// Count only what was spent since then: 12h, 7d, 4w, or a day such as 2026-11-21
     #[arg(long, value_name = "TIME", value_parser = When::parse)]
     pub(crate) since: Option<When>,
 }
@@ -18,7 +18,7 @@ pub(crate) struct UsageArgs {
 /// `agentx doctor`
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
-    /// Reach for nothing outside of this machine
+    /// Do not connect to other machines
     #[arg(long)]
     pub(crate) offline: bool,
 }
@@ -38,28 +38,28 @@ pub(crate) struct CompletionsArgs {
 pub(crate) enum CompleteArg {
     /// Ids of the latest sessions, with their titles
     Sessions,
-    /// Agents that files describe
+    /// Agents defined in files
     Agents,
-    /// Models that can be asked
+    /// Models that can be used
     Models,
-    /// Tools that an agent has
+    /// Tools available to an agent
     Tools,
     /// Keys of the configuration
     Settings,
-    /// Commands that can be explained
+    /// Commands that have help
     Commands,
 }
 
 /// What is added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UsageByArg {
-    /// Each session, the one that spent last first
+    /// By session, the one that spent last first
     Session,
-    /// Each day, by the clock of this machine
+    /// By day, in the local time zone
     Day,
     /// Each model
     Model,
-    /// Why a model was asked: answer, tool round, retry, tool, compaction
+    /// By the reason for the model call: answer, tool round, retry, tool, compaction
     Cause,
 }
 

@@ -82,9 +82,9 @@ async fn list(
     }
     if agents.is_empty() {
         console.say(match place.library() {
-            Some(_) if !place.mistakes().is_empty() => "no file describes an agent that can be used\n",
-            Some(_) => "no files describe agents here; `agentx agents new NAME` writes one to begin with\n",
-            None => "the server has no files that describe agents\n",
+            Some(_) if !place.mistakes().is_empty() => "no agent file is valid\n",
+            Some(_) => "no agent files here; `agentx agents new NAME` creates one\n",
+            None => "the server has no agent files\n",
         });
         return Ok(Exit::Ok);
     }
@@ -118,8 +118,8 @@ pub(crate) fn not_trusted(
     match left.is_empty() {
         true => String::new(),
         false => format!(
-            "note: described here and not used, because you have not trusted the files: {}\n\
-             hint: `agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it\n",
+            "note: not used, because the files are not trusted: {}\n\
+             hint: `agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it\n",
             left.join(", ")
         ),
     }
@@ -288,8 +288,8 @@ pub(crate) fn write(
     let written = scaffold(kind, name).map_err(|mistakes| {
         let first = mistakes.first().map(|mistake| mistake.message.clone());
         ChatError::usage(
-            first.unwrap_or_else(|| format!("{name:?} is no name for a file")),
-            "it is the name of the file too, without its folder and its ending",
+            first.unwrap_or_else(|| format!("{name:?} cannot be used as a file name")),
+            "the name is also the name of the file, without folder and extension",
         )
     })?;
     let root = &settings.workspace_root;
@@ -311,7 +311,7 @@ pub(crate) fn write(
     if first.symlink_metadata().is_ok() {
         return Err(ChatError::usage(
             format!("{} is there already", first.display()),
-            "choose another name, or edit it",
+            "choose another name, or edit that file",
         ));
     }
     put(&first, &text)?;
@@ -336,7 +336,7 @@ fn write_types(path: &Path, console: &mut Console) -> Result<Exit, ChatError> {
         Some(there) if there == text => {}
         Some(there) if there.lines().next() != sign => {
             console.say(&format!(
-                "note: {} is not AgentX's and stays as it is; what editors need to know of scripts was not written\n",
+                "note: {} was not written by AgentX and is left unchanged; no editor settings for scripts were written\n",
                 path.display()
             ));
         }

@@ -85,7 +85,7 @@ async fn config_of(
         Some(agent) => Ok(AgentConfig::clone(agent.config())),
         None => Err(ChatError::usage(
             format!("the session {id} has no agent"),
-            "`agentx sessions list` shows others",
+            "`agentx sessions list` shows other sessions",
         )),
     }
 }
@@ -114,7 +114,7 @@ pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
         .filter(|(_, rule)| rule.is_of_another_folder(&loaded.trust_dir))
         .map(|(index, rule)| {
             format!(
-                "note: {} was kept for another folder and holds nowhere any more ({}); `agentx approvals remove {}` takes it out\n",
+                "note: {} belongs to another folder and no longer applies anywhere ({}); `agentx approvals remove {}` removes it\n",
                 visible(&show_rule(&rule.value)),
                 rule.origin,
                 index + 1
@@ -170,9 +170,9 @@ fn add(
         ));
     }
     if let Some(pattern) = args.command.as_ref().filter(|_| args.tool != "bash") {
-        let message = format!("what {pattern:?} is a pattern of is not said");
+        let message = format!("{pattern:?} matches neither a path nor an argument yet");
         let hint =
-            format!("name it: --path '{pattern}', or --argument '{pattern}' for the arguments as JSON");
+            format!("say which one: --path '{pattern}', or --argument '{pattern}' for the arguments as JSON");
         return Err(ChatError::usage(message, hint));
     }
     let rule = Rule {
@@ -190,7 +190,7 @@ fn add(
     let words = format!("{}{place}", visible(&show_rule(&rule)));
     match add_rule(file, &rule)? {
         true => console.out(&format!("added to {}: {words}\n", file.display()))?,
-        false => console.out(&format!("{} has it already: {words}\n", file.display()))?,
+        false => console.out(&format!("{} already has it: {words}\n", file.display()))?,
     }
     if rule.effect == RuleEffect::Allow && rule.argument.is_none() && rule.path.is_none() {
         console.say(&note_of_everything(&rule.tool, args.here));
@@ -213,8 +213,9 @@ fn note_of_everything(tool: &str, here: bool) -> String {
         ),
     };
     format!(
-        "note: it allows {calls}, {place}. `agentx approvals list` shows its number, `agentx approvals remove N` takes it back; a rule \
-         for less has a pattern, as in `agentx approvals add allow {pattern}`\n"
+        "note: this allows {calls}, {place}. `agentx approvals list` shows its number, and `agentx approvals \
+         remove N` removes it; add a pattern to narrow the rule, as in `agentx approvals add allow \
+         {pattern}`\n"
     )
 }
 
@@ -266,7 +267,7 @@ async fn trial(
             if found.len() > args.last {
                 let (looked, all) = (args.last, found.len());
                 console.say(&format!(
-                    "note: the latest {looked} of {all} sessions were looked at; `--last all` looks at all of them\n"
+                    "note: checked the latest {looked} of {all} sessions; `--last all` checks all of them\n"
                 ));
             }
             let latest = found.into_iter().take(args.last);
@@ -320,7 +321,7 @@ fn told(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> Str
         text.push_str(&format!("… and {} more\n", changed - shown));
     }
     text.push_str(&format!(
-        "{}: {changed} of {} in {} would have been decided otherwise\n",
+        "{}: {changed} of {} in {} would have been decided differently\n",
         visible(&show_rule(rule)),
         units::counted(calls, "call"),
         units::counted(reports.len(), "session"),

@@ -196,7 +196,7 @@ fn bash(script: &str) -> String {
     let files = before_files();
     format!(
         r#"{script}
-# Ids of sessions, agents and models: the program is asked.
+# Ids of sessions, agents and models come from the program.
 _agentx_known() {{
     local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" kind="" path="" word
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -212,7 +212,7 @@ _agentx_known() {{
     fi
     if [[ -n "$kind" && "$cur" != -* ]]; then
         compopt +o default +o bashdefault 2>/dev/null
-        # Words are taken as they are: `compgen -W` would expand what stands in them.
+        # Take words literally: `compgen -W` would expand them.
         COMPREPLY=()
         while IFS=$'\t' read -r word _; do
             [[ "$word" == "$cur"* ]] || continue
@@ -223,7 +223,7 @@ _agentx_known() {{
     fi
     _agentx "$@"
     [[ "$cur" == -* ]] && return
-    # Flags are offered to who begins one, files where there may be one.
+    # Offer flags after a dash, files where a file is expected.
     local found=()
     for word in "${{COMPREPLY[@]}}"; do
         [[ "$word" == -* ]] || found+=("$word")
@@ -278,7 +278,7 @@ fn zsh(script: &str) -> String {
 
 fn fish(script: &str) -> String {
     let places = places();
-    let mut out = format!("{script}\n# No files but where one may stand.\n");
+    let mut out = format!("{script}\n# Complete files only where a file is expected.\n");
     for words in words().iter().filter(|words| !words.files) {
         let what = match words.choices.is_empty() {
             true => "-f".to_owned(),
@@ -289,7 +289,7 @@ fn fish(script: &str) -> String {
             behind(&words.path)
         ));
     }
-    out.push_str("# Ids of sessions, agents and models: the program is asked.\n");
+    out.push_str("# Ids of sessions, agents and models come from the program.\n");
     for kind in KINDS {
         for flag in flags_of(&places, kind) {
             let short = if flag == "model" { " -s m" } else { "" };

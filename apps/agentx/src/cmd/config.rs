@@ -66,7 +66,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatEr
     if loaded.settings.model.is_none() {
         let asked = match default_model::own_server(&loaded.settings) {
             Some(own) => format!(
-                "the server at {} is asked for its only model",
+                "the server at {} is used with its only model",
                 visible(&own.base_url)
             ),
             None => format!("`{}` is asked", model.value),
@@ -140,11 +140,11 @@ fn check(loaded: &Loaded, console: &mut Console) -> Result<(), ChatError> {
         .map(|file| file.path.display().to_string())
         .collect();
     let files = if read.is_empty() {
-        "no file, only defaults".to_owned()
+        "no configuration file; defaults apply".to_owned()
     } else {
         read.join(", ")
     };
-    console.out(&format!("the configuration is right: {files}\n"))
+    console.out(&format!("the configuration is valid: {files}\n"))
 }
 
 /// Keys that the configuration names and that are not there, in lines for the person.
@@ -153,7 +153,7 @@ fn missing_keys(loaded: &Loaded) -> String {
     let missing = configured.filter_map(|provider| Some((&provider.name, provider.missing_variable()?)));
     missing
         .map(|(name, variable)| {
-            format!("warning: `providers.{name}` cannot be asked: its key {variable} is not set\n")
+            format!("warning: `providers.{name}` cannot be used, because {variable} is not set\n")
         })
         .collect()
 }
@@ -171,7 +171,7 @@ fn unsent_keys(loaded: &Loaded) -> String {
         let key = set(format!("providers.{name}.api_key"))?;
         (auth.value.as_deref() == Some("none")).then(|| {
             format!(
-                "note: `{}` is not sent, because `{}` is `none` ({}); take one of the two out\n",
+                "note: `{}` is not sent, because `{}` is `none` ({}); remove one of the two\n",
                 visible(&key.key),
                 visible(&auth.key),
                 auth.origin
@@ -202,7 +202,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         let style = console.out_style();
         let said = match loaded.settings.folder.trust {
             FolderTrust::Unknown if loaded.settings.folder.before.is_some() => "new at this path",
-            FolderTrust::Unknown => "nobody has said how far it is trusted",
+            FolderTrust::Unknown => "not trusted yet",
             trust => trust.word(),
         };
         return console.out(&format!(
@@ -225,9 +225,9 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     let word = trust.word();
     console.out_lines(&match trust {
         FolderTrust::Trusted => {
-            format!("{shown} is trusted as it is now; what changes in it has to be trusted again\n")
+            format!("{shown} is trusted as it is now; changes need to be trusted again\n")
         }
-        _ => format!("{shown} is {word} from now on\n"),
+        _ => format!("{shown} is now {word}\n"),
     })?;
     if trust == FolderTrust::Restricted {
         console.out(&taken_back.take(&loaded, false)?)?;

@@ -24,9 +24,9 @@ pub(crate) async fn run(
             let last = runtime.context(&id, None).await.map(|view| view.seq);
             let hint = match last {
                 Ok(seq) => {
-                    format!("its last request is that of event {seq}; without --at, that one is shown")
+                    format!("its last request is at event {seq}; without --at, that one is shown")
                 }
-                Err(_) => "its model was never asked".into(),
+                Err(_) => "its model was never called".into(),
             };
             return Err(ChatError::about_event(error, args.at, &hint));
         }
@@ -60,8 +60,8 @@ pub(crate) async fn run(
 fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(fill) = &view.fill else {
         return Err(ChatError::usage(
-            "the server is older and does not say what fills the window",
-            "without --parts the whole request is printed",
+            "the server is too old to report how the context window is used",
+            "run it without --parts to print the whole request",
         ));
     };
     console.say(&format!("after event {}\n", fill.seq));
@@ -76,7 +76,7 @@ fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit,
 fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(condensed) = number.checked_sub(1).and_then(|at| view.condensed.get(at)) else {
         let hint = match view.condensed.len() {
-            0 => "nothing is condensed in the request of that event".to_owned(),
+            0 => "the request of that event has no condensed part".to_owned(),
             many => format!("there are 1 to {many}"),
         };
         return Err(ChatError::usage(format!("there is no summary {number}"), hint));

@@ -18,7 +18,7 @@ pub(crate) async fn run(
 ) -> Result<Exit, ChatError> {
     let runtime = place.runtime();
     let parent = runtime.resolve(&args.id).await?;
-    let hint = "name one of its events with --at; without it, all of the session is copied";
+    let hint = "use --at with an event of this session, or leave it out to copy all of it";
     let fork = runtime
         .fork(&parent, args.at)
         .await

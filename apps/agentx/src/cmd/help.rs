@@ -51,7 +51,7 @@ const SCREEN: [(&str, &[&str]); 6] = [
 /// What `agentx --help` says: a screen of 24 rows.
 pub(crate) fn screen() -> String {
     let mut text = String::from(
-        "Runs agents: chat in a terminal, headless runs, sessions that keep every event\n\n\
+        "Run agents: chat in a terminal, headless runs, sessions that keep every event\n\n\
          Usage: agentx [OPTIONS] [COMMAND]          `agentx` alone opens a chat\n\n",
     );
     for (what, commands) in SCREEN {
@@ -61,14 +61,14 @@ pub(crate) fn screen() -> String {
         "\nOptions:\n\
          \u{20} -p, --print          Run one prompt and print the answer, as `agentx run`\n\
          \u{20} -c, --continue       Continue the latest session of this directory\n\
-         \u{20} -m, --model <NAME>   Ask this model: an id, an alias, or PROVIDER/ID\n\
-         \u{20}     --agent <NAME>   Talk to this agent of `.agentx/agents` or your own files\n\
+         \u{20} -m, --model <NAME>   Use this model: an id, an alias, or PROVIDER/ID\n\
+         \u{20}     --agent <NAME>   Use this agent from `.agentx/agents` or your own files\n\
          \u{20} -y, --yes            Allow every call that no rule denies, without asking\n\
-         \u{20}     --connect <URL>  Do it on the server at this address\n\
+         \u{20}     --connect <URL>  Run the command against this server\n\
          \u{20}     --data <DIR>     Keep sessions in this directory\n\
          \u{20}     --json           Print lists and reports as JSON\n\
-         \u{20} -h, --help           Explain a command on one screen; -V, --version\n\n\
-         `agentx help` lists them with what they do; `agentx help COMMAND` says all.\n",
+         \u{20} -h, --help           Print short help of a command; -V, --version\n\n\
+         `agentx help` describes every command; `agentx help COMMAND` prints all about one.\n",
     );
     text
 }
@@ -81,7 +81,7 @@ pub(crate) fn find<'a>(
     let mut command = root;
     for word in words {
         if ["exit-codes", "settings"].contains(&word.as_str()) {
-            let message = format!("`{word}` is no command");
+            let message = format!("`{word}` is not a command");
             return Err(ChatError::usage(
                 message,
                 format!("`agentx help {word}` prints it"),
@@ -153,9 +153,9 @@ fn settings(width: usize) -> String {
     format!(
         "Settings in config.yaml (`agentx config path` shows where), later layers win:\n\
          defaults < user < workspace < environment < flags\n\n{EXAMPLE}\n{keys}\n\
-         † a workspace that is not trusted can only make it stricter\n\
-         ‡ a workspace that is not trusted cannot set it\n\
-         § only your own settings can, not a workspace's\n\nEnvironment:\n\n{}",
+         † an untrusted workspace can only make it stricter\n\
+         ‡ an untrusted workspace cannot set it\n\
+         § only your own settings can set it, never a workspace's\n\nEnvironment:\n\n{}",
         table(&variables, usize::MAX)
     )
 }

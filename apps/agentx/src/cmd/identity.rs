@@ -53,15 +53,15 @@ fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) ->
     let place = ServerEndpoint::parse(server)?.host_and_port();
     let Some(key) = keyring.forget_server(&place)? else {
         return Err(ChatError::usage(
-            format!("no server is known at {place}"),
-            format!("{} lists those that are", keyring.servers_file().display()),
+            format!("no known server at {place}"),
+            format!("{} lists the known servers", keyring.servers_file().display()),
         ));
     };
     if json {
         return console.out_pretty(&json!({ "server": place, "forgotten": key }));
     }
     console.out(&format!(
-        "{place} is forgotten, it was {key}; the next server there is believed, so compare its key with what `agentx serve` shows\n"
+        "forgot {place}, whose key was {key}; the next key seen there is trusted, so compare it with what `agentx serve` prints\n"
     ))
 }
 
@@ -87,7 +87,7 @@ fn new(
     keyring.set_identity(&key, force)?;
     if let Some(before) = before.filter(|before| before.public_key() != key.public_key()) {
         console.say(&format!(
-            "note: you are {} no more; whoever trusted it has to trust the new one\n",
+            "note: you are no longer {}; people who trusted that key have to trust the new one\n",
             before.public_key()
         ));
     }
@@ -126,7 +126,7 @@ fn list(keyring: &Keyring, json: bool, console: &mut Console) -> Result<(), Chat
         return console.out_pretty(&json!({ "own": own, "people": people }));
     }
     if own.is_none() && people.is_empty() {
-        return console.out("nobody yet: `agentx identity new` makes you somebody\n");
+        return console.out("no identity yet; `agentx identity new` creates one\n");
     }
     let mut rows = vec![["PERSON", "AS", "NAME", "PUBLIC KEY"].map(str::to_owned).to_vec()];
     let mut row = |key: &PublicKey, role: &str, name: &str| {
@@ -158,7 +158,7 @@ fn object(somebody: &Trusted) -> Value {
 
 fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), ChatError> {
     if secret {
-        console.say("warning: whoever has this can be you on every server that trusts you\n");
+        console.say("warning: anyone who has this key can act as you on every server that trusts you\n");
         return console.out(&key.expose_openssh(COMMENT));
     }
     console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
@@ -172,12 +172,12 @@ struct TrustRequest {
 
 /// What a member may do, for whoever lets one in.
 const OF_MEMBERS: &str = "\
-a member has sessions of their own. In them:
+a member has their own sessions. In them:
   read in a directory of their own                        goes on without a question
   change files, run programs, read elsewhere, network     asks you; they cannot allow it
   AgentX's own files, and what your rules deny            refused
   your rules, limits and approval mode                    hold; they can only make them stricter
-of your sessions they see what you share: `agentx sessions share ID PERSON --as ROLE`
+of your sessions they see only those that you share: `agentx sessions share ID PERSON --as ROLE`
 ";
 
 /// What somebody may do who decides in the operator's place.
@@ -190,7 +190,7 @@ an approver is a member who also decides about calls of other members:
 
 /// What an operator may do.
 const OF_OPERATORS: &str = "\
-warning: to a server of this directory an operator is you: all of your sessions are theirs, and what they allow runs on this machine
+warning: an operator has the same rights as you on servers of this directory: access to all of your sessions, and commands that they allow run on this machine
 ";
 
 /// Says which rules of the person let calls of members run without a question.
@@ -199,7 +199,7 @@ fn allowed_by_rules(settings: &Settings, role: Option<TrustArg>, console: &mut C
     let rules: Vec<String> = settings.rules.iter().filter(allow).map(describe).collect();
     if matches!(role, Some(TrustArg::Member | TrustArg::Approver)) && !rules.is_empty() {
         console.say(&format!(
-            "these rules of yours let calls of members run without a question: {}\n",
+            "these rules of yours allow members' calls without asking: {}\n",
             rules.join(", ")
         ));
     }
@@ -218,7 +218,7 @@ fn trust(
     }
     if is_own(keyring, &public_key)? {
         return Err(ChatError::usage(
-            "this is yourself, whom your servers trust anyway",
+            "this is your own key, which your servers always trust",
             "",
         ));
     }
@@ -229,8 +229,8 @@ fn trust(
     let before = known.as_ref();
     let Some(role) = role.map(role_of).or(before.map(|known| known.role)) else {
         return Err(ChatError::usage(
-            "say as what they are trusted",
-            "`--as member` for somebody else, `--as operator` for another machine of yours; `agentx help identity trust` says what each may do",
+            "the role is missing",
+            "use `--as member` for another person, `--as operator` for another machine of yours; `agentx help identity trust` explains the roles",
         ));
     };
     let somebody = Trusted {
@@ -256,7 +256,7 @@ fn trust(
             format!(" (before: {name}, {})", known.role.as_str())
         });
     let role = somebody.role.as_str();
-    console.out(&format!("{} is trusted as {role}{was}\n", called(&somebody)))
+    console.out(&format!("{} is now trusted as {role}{was}\n", called(&somebody)))
 }
 
 fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {
@@ -271,12 +271,14 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
     };
     let somebody = match found[..] {
         [somebody] => somebody,
-        [] => return Err(ChatError::usage(format!("nobody here is {who}"), list_hint)),
+        [] => {
+            return Err(ChatError::usage(
+                format!("no trusted person matches {who}"),
+                list_hint,
+            ));
+        }
         _ => {
-            let message = format!(
-                "{} people are called {who}; say which by the public key",
-                found.len()
-            );
+            let message = format!("{} people are called {who}; use the public key", found.len());
             return Err(ChatError::usage(message, list_hint));
         }
     };
@@ -284,7 +286,7 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
     if json {
         return console.out_pretty(&object(somebody));
     }
-    console.say("note: a server that runs here stops what runs in their sessions within a few seconds\n");
+    console.say("note: a running server stops the work in their sessions within a few seconds\n");
     console.out(&format!("{} is no longer trusted\n", called(somebody)))
 }
 
@@ -292,7 +294,7 @@ fn parse(key: &str) -> Result<PublicKey, ChatError> {
     key.parse::<PublicKey>().map_err(|error| {
         ChatError::usage(
             error.to_string(),
-            "`agentx identity show` prints theirs, where they are",
+            "`agentx identity show` on their machine prints it",
         )
     })
 }
@@ -317,7 +319,7 @@ fn check_name(name: &str) -> Result<(), ChatError> {
         return Ok(());
     }
     let message = format!("a name has 1 to {NAME_CHARS} printable characters");
-    Err(ChatError::usage(message, "--name takes it"))
+    Err(ChatError::usage(message, "use --name to set it"))
 }
 
 /// Somebody, as they are called here, else by their key.

@@ -42,16 +42,16 @@ fn about_all() -> String {
     }
     text.push_str(".SH ENVIRONMENT\n");
     for (name, key) in VARIABLES {
-        text.push_str(&entry(name, &format!("stands for the key {key}")));
+        text.push_str(&entry(name, &format!("sets the key {key}")));
     }
-    text.push_str(&entry("AGENTX_CONFIG", "names the configuration of the user"));
+    text.push_str(&entry("AGENTX_CONFIG", "path of the user configuration"));
     let keys = "keys of providers; `agentx models` names the variable of each";
     text.push_str(&entry("ANTHROPIC_API_KEY, OPENAI_API_KEY, …", keys));
     text.push_str(".SH FILES\n");
-    let user = "the configuration of the user; `agentx config path` shows where it is";
+    let user = "the user configuration; `agentx config path` prints its path";
     text.push_str(&entry("~/.config/agentx/config.yaml", user));
-    text.push_str(&entry(".agentx/config.yaml", "that of a workspace"));
-    let sessions = "the sessions; AGENTX_DATA or --data names another place";
+    text.push_str(&entry(".agentx/config.yaml", "the workspace configuration"));
+    let sessions = "the sessions; AGENTX_DATA or --data sets another directory";
     text.push_str(&entry("~/.local/share/agentx/sessions.db", sessions));
     text
 }

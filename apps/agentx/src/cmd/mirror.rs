@@ -23,8 +23,8 @@ use crate::start;
 pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
     if global.connect.is_some() {
         return Err(ChatError::usage(
-            "`agentx mirror` is told the server by its first word",
-            "leave --connect out: agentx mirror URL SESSION",
+            "`agentx mirror` takes the server as its first argument",
+            "omit --connect: agentx mirror URL SESSION",
         ));
     }
     ServerEndpoint::parse(&args.url)
@@ -71,20 +71,20 @@ async fn say_kept(
 ) -> Result<(), ChatError> {
     let kept = keeping.stop().await?;
     console.say(&format!(
-        "kept up to event {} in {}; look with: agentx sessions show {id}\n",
+        "kept up to event {} in {}; to read it: agentx sessions show {id}\n",
         kept.seq,
         settings.data_dir.display()
     ));
     if kept.rows < kept.seq {
         console.say(&format!(
-            "warning: the server's own bytes are here up to event {}; what follows is packed anew, and so the copy has \
-             another head. Keep it once more to have the rest\n",
+            "warning: the copy is exact up to event {}; later events were packed again, so the copy has a \
+             different head hash. Run it once more to copy the rest exactly\n",
             kept.rows
         ));
     }
     if kept.missing_blobs > 0 {
         console.say(&format!(
-            "warning: not on the server any more: {} that it names\n",
+            "warning: no longer on the server: {} that the session refers to\n",
             units::counted(kept.missing_blobs, "file")
         ));
     }
@@ -136,7 +136,7 @@ async fn take(
     if let Delivery::CaughtUp(seq) = delivery {
         spectator.is_live();
         spectator.print(console)?;
-        let note = format!("· up to event {seq}; what comes follows, Ctrl-C ends it");
+        let note = format!("· up to event {seq}; following new events, Ctrl-C ends");
         return spectator.say(&console.err_style().dim(&note), console);
     }
     spectator.delivery(delivery, console).await
@@ -151,7 +151,7 @@ async fn broken(keeping: &mut Option<MirrorTask>) -> ChatError {
     *keeping = None;
     match ended {
         Ok(_) => ChatError::Input {
-            what: "the copy of the session came to its end".into(),
+            what: "the copy of the session has ended".into(),
         },
         Err(error) => error.into(),
     }

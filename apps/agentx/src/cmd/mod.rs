@@ -215,8 +215,8 @@ pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), ChatError>
     match global.connect.as_deref() {
         None | Some("local") => Ok(()),
         Some(_) => Err(ChatError::usage(
-            format!("`agentx {command}` is about this machine, not about a server"),
-            "leave --connect out; for the server's machine, type it there",
+            format!("`agentx {command}` works on this machine only, not on a server"),
+            "omit --connect, or run it on the server's machine",
         )),
     }
 }
@@ -226,7 +226,7 @@ fn only_for_agents(agent: &AgentArgs) -> Result<(), ChatError> {
         return Ok(());
     }
     Err(ChatError::usage(
-        "options of an agent stand before a command that has none",
+        "agent options were given to a command that takes none",
         "put them after `chat`, `run` or `resume`",
     ))
 }

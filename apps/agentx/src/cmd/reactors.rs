@@ -38,7 +38,7 @@ fn rows_of(reactor: &ReactorInfo) -> Vec<Vec<String>> {
         (ReactorState::BuiltIn, _) => "built in".to_owned(),
         (ReactorState::Failed, _) => "failed".to_owned(),
         (_, 0) => "works".to_owned(),
-        (_, restarts) => format!("works, started again {restarts} times"),
+        (_, restarts) => format!("works, restarted {restarts} times"),
     };
     let error = reactor.last_error.as_ref();
     let error = error.map_or_else(String::new, |error| format!("; it {error}"));

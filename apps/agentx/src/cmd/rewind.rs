@@ -49,8 +49,8 @@ pub(crate) async fn run(
     let to_seq = input.seq;
     if what.conversation && to_seq < 2 {
         return Err(ChatError::usage(
-            "nothing is before that",
-            "begin a new session: `agentx`",
+            "there is nothing before that input",
+            "start a new session: `agentx`",
         ));
     }
     let plan = match what.files {
@@ -90,22 +90,22 @@ fn list(
         return console.out_pretty(&json!({ "inputs": inputs, "restorings": history.restorings() }));
     }
     if history.inputs().is_empty() {
-        return console.out("nothing was said yet\n");
+        return console.out("there are no messages yet\n");
     }
     let (style, width) = (console.out_style(), console.terminal.width);
     console.say(&rewind::cut_off(history.unfinished(), None));
     console.out(&rewind::list(history, usize::MAX, style, width))?;
     console.say(&format!(
-        "hint: `agentx rewind {id} --to N` goes back to before N; with --dry-run it only says what that would undo\n"
+        "hint: `agentx rewind {id} --to N` rewinds to before N; add --dry-run to see what that would undo\n"
     ));
     Ok(())
 }
 
 fn no_input(number: usize, inputs: usize, id: &SessionId) -> ChatError {
     let message = match inputs {
-        0 => "nothing was said in it yet".to_owned(),
-        1 => format!("there is no input {number}: there is only input 1"),
-        n => format!("there is no input {number}: they go from 1 to {n}"),
+        0 => "it has no messages yet".to_owned(),
+        1 => format!("there is no input {number}, only input 1"),
+        n => format!("there is no input {number}; the inputs are 1 to {n}"),
     };
     ChatError::usage(message, format!("`agentx rewind {id}` lists them"))
 }
@@ -175,7 +175,7 @@ impl RewindPlan<'_> {
     }
 
     fn shown(&self, style: Paint, width: usize) -> String {
-        let files = self.plan.as_ref().ok_or("only the conversation goes back");
+        let files = self.plan.as_ref().ok_or("only the conversation is rewound");
         let mut text = rewind::plan(self.history, self.to_seq, files, style, width);
         if let Some(plan) = &self.plan {
             text.insert_str(0, &rewind::cut_off(self.history.unfinished(), Some(self.to_seq)));
@@ -206,7 +206,7 @@ async fn put_back(
         let what = match (&file.blocked, &file.doubt) {
             (Some(why), _) => why.clone(),
             (None, Some(doubt)) if !all => {
-                format!("kept: {}; --all puts it back too", rewind::in_words(doubt))
+                format!("kept: {}; --all restores it too", rewind::in_words(doubt))
             }
             _ => continue,
         };
@@ -235,8 +235,8 @@ async fn undo(
 ) -> Result<Exit, ChatError> {
     let Some((session, restoring)) = latest_restoring(runtime, id).await? else {
         return Err(ChatError::usage(
-            format!("no file was ever put back in {id}"),
-            format!("`agentx rewind {id}` lists what was said"),
+            format!("no files were ever restored in {id}"),
+            format!("`agentx rewind {id}` lists the inputs"),
         ));
     };
     let to_seq = restoring.undo_to();
@@ -282,7 +282,7 @@ async fn undo(
 fn confirmed(console: &mut Console) -> Result<bool, ChatError> {
     if !console.terminal.input {
         return Err(ChatError::usage(
-            "going back is only done when you say so",
+            "rewinding needs a confirmation",
             "add --yes, or --dry-run to see what it would do",
         ));
     }

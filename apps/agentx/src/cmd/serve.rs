@@ -88,17 +88,17 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
                 if let Err(ServerError::NotSaved { sessions, error }) = done {
                     let sessions = units::counted(sessions, "session");
                     console.say(&format!(
-                        "the stop of {sessions} is not saved: the next start resumes what was under way\n"
+                        "could not save that {sessions} stopped: the next start resumes their runs\n"
                     ));
                     return Err(ChatError::Runtime(error.into()));
                 }
                 done.map_err(refused)?;
-                console.say("ended; all that was said is kept\n");
+                console.say("stopped; all sessions are saved\n");
                 return Ok(Exit::Ok);
             }
             exit = signals.next() => match stop.take() {
                 Some(stop) => {
-                    console.say("ending; once more to end at once\n");
+                    console.say("stopping; press Ctrl-C again to stop at once\n");
                     // It has ended already where nobody listens.
                     let _ = stop.send(());
                 }

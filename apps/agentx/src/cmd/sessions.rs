@@ -41,7 +41,7 @@ pub(crate) async fn run(
             if json {
                 console.out_pretty(&sessions)?
             } else if sessions.is_empty() && *waiting {
-                console.out("no call waits for an answer\n")?
+                console.out("no call waits for a decision\n")?
             } else {
                 let (me, names) = (place.runtime().owner(), place.names());
                 console.out(&render_list(&sessions, me, names, console.out_width()))?
@@ -68,7 +68,7 @@ pub(crate) async fn run(
             let freed = runtime.collect_garbage().await.map_err(operator_only_error)?;
             match json {
                 true => console.out_pretty(&json!({ "freed_bytes": freed }))?,
-                false => console.out(&format!("{} were given back\n", units::bytes(freed)))?,
+                false => console.out(&format!("reclaimed {}\n", units::bytes(freed)))?,
             }
         }
         SessionsCommand::Share(args) => share::run(place, loaded, args, json, console).await?,
@@ -123,14 +123,14 @@ async fn search(
 ) -> Result<(), ChatError> {
     if words.is_empty() {
         return Err(ChatError::usage(
-            "there is nothing to look for",
-            "give words that were said: agentx sessions search parser",
+            "there are no words to search for",
+            "give words of a message: agentx sessions search parser",
         ));
     }
     if !words.contains(char::is_alphanumeric) {
         return Err(ChatError::usage(
-            format!("{words} has no letter and no digit: only words can be searched"),
-            "give words that were said beside it: agentx sessions search parser",
+            format!("{words} has no letter and no digit; only words can be searched"),
+            "give words that stand near it: agentx sessions search parser",
         ));
     }
     let hits = runtime.search(words, limit).await?;
@@ -145,7 +145,7 @@ async fn search(
         let place = format!("agentx show {} --at {}", hit.session_id, hit.seq);
         let hint = console
             .err_style()
-            .dim(&format!("hint: {place} shows the place\n"));
+            .dim(&format!("hint: {place} shows the first match in context\n"));
         console.say(&hint);
     }
     Ok(())
@@ -160,13 +160,13 @@ async fn rename(
 ) -> Result<(), ChatError> {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if title.is_empty() {
-        return Err(ChatError::usage("a title has at least one letter", ""));
+        return Err(ChatError::usage("a title needs at least one letter", ""));
     }
     runtime.rename(id, title.clone()).await?;
     if json {
         console.out_pretty(&json!({ "session_id": id, "title": title }))
     } else {
-        console.out(&format!("{id} is called {}\n", visible(&title)))
+        console.out(&format!("renamed {id} to {}\n", visible(&title)))
     }
 }
 
@@ -194,7 +194,7 @@ async fn delete(
         if let Some(spent) = spent.filter(|_| yes) {
             console.say(&format!("{spent}\n"));
         }
-        console.out(&format!("{id} is deleted\n"))
+        console.out(&format!("deleted {id}\n"))
     }
 }
 
@@ -203,21 +203,21 @@ fn usage_warning(info: &SessionInfo) -> Option<String> {
     let (tokens, cost) = (info.usage.context_tokens(), units::cost(info.cost, &info.usage));
     (tokens > 0).then(|| {
         let tokens = units::count(tokens);
-        format!("what it spent ({tokens} tokens, {cost}) is deleted too: `agentx usage` counts it no more")
+        format!("its usage ({tokens} tokens, {cost}) is deleted too; `agentx usage` no longer counts it")
     })
 }
 
 fn confirmed(id: &SessionId, spent: Option<&str>, console: &mut Console) -> Result<bool, ChatError> {
     if !console.terminal.input {
         return Err(ChatError::usage(
-            format!("{id} is not deleted without a confirmation"),
+            format!("deleting {id} needs a confirmation"),
             "add --yes",
         ));
     }
     if let Some(spent) = spent {
         console.say(&format!("{spent}\n"));
     }
-    console.say(&format!("delete {id} for good? y/n › "));
+    console.say(&format!("delete {id} permanently? y/n › "));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(matches!(line.trim(), "y" | "yes"))
@@ -234,8 +234,8 @@ async fn verify(
         console.out_pretty(&report)?;
     } else if report.problems.is_empty() {
         let all = match report.last_seq {
-            1 => "its 1 event is as it was".to_owned(),
-            count => format!("all {count} events are as they were"),
+            1 => "its 1 event is intact".to_owned(),
+            count => format!("all {count} events are intact"),
         };
         console.out(&format!("{id}: {all} written\nhead {}\n", report.head))?;
     }

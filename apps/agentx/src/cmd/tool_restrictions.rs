@@ -12,8 +12,8 @@ pub(super) fn refuse(command: Option<&Command>) -> Result<(), ChatError> {
         return Ok(());
     };
     Err(ChatError::usage(
-        format!("this {does}, and a tool of an agent started it; only a person does that"),
-        "type it in a terminal of your own, or behind `!` in the chat",
+        format!("this command {does}, and it was started by an agent's tool; only a person may do that"),
+        "run it in your own terminal, or with `!` in the chat",
     ))
 }
 

@@ -66,7 +66,9 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 aside.end();
                 let exit = report(&outcome, json, console)?;
                 if let Some(exit) = stopped {
-                    console.say(&format!("{name} was stopped, with all that it had started\n"));
+                    console.say(&format!(
+                        "{name} was stopped, together with everything it had started\n"
+                    ));
                     return Ok(exit);
                 }
                 if let Some(error) = no_model.filter(|_| outcome.is_error()) {
@@ -187,7 +189,7 @@ fn arguments_of(tool: &ToolSpec, words: &str) -> Result<Value, ChatError> {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(value) if !takes_objects_only => Ok(value),
         Ok(_) => Err(ChatError::usage(
-            "the arguments of a tool are a JSON object",
+            "the arguments of a tool must be a JSON object",
             r#"for example '{"city": "Paris"}'"#,
         )),
         Err(error) => Err(ChatError::usage(

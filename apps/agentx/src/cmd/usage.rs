@@ -146,7 +146,7 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
     let words = if is_prompt { "PROMPT" } else { word };
     let is_known = error.kind() == ErrorKind::InvalidSubcommand && !is_prompt && has_near(word);
     (may_be_prompt && !is_known).then(|| {
-        format!("to give one prompt and get the answer: agentx run \"{words}\"; to begin a chat with it: agentx chat \"{words}\"; `agentx --help` shows all commands")
+        format!("to run one prompt: agentx run \"{words}\"; to start a chat with it: agentx chat \"{words}\"; `agentx --help` shows all commands")
     })
 }
 

@@ -213,14 +213,17 @@ impl Watch<'_> {
                     let again = self.place.command(&format!("resume {}", self.id));
                     let columns = console.terminal.width;
                     let again = conversation::go_on_with(&again, columns);
-                    return Ok(Some(format!("· {old} has left it\n{}", again.trim_end())));
+                    return Ok(Some(format!(
+                        "· {old} has left the session\n{}",
+                        again.trim_end()
+                    )));
                 }
             }
             (None, None) => {
                 self.absent += 1;
                 if self.absent == 1 {
                     self.status("nobody drives it");
-                    let note = "· nobody drives it now; what comes follows, Ctrl-C ends it";
+                    let note = "· nobody drives it now; following new events, Ctrl-C ends";
                     self.spectator.say(&console.out_style().dim(note), console)?;
                 }
             }
@@ -231,7 +234,7 @@ impl Watch<'_> {
     fn comes(&mut self, driver: &str, console: &mut Console) -> Result<(), ChatError> {
         self.driver = Some(driver.to_owned());
         self.status(&format!("{driver} drives it"));
-        let note = format!("· {driver} drives it; what comes follows, Ctrl-C ends it");
+        let note = format!("· {driver} drives it; following new events, Ctrl-C ends");
         self.spectator.say(&console.out_style().dim(&note), console)
     }
 

@@ -25,8 +25,8 @@ impl CommandTarget {
     ) -> Result<(ToolOutcome, Option<Exit>), ChatError> {
         let Some(node) = &self.node else {
             return Err(ChatError::usage(
-                "a tool is tried on this machine, not on a server",
-                "leave --connect out",
+                "`agentx tools run` works on this machine only, not on a server",
+                "omit --connect",
             ));
         };
         let stop = CancellationToken::new();

@@ -62,7 +62,7 @@ pub(crate) fn replace(sandbox: &Sandbox, what: &str) {
 fn is_another_one(sandbox: &Sandbox) {
     let ran = sandbox.run(&["run", "hello"]);
     assert!(
-        ran.stderr.contains("another folder lies at") && ran.stderr.contains("the one before (trusted)"),
+        ran.stderr.contains("another folder is at") && ran.stderr.contains("the one before (trusted)"),
         "{ran}"
     );
     assert!(
@@ -70,20 +70,20 @@ fn is_another_one(sandbox: &Sandbox) {
         "{ran}"
     );
     let shown = sandbox.run(&["config", "trust", "--show"]);
-    assert!(shown.stdout.contains("Another folder lies here now"), "{shown}");
+    assert!(shown.stdout.contains("Another folder is here now"), "{shown}");
     let looked = sandbox.run(&["doctor", "--offline"]);
-    assert!(looked.stdout.contains("another folder lies at"), "{looked}");
+    assert!(looked.stdout.contains("another folder is at"), "{looked}");
     for command in [&["config", "check"][..], &["approvals", "list"]] {
         let told = sandbox.run(command);
         assert!(
-            told.stderr.contains("holds nowhere any more")
+            told.stderr.contains("belongs to another folder and")
                 && told.stderr.contains("`agentx approvals remove 1`"),
             "{told}"
         );
     }
     assert_eq!(decided(sandbox), "ask");
     let mut chat = Pty::start(sandbox, &["--model", "demo"], 100, 30);
-    chat.wait_for("Another folder lies here now");
+    chat.wait_for("Another folder is here now");
     chat.wait_for("How far do you trust it?");
     chat.keys("1\r");
     chat.wait_for_last("›");
@@ -114,7 +114,10 @@ fn another_folder_at_a_trusted_path_is_a_stranger() {
     assert_eq!(sandbox.run(&["approvals", "remove", "2"]).code, Some(0));
     assert_eq!(decided(&sandbox), "allow");
     let checked = sandbox.run(&["config", "check"]);
-    assert!(!checked.stderr.contains("holds nowhere"), "{checked}");
+    assert!(
+        !checked.stderr.contains("belongs to another folder and"),
+        "{checked}"
+    );
 }
 
 /// Puts the folder back that lay there before [`replace`].
@@ -178,7 +181,7 @@ fn a_folder_that_becomes_a_repository_is_still_trusted() {
     // From now on it has to stay.
     replace(&sandbox, "ws/.git");
     let ran = sandbox.run(&["run", "hello"]);
-    assert!(ran.stderr.contains("another folder lies at"), "{ran}");
+    assert!(ran.stderr.contains("another folder is at"), "{ran}");
     assert_eq!(decided(&sandbox), "ask", "the rule is older than the repository");
     sandbox.run(&["config", "trust"]);
     assert_eq!(decided(&sandbox), "ask", "trust brings no rule back");
@@ -229,7 +232,7 @@ fn a_restricted_folder_loses_its_rules_and_what_cannot_be_removed_is_named() {
     );
     assert!(
         left.contains("make *")
-            && restricted.stdout.contains("take it out by hand (")
+            && restricted.stdout.contains("remove it by hand (")
             && restricted.stdout.contains("config.yaml:6"),
         "{restricted}{left}"
     );

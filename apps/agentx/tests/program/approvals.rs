@@ -96,7 +96,7 @@ fn a_rule_is_tried_on_past_sessions() {
     ];
     insta::assert_snapshot!("approvals_replay", all(&sandbox, lines));
     sandbox.run(&["run", "hello"]);
-    let note = "the latest 1 of 2 sessions were looked at; `--last all` looks at all of them";
+    let note = "checked the latest 1 of 2 sessions; `--last all` checks all of them";
     let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--last", "1"]);
     assert!(ran.stderr.contains(note), "{ran}");
     let ran = sandbox.run(&["approvals", "replay", "--rule", "allow bash", "--last", "all"]);
@@ -145,7 +145,7 @@ fn links_out_of_the_workspace_are_seen_for_what_they_are() {
     };
     for call in ["read: out/key", "write: out/new", "write: dangling"] {
         let line = refused(call).unwrap_or_default();
-        assert!(line.contains("outside of the workspace"), "{call}: {line}");
+        assert!(line.contains("outside the workspace"), "{call}: {line}");
     }
     let line = refused("read: inner").unwrap_or_default();
     assert!(line.contains("deny read"), "a rule about where it leads: {line}");

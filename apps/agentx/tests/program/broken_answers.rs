@@ -50,7 +50,7 @@ fn in_a_terminal_the_words_are_shown_as_they_come_and_the_answer_is_there_once()
     let lines = terminal.lines();
     let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
     assert_eq!(
-        (count("A half"), count("next try"), count("A whole one.")),
+        (count("A half"), count("retrying in"), count("A whole one.")),
         (1, 1, 1),
         "{lines:#?}"
     );

@@ -75,7 +75,7 @@ fn every_mistake_has_its_place_and_is_told_where_the_thing_is_used() {
         (
             &["tools", "run", "script"][..],
             3,
-            "the file of tool \"script\" has mistakes",
+            "the file of tool \"script\" has errors",
         ),
         (&["tools", "show", "request"], 3, "tools/request.yaml:6:21: jq: "),
         (
@@ -189,8 +189,8 @@ fn what_no_key_says_is_found_too() {
     let ran = sandbox.run(&["tools", "check"]);
     assert_eq!(ran.code, Some(3), "{ran}");
     for told in [
-        "tools/bash.yaml:1:1: the tool `bash` cannot be used: the program has a tool of this name itself",
-        "tools/odd.yaml:3:9: `params`: this is no schema: at /properties/s/pattern: ",
+        "tools/bash.yaml:1:1: the tool `bash` cannot be used: a built-in tool has this name",
+        "tools/odd.yaml:3:9: `params`: not a valid schema: at /properties/s/pattern: ",
         "libs/bad.luau:2:1: ",
     ] {
         assert!(ran.stdout.contains(told), "{told}: {ran}");
@@ -210,7 +210,7 @@ fn what_no_key_says_is_found_too() {
     );
     let ran = sandbox.run(&["tools", "run", "odd", r#"{"s": "x"}"#]);
     assert!(
-        ran.stderr.contains("the file of tool \"odd\" has mistakes"),
+        ran.stderr.contains("the file of tool \"odd\" has errors"),
         "{ran}"
     );
 }

@@ -19,14 +19,14 @@ fn what_fills_the_window_and_what_rules_say_is_told() {
     let input = "/context\nhello\n/context\n/context exact\n/context all\n/approvals test bash: rm x\n/approvals test\n";
     let ran = sandbox.run_with_input(&["chat"], input);
     for what in [
-        "nothing was said yet",
+        "there are no messages yet",
         " of 128.0k tokens in use (1 %)",
-        "what was said to it",
-        "kept for the answer",
+        "messages to it",
+        "reserved for the answer",
         "\"messages\":[{\"role\":\"system\"",
         "/context takes `exact` or nothing, not `all`",
         "ask: running a program needs your yes",
-        "which call? For example /approvals test bash: rm -rf build",
+        "which call? for example /approvals test bash: rm -rf build",
     ] {
         assert!(ran.to_string().contains(what), "{what}\n{ran}");
     }
@@ -152,7 +152,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     chat.wait_for("-hello");
     chat.wait_for("+bye");
     chat.wait_for("because changing a file needs your yes");
-    chat.wait_for("(or choose it yourself: `a PATTERN`)");
+    chat.wait_for("(or write your own: `a PATTERN`)");
     chat.wait_for_last(question);
     chat.keys("a src/**\r");
     chat.wait_for("would not allow this call");

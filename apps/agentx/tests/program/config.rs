@@ -45,7 +45,9 @@ fn a_variable_that_nothing_reads_and_a_proxy_that_is_none_are_said_once() {
     let named = "warning: AGENTX_MODLE: nothing reads this variable; did you mean `AGENTX_MODEL`?";
     assert_eq!(ran.stderr.matches(named).count(), 1, "{ran}");
     assert_eq!(
-        ran.stderr.matches("warning: HTTPS_PROXY: is no address").count(),
+        ran.stderr
+            .matches("warning: HTTPS_PROXY: is not an address")
+            .count(),
         1,
         "{ran}"
     );

@@ -41,7 +41,7 @@ fn a_broken_stream_shows_what_came_of_it() {
     assert_eq!(ran.result()["stop_reason"], "broken", "{ran}");
     assert!(
         !ran.stderr.contains("resume"),
-        "there is no session to go on with: {ran}"
+        "there is no session to continue with: {ran}"
     );
 }
 

@@ -356,7 +356,7 @@ fn what_a_killed_program_left_running_is_ended_by_the_next_one_and_told() {
     assert!(!runs(&long) && !runs(&apart), "{ran}");
     assert!(runs(&other) && runs(&live), "{ran}");
     assert!(
-        ran.stderr.contains("still running from before, and ended now"),
+        ran.stderr.contains("still running from before, now ended"),
         "{ran}"
     );
     let shown = sandbox.run(&["sessions", "show", &id]);
@@ -373,7 +373,7 @@ fn a_prompt_behind_a_run_that_was_cut_off_says_how_that_ended() {
     let sandbox = Sandbox::new();
     let long = (2_000_004 + 10 * u64::from(std::process::id())).to_string();
     let id = killed_while(&sandbox, &format!("run sleep {long}\r"), &long);
-    let note = "the run that was under way before has come to its end; now your prompt is answered";
+    let note = "the earlier run has finished; answering your prompt now";
     let ran = sandbox.run(&["run", "--session", &id, "hello"]);
     assert_eq!(ran.stderr.matches(note).count(), 1, "{ran}");
     assert!(!ran.stdout.contains(note), "{ran}");
@@ -383,7 +383,7 @@ fn a_prompt_behind_a_run_that_was_cut_off_says_how_that_ended() {
     ] {
         let args: Vec<&str> = ["run", "--session", &id].iter().chain(args).copied().collect();
         let ran = sandbox.run(&args);
-        assert!(!ran.stderr.contains("was under way before"), "{told}: {ran}");
+        assert!(!ran.stderr.contains("answering your prompt now"), "{told}: {ran}");
     }
 }
 
@@ -470,7 +470,7 @@ fn a_disk_that_is_full_in_the_middle_stops_the_run_and_what_was_shown_is_kept() 
     assert_eq!(first.code, Some(0), "{first}");
     let id = latest(&sandbox);
     let database = sandbox.path("home/.local/share/agentx/sessions.db");
-    // The write-ahead log of the next run may grow so far; what follows does not fit.
+    // The write-ahead log of the next run may grow so far; what follows does not match.
     let blocks = u32::try_from(std::fs::metadata(&database).unwrap().len() / 512).unwrap() + 16;
     let args = [
         "run",
@@ -525,13 +525,13 @@ fn a_home_that_cannot_be_written_is_said_and_what_needs_none_works() {
     let refused = sandbox.run(&["run", "hello"]);
     assert_eq!(refused.code, Some(9), "{refused}");
     assert!(
-        refused.stderr.contains("sessions cannot be kept in /proc/self/"),
+        refused.stderr.contains("cannot keep sessions in /proc/self/"),
         "{refused}"
     );
     assert!(
         refused
             .stderr
-            .contains("name another directory with --data or AGENTX_DATA"),
+            .contains("choose another directory with --data or AGENTX_DATA"),
         "{refused}"
     );
     for args in [

@@ -59,7 +59,7 @@ fn a_trusted_folder_does_not_make_a_key_an_ordinary_variable() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(
         ran.stderr
-            .contains("note: `providers.openai.base_url` is left out"),
+            .contains("note: `providers.openai.base_url` is ignored"),
         "{ran}"
     );
     let seen = std::fs::read_to_string(sandbox.path("ws/agents")).unwrap();

@@ -24,9 +24,9 @@ fn the_row_says_who_decides_from_the_start_and_as_soon_as_that_changes() {
     chat.wait_for_last(PROMPT);
     chat.wait_for("auto-yes · scripted");
     chat.keys("/status\r");
-    chat.wait_for("calls run without asking, and `--yes` answers what a rule asks about");
+    chat.wait_for("calls run without asking; `--yes` also answers the questions of rules");
     chat.keys("/approve-mode ask\r");
-    chat.wait_for("from now on you are asked about calls that no rule decides");
+    chat.wait_for("from now on you are asked about calls that no rule covers");
     chat.wait_until_gone("auto-yes");
     chat.keys("run touch made\r");
     chat.wait_for("because running a program needs your yes");
@@ -51,10 +51,10 @@ fn the_approval_mode_deny_is_shown_and_named_where_it_refuses() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &["--approve", "deny"], 200, 40);
     chat.wait_for_last(PROMPT);
-    chat.wait_for("calls that no rule allows are refused; `/approve-mode ask` lets them ask you");
+    chat.wait_for("calls that no rule allows are refused; with `/approve-mode ask` you are asked about them");
     chat.wait_for("deny · scripted");
     chat.keys("run touch made\r");
-    chat.wait_for("in the approval mode `deny` nobody is asked. `/approve-mode ask` changes that.");
+    chat.wait_for("approval mode `deny` refuses without asking. `/approve-mode ask` changes that.");
     chat.wait_for_last(PROMPT);
     assert!(!sandbox.path("ws/made").exists());
     leave(chat);
@@ -74,7 +74,7 @@ fn a_number_answers_no_question_and_leaving_says_what_was_not_run() {
     chat.wait_for("`nope` is not one of the answers");
     chat.wait_for_last(QUESTION);
     chat.keys("\u{4}");
-    chat.wait_for("· not answered, so not run: bash; the agent is told so");
+    chat.wait_for("· not answered, so not run: bash; the agent is informed");
     assert_eq!(chat.end(), Some(0));
     let id = id_of(&sandbox, 0);
     let exported = sandbox.run(&["sessions", "export", &id, "--format", "md"]);
@@ -91,7 +91,7 @@ fn lines_that_are_meant_for_the_chat_are_not_sent() {
     chat.keys("!\r");
     chat.wait_for("not run: `!COMMAND` runs a command in your shell");
     chat.keys("!cd ..\r");
-    chat.wait_for("so a `cd` alone changes nothing; write !cd DIR && COMMAND");
+    chat.wait_for("each command runs in its own shell, so `cd` alone has no");
     chat.keys("clear\r");
     chat.wait_for("not sent: Ctrl-L clears the screen");
     chat.keys("/status\r");
@@ -107,7 +107,7 @@ fn a_run_says_why_a_line_is_no_answer() {
     run.keys("perhaps\r");
     run.wait_for("`perhaps` is not one of the answers: y once, s session, a always, n no");
     run.keys("a touch *\r");
-    run.wait_for("a pattern can be given in a chat");
+    run.wait_for("to give a pattern, use a chat (`agentx chat`)");
     run.keys("n\r");
     run.end();
     assert!(!sandbox.path("ws/made").exists());

@@ -69,7 +69,7 @@ fn a_run_that_saved_nothing_does_not_say_to_go_on_with_a_session() {
         "{ran}"
     );
     assert!(
-        ran.stderr.contains("hint: free some space") && !ran.stderr.contains("resume"),
+        ran.stderr.contains("hint: free some disk space") && !ran.stderr.contains("resume"),
         "{ran}"
     );
     std::fs::remove_file(ballast).unwrap();
@@ -117,7 +117,7 @@ fn a_line_that_could_not_be_saved_is_in_the_input_and_is_sent_when_there_is_spac
     let ballast = disk.fill();
     chat.keys("tell me of the sea\r");
     chat.wait_for("error: no space left");
-    chat.wait_for("press Enter to go on");
+    chat.wait_for("free some disk space, then press");
     chat.wait_for_last("› tell me of the sea");
     assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
     std::fs::remove_file(ballast).unwrap();
@@ -126,7 +126,7 @@ fn a_line_that_could_not_be_saved_is_in_the_input_and_is_sent_when_there_is_spac
     chat.wait_for("in, 40 out");
     chat.wait_for_last("›");
     chat.keys("\u{4}");
-    chat.wait_for("go on with: agentx resume ses_");
+    chat.wait_for("continue with: agentx resume ses_");
     assert_eq!(chat.end(), Some(0));
     assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
     let shown = sandbox.command(&["show", "ses_"]).envs(data).output().unwrap();
@@ -207,8 +207,8 @@ fn leaving_on_a_full_disk_says_that_the_stop_is_not_saved_and_what_follows() {
     let said = chat.lines().join(" ");
     for words in [
         "error: no space left",
-        "the stop of the run is not saved: opening the session again resumes the run and sends the queued message",
-        "go on with: agentx resume ses_",
+        "could not save that the run stopped: opening the session again resumes the run and sends the queued message",
+        "continue with: agentx resume ses_",
     ] {
         assert_eq!(said.matches(words).count(), 1, "{words}: {:#?}", chat.lines());
     }
@@ -221,7 +221,7 @@ fn a_run_that_was_stopped_on_a_full_disk_is_stopped_when_there_is_space() {
     let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
     let (mut chat, ballast) = at_work(&sandbox, &disk);
     chat.keys("\u{1b}");
-    chat.wait_for("press Enter to go on");
+    chat.wait_for("free some disk space, then press");
     chat.wait_for_last("›");
     assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
     std::fs::remove_file(ballast).unwrap();
@@ -252,7 +252,7 @@ fn a_job_that_ended_with_its_session_is_counted_no_more() {
     chat.wait_for_last("›");
     let _ballast = disk.fill();
     chat.keys("tell me of the sea\r");
-    chat.wait_for("press Enter to go on");
+    chat.wait_for("free some disk space, then press");
     chat.wait_for("· 1 job was ended: sleep 1000");
     chat.wait_until_gone(" · 1 job");
     chat.keys("\u{15}\u{4}");
@@ -298,7 +298,7 @@ fn a_database_that_another_program_locks_keeps_the_line_and_the_chat() {
     let other = locked(&sandbox.path("home/.local/share/agentx/sessions.db"));
     chat.keys("tell me of the sea\r");
     chat.wait_for("error: another program keeps");
-    chat.wait_for("press Enter to go on");
+    chat.wait_for("free some disk space, then press");
     chat.wait_for_last("› tell me of the sea");
     drop(other);
     chat.keys("\r");

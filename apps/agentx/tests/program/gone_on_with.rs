@@ -40,7 +40,7 @@ fn latest(sandbox: &Sandbox) -> String {
     list[0]["session_id"].as_str().unwrap().to_owned()
 }
 
-const NOTE: &str = "note: rules that allowed something in this session hold no more: ";
+const NOTE: &str = "`allow` rules of this session no longer apply";
 
 /// The command does not run, which is said once and for this reason; nor does it run after the folder is trusted again.
 fn holds_no_more(sandbox: &Sandbox, why: &str) {
@@ -57,12 +57,12 @@ fn holds_no_more(sandbox: &Sandbox, why: &str) {
 fn rules_of_a_session_do_not_hold_in_another_folder_at_its_path() {
     let sandbox = allowed();
     replace(&sandbox, "ws");
-    holds_no_more(&sandbox, "nobody has said that this folder is trusted");
+    holds_no_more(&sandbox, "this folder is not trusted yet");
 }
 
 #[test]
 fn the_latest_session_is_not_gone_on_with_in_another_folder_unless_it_is_named() {
-    const OTHER: &str = "is of another folder, which lay at";
+    const OTHER: &str = "belongs to another folder, which was at";
     let sandbox = allowed();
     let old = latest(&sandbox);
     assert_eq!(sandbox.run(&["run", "--last", "hello"]).code, Some(0));
@@ -112,7 +112,7 @@ fn rules_of_a_session_do_not_hold_in_another_folder_that_was_trusted_since() {
     assert!(!ran, "nor in a copy: {told}");
     assert!(
         told.stderr
-            .contains("they are older than the trust in this folder"),
+            .contains("they are older than your trust in this folder"),
         "{told}"
     );
 }
@@ -120,9 +120,9 @@ fn rules_of_a_session_do_not_hold_in_another_folder_that_was_trusted_since() {
 #[test]
 fn rules_of_a_session_go_with_the_trust_in_its_folder() {
     for (flag, why) in [
-        ("--revoke", "nobody has said that this folder is trusted"),
+        ("--revoke", "this folder is not trusted yet"),
         ("--restricted", "this folder is restricted"),
-        ("--read-only", "this folder is read only"),
+        ("--read-only", "this folder is read-only"),
     ] {
         let sandbox = allowed();
         assert_eq!(sandbox.run(&["config", "trust", flag]).code, Some(0));
@@ -136,7 +136,7 @@ fn a_folder_that_became_read_only_is_read_only_in_its_sessions() {
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
     let (ran, told) = runs(&sandbox, &["--yes"]);
     assert!(!ran, "{told}");
-    assert!(format!("{told}").contains("this folder is read only"), "{told}");
+    assert!(format!("{told}").contains("this folder is read-only"), "{told}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn a_rule_that_denies_or_asks_with_a_wrong_name_stops_everything_that_would_run_
         ),
         ("{effect: ask, tool: BASH}", "did you mean `bash`?"),
         ("{effect: deny, tool: 'Bash(rm *)'}", "did you mean `bash`?"),
-        ("{effect: deny, tool: 'Ba*'}", "decides about nothing"),
+        ("{effect: deny, tool: 'Ba*'}", "`, so this rule has"),
         ("{effect: deny, tool: Teleport}", "`agentx tools` lists them"),
     ] {
         let sandbox = with_rule(rule);

@@ -42,7 +42,7 @@ fn a_command_of_a_tool_changes_no_settings_and_starts_no_agent() {
         );
         let ran = sandbox.run(&["run", "go", "--yes", "--output-format", "stream-json"]);
         assert!(
-            ran.stdout.contains("only a person does that"),
+            ran.stdout.contains("only a person may do that"),
             "{line}: {}",
             ran.stdout
         );
@@ -54,7 +54,11 @@ fn a_command_of_a_tool_changes_no_settings_and_starts_no_agent() {
         "- {input: '*', result: '*', say: done}\n- {input: '*', calls: [{tool: bash, input: {command: './x config path'}}]}\n",
     );
     let ran = sandbox.run(&["run", "go", "--yes", "--output-format", "stream-json"]);
-    assert!(!ran.stdout.contains("only a person does that"), "{}", ran.stdout);
+    assert!(
+        !ran.stdout.contains("only a person may do that"),
+        "{}",
+        ran.stdout
+    );
     // A person who types it is that person.
     let set = sandbox.run(&["config", "set", "approval", "deny"]);
     assert_eq!(set.code, Some(0), "{}", set.stderr);

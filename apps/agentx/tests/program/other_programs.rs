@@ -18,7 +18,7 @@ const LINES: &[(&[&str], &str)] = &[
     (&["login"], "agentx doctor"),
     (&["auth", "login"], "agentx doctor"),
     (&["init"], "AGENTS.md"),
-    (&["new"], "`agentx` alone begins a new session"),
+    (&["new"], "`agentx` without a command starts a new session"),
     (&["history"], "agentx sessions list"),
     (&["cost"], "agentx usage"),
     (&["-v"], "agentx --version"),

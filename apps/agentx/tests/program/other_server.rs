@@ -85,7 +85,7 @@ fn a_chat_says_so_and_sends_nothing_before_the_model_is_chosen_again() {
     at(&sandbox, &one, &["run", "--model", "openai/own", "keep this"], "");
     let chat = at(&sandbox, &two, &["resume", "--last"], "more\n");
     assert!(
-        chat.stderr.contains("note: this session was asked at")
+        chat.stderr.contains("note: this session used the server at")
             && chat.stderr.contains("`/model openai/own`"),
         "{chat}"
     );
@@ -114,11 +114,13 @@ fn a_session_that_goes_on_at_a_server_of_ones_own_belongs_to_it_from_then_on() {
     let moved = sandbox.run_where(&variables, &["run", "--last", "more"], "");
     assert_eq!(moved.code, Some(0), "{moved}");
     assert!(
-        moved.stderr.contains("note: this session is asked at http://"),
+        moved
+            .stderr
+            .contains("note: this session now uses the server at http://"),
         "{moved}"
     );
     let again = sandbox.run_where(&variables, &["run", "--last", "more"], "");
-    assert!(!again.stderr.contains("from here on"), "said once: {again}");
+    assert!(!again.stderr.contains("now using"), "said once: {again}");
     let gone = sandbox.run(&["run", "--last", "more"]);
     assert_eq!(gone.code, Some(2), "{gone}");
     assert!(gone.stderr.contains("set OLLAMA_BASE_URL"), "{gone}");

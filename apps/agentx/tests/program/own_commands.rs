@@ -27,10 +27,10 @@ fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_starte
     chat.wait_for("  │ up");
     chat.wait_for("sleep 60' & wait runs · ");
     chat.keys("typed meanwhile\u{1b}");
-    chat.wait_for("  └ ■ stopped · goes to the agent with what you say next");
+    chat.wait_for("  └ ■ stopped · sent to the agent with your next message");
     chat.wait_for_last("› typed meanwhile");
     chat.keys("\u{15}!while grep -qs sleep /proc/$(cat inner)/cmdline; do :; done; seq 1 100; exit 3\r");
-    chat.wait_for("  └ exit 3 · goes to the agent with what you say next");
+    chat.wait_for("  └ exit 3 · sent to the agent with your next message");
     let shown = leave(chat);
     for line in ["  │ 1", "  │ 20", "  │ … 60 lines …", "  │ 81", "  │ 100"] {
         assert!(
@@ -216,7 +216,7 @@ fn a_person_leaves_while_a_command_of_their_own_runs_and_it_ends() {
         chat.keys(keys);
         assert_eq!(chat.end(), Some(0), "{keys:?}");
         assert_eq!(
-            count(&chat, "  └ ■ stopped · goes to the agent with what you say next"),
+            count(&chat, "  └ ■ stopped · sent to the agent with your next message"),
             1,
             "{keys:?}: {:#?}",
             chat.lines()
@@ -232,7 +232,7 @@ fn commands_that_only_show_something_do_not_wait_for_a_command_of_ones_own() {
     chat.keys("!sleep 60\r");
     chat.wait_for("! sleep 60 runs · ");
     chat.keys("/approve-mode\r");
-    chat.wait_for("you are asked about calls that no rule decides");
+    chat.wait_for("you are asked about calls that no rule covers");
     chat.keys("/approve-mode deny\r");
     chat.wait_for("  … /approve-mode deny · sent when it has ended");
     chat.keys("\u{4}");

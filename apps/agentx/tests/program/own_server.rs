@@ -56,7 +56,7 @@ fn the_list_has_what_the_server_has_and_marks_what_is_asked() {
         .env("OPENAI_API_KEY", "sk-made-up");
     let listed = silent.run(&["models"]);
     assert!(
-        listed.code == Some(0) && listed.stderr.contains("does not say which models it has"),
+        listed.code == Some(0) && listed.stderr.contains("does not list its models"),
         "{listed}"
     );
 }
@@ -215,7 +215,7 @@ fn a_key_that_the_server_refuses_is_named_whatever_model_is_asked() {
         assert_eq!(ran.code, Some(4), "{ran}");
         assert!(
             ran.stderr
-                .contains("refuses the key in OPENAI_API_KEY (HTTP 401)"),
+                .contains("rejects the API key in OPENAI_API_KEY (HTTP 401)"),
             "{ran}"
         );
     }

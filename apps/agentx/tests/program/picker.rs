@@ -71,10 +71,10 @@ fn a_dumb_terminal_has_a_numbered_list() {
     let sandbox = Sandbox::new().env("TERM", "dumb");
     three(&sandbox);
     let mut picker = Pty::start(&sandbox, &["resume"], 80, 24);
-    let prompt = "which one? a number, words to look for, or nothing to leave ›";
+    let prompt = "which session? number, search words, or nothing to leave ›";
     picker.wait_for_last(prompt);
     picker.keys("7\n");
-    picker.wait_for("there is no such number");
+    picker.wait_for("no such number");
     picker.wait_for_last(prompt);
     picker.keys("hello\n");
     picker.wait_for("1  just now    hello");
@@ -89,6 +89,6 @@ fn a_dumb_terminal_has_a_numbered_list() {
 fn without_sessions_there_is_nothing_to_choose() {
     let sandbox = Sandbox::new();
     let mut picker = Pty::start(&sandbox, &["resume"], 80, 24);
-    picker.wait_for("to go on with");
+    picker.wait_for("to continue");
     assert_eq!(picker.end(), Some(8));
 }

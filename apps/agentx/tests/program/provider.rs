@@ -158,7 +158,11 @@ fn a_call_that_is_written_as_text_is_said_to_be_one() {
             assert_eq!(ran.code, Some(0), "{ran}");
             let told = crate::common::squeezed(&ran.stderr);
             let parsers = ["`--jinja`", "`--enable-auto-tool-choice --tool-call-parser NAME`"];
-            assert_eq!(told.matches("wrote a call of a tool as text").count(), 1, "{ran}");
+            assert_eq!(
+                told.matches("the model wrote a tool call as text, so").count(),
+                1,
+                "{ran}"
+            );
             assert!(parsers.iter().all(|parser| told.contains(parser)), "{ran}");
         }
     }
@@ -252,7 +256,7 @@ fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran}");
     assert!(
         ran.stderr
-            .starts_with("note: no price is known for own: max_cost is not enforced"),
+            .starts_with("note: the prices of own are unknown, so max_cost is not enforced"),
         "{ran}"
     );
     let ran = sandbox.run(&["run", "--model", "openai/own", "hello"]);
@@ -296,7 +300,7 @@ fn a_server_of_ones_own_is_asked_for_a_model_that_it_has() {
         (
             "404 Not Found",
             "",
-            "does not say which it has: it answers with HTTP 404",
+            "does not list its models: it answers with HTTP 404",
         ),
     ] {
         let ran = run(status, models);

@@ -162,7 +162,7 @@ fn reasoning_is_folded_and_shown_again() {
     chat.wait_for("this is not reasoning");
     chat.wait_for_last("›");
     chat.keys("\u{14}");
-    chat.wait_for("reasoning is shown from here on (Ctrl-T folds it)");
+    chat.wait_for("reasoning is now shown (Ctrl-T folds it)");
     chat.keys("think about snow\r");
     chat.wait_for("is: snow");
     chat.wait_for_last("›");

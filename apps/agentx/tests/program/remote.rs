@@ -221,24 +221,24 @@ fn a_server_that_was_set_up_anew_is_refused_until_its_key_is_forgotten() {
     let list = |server: &Serving| ask(&other, server, &["sessions", "list"]);
     let first = list(&server);
     assert_eq!(first.code, Some(0), "{first}");
-    assert!(first.to_string().contains("is new to you"), "{first}");
-    assert!(!list(&server).to_string().contains("is new to you"));
+    assert!(first.to_string().contains("first connection to"), "{first}");
+    assert!(!list(&server).to_string().contains("first connection to"));
     let address = server.address();
     server.stop();
     std::fs::remove_file(sandbox.path("home/.local/share/agentx/server_key")).unwrap();
     let anew = Serving::at(&sandbox, &address, &[]);
     let refused = list(&anew);
     assert_eq!(refused.code, Some(10), "{refused}");
-    assert!(
-        refused.to_string().contains("ANOTHER SERVER ANSWERS"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("HAS CHANGED"), "{refused}");
     let forgotten = other.run(&["identity", "forget", &anew.url]);
-    assert!(forgotten.to_string().contains("is forgotten"), "{forgotten}");
+    assert!(
+        forgotten.to_string().contains("the next key seen there"),
+        "{forgotten}"
+    );
     let again = other.run(&["identity", "forget", &anew.url]);
     assert_eq!(again.code, Some(2), "{again}");
     let believed = list(&anew);
-    assert!(believed.to_string().contains("is new to you"), "{believed}");
+    assert!(believed.to_string().contains("first connection to"), "{believed}");
     anew.stop();
 }
 
@@ -365,7 +365,10 @@ fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
     let server = Serving::start(&sandbox);
     let taken = ask(&sandbox, &server, &["sessions", "import", "session.json"]);
     assert_eq!(taken.code, Some(0), "{taken}");
-    assert!(taken.stderr.contains("go on with: agentx --connect"), "{taken}");
+    assert!(
+        taken.stderr.contains("continue with: agentx --connect"),
+        "{taken}"
+    );
     let shown = ask(&sandbox, &server, &["show", id]);
     assert!(shown.stdout.contains("› hello"), "{shown}");
     let again = ask(&sandbox, &server, &["sessions", "import", "session.json"]);
@@ -385,7 +388,7 @@ fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
         let refused = ask(&elsewhere, &server, words);
         assert_eq!(refused.code, Some(10), "{refused}");
         assert!(
-            refused.stderr.contains("for whoever runs the server"),
+            refused.stderr.contains("this is only for the server's"),
             "{refused}"
         );
         assert!(refused.stderr.contains("--as operator"), "{refused}");

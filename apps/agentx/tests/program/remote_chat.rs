@@ -77,8 +77,8 @@ fn a_question_is_answered_from_another_seat() {
         seat.wait_for("│ 你好");
         seat.wait_for_last("›");
     }
-    assert!(shows(&desk, "allowed by another one"));
-    assert!(!shows(&laptop, "allowed by another one"));
+    assert!(shows(&desk, "allowed by another rule"));
+    assert!(!shows(&laptop, "allowed by another rule"));
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn a_word_that_fits_several_seats_gives_the_wheel_to_nobody() {
         other.wait_for("WHO");
     }
     desk.keys("/wheel give own_\r");
-    desk.wait_for("\"own_\" fits several who are there");
-    desk.wait_for("give more letters of the name of the program");
+    desk.wait_for("\"own_\" matches several people here");
+    desk.wait_for("give more letters of the program's name");
 }
 
 #[test]
@@ -119,12 +119,12 @@ fn one_drives_and_the_wheel_changes_hands() {
     desk.keys("/wheel take\r");
     desk.wait_for("· you drive");
     desk.keys("/wheel give nobody\r");
-    desk.wait_for("nobody who is there is called \"nobody\"");
+    desk.wait_for("nobody here is called \"nobody\"");
     desk.keys("\u{4}");
     assert_eq!(desk.end(), Some(0));
-    laptop.wait_for("· the others are gone");
+    laptop.wait_for("· the others have left");
     laptop.keys("/wheel\r");
-    laptop.wait_for("nobody drives; who says something does");
+    laptop.wait_for("nobody is driving; the next person to send a message takes the wheel");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_chat_goes_on_with_a_server_that_was_killed() {
     desk.wait_for("You are welcome.");
     desk.wait_for_last("›");
     desk.keys("\u{4}");
-    desk.wait_for("go on with: agentx --connect");
+    desk.wait_for("continue with: agentx --connect");
     assert_eq!(desk.end(), Some(0));
     server.stop();
 }
@@ -197,13 +197,13 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     desk.wait_for_last("›");
     assert_eq!(notes(), "one\nbye\nthree\n");
     desk.keys("/rewind 2\r");
-    desk.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    desk.wait_for_last("go back? b both · c conversation · f files · d diff · n cancel ›");
     desk.keys("b\r");
     desk.wait_for("1 file put back: notes.txt");
     desk.wait_for_last("› replace hello with bye in notes.txt");
     assert_eq!(notes(), "one\nhello\nthree\n");
     desk.keys("\u{15}/rewind undo\r");
-    desk.wait_for_last("go back? f files · d diff · n nothing ›");
+    desk.wait_for_last("go back? f files · d diff · n cancel ›");
     desk.keys("f\r");
     desk.wait_for_last("›");
     assert_eq!(notes(), "one\nbye\nthree\n");
@@ -221,12 +221,12 @@ fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
     desk.keys("/fork 9\r");
     desk.wait_for("up to event 9; /diff compares the two");
     desk.keys("/rewind undo\r");
-    desk.wait_for("no file was put back, so there is nothing to take back");
-    for text in ["stop what runs first", "■ stopped"] {
+    desk.wait_for("no files were restored, so there is nothing to undo");
+    for text in ["stop the run first (Esc),", "■ stopped"] {
         assert!(!shows(&desk, text), "{text:?} is in {:#?}", desk.lines());
     }
     desk.keys("/rewind\r");
-    desk.wait_for_last("before which? a number · Enter none ›");
+    desk.wait_for_last("before which input? number · Enter cancels ›");
     desk.keys("1\r");
     desk.wait_for_last("go back? c conversation · n nothing ›");
     desk.keys("n\r\u{4}");
@@ -244,8 +244,8 @@ fn a_server_that_was_killed_says_what_it_ended_and_that_calls_are_asked_about() 
     desk.keys(&format!("run sleep {seconds}\r"));
     wait_until_it_runs(&seconds.to_string());
     let server = server.killed_and_started_again(&sandbox);
-    desk.wait_for("still running from before, and ended now: sleep");
-    desk.wait_for("calls no longer run without asking: you are asked about calls that no rule decides");
+    desk.wait_for("still running from before, now ended: sleep");
+    desk.wait_for("calls no longer run without asking: you are asked about calls that no rule covers");
     assert!(!shows(&desk, "close_notify"), "{:#?}", desk.lines());
     desk.keys("\u{4}");
     server.stop();
@@ -261,11 +261,11 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     chat.keys("run echo one\r");
     chat.wait_for("only the operator of the server may allow it");
     chat.wait_for_last("the operator decides · n refuses it · Alt+letter at once ›");
-    assert!(!shows(&chat, "always would keep"));
+    assert!(!shows(&chat, "always would save"));
     for answer in ["y", "a", "s echo *", "\u{1b}y"] {
         chat.keys(&format!("{answer}\r"));
         chat.wait_for(
-            "not counted: only the operator of the server may allow this call; `n` refuses it, Ctrl-C stops",
+            "ignored: only the server's operator may allow this call; `n` refuses it, Ctrl-C stops",
         );
         chat.wait_for_last("the operator decides · n refuses it · Alt+letter at once ›");
     }
@@ -273,10 +273,10 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
     desk.wait_for_last("allow? y once · n no · Alt+letter at once ›");
     desk.keys("a\r");
-    desk.wait_for("not counted; what counts here: y once, n no");
+    desk.wait_for("ignored; valid answers: y once, n no");
     desk.keys("y\r");
     desk.wait_for("allowed once");
-    chat.wait_for("allowed by another one");
+    chat.wait_for("allowed by another rule");
     chat.wait_for("│ one");
     chat.wait_for_last("›");
     chat.keys("run echo two\r");
@@ -347,9 +347,9 @@ fn a_run_of_a_member_waits_for_the_operator() {
     let over = run(&["--wait", "0", "run echo one"]);
     assert_eq!(over.code, Some(7), "{over}");
     for said in [
-        "note: `--yes` does not count here: the operator of the server decides",
+        "the server's operator decides about calls that no rule allows",
         "bash waits for the operator of the server",
-        "error: bash still waits for the operator of the server, who did not answer within",
+        "error: bash still waits for the server's operator, who did not answer within",
         "hint: the call goes on waiting; `agentx --connect URL run --session ID` without a prompt",
     ] {
         assert!(over.stderr.contains(said), "{said}: {over}");
@@ -363,7 +363,7 @@ fn a_run_of_a_member_waits_for_the_operator() {
     assert!(
         elsewhere
             .stderr
-            .contains("only the operator of a server says where its sessions work"),
+            .contains("only the operator of a server can set the working directory (`--cwd`)"),
         "{elsewhere}"
     );
     let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
@@ -375,7 +375,7 @@ fn a_run_of_a_member_waits_for_the_operator() {
     let (status, _, err) = going_on.end();
     assert!(status.success() && err.contains("exit 0"), "{status} {err}");
     let waiting = sandbox.run(&["--connect", &server.url, "sessions", "list", "--waiting"]);
-    assert_eq!(waiting.stdout, "no call waits for an answer\n");
+    assert_eq!(waiting.stdout, "no call waits for a decision\n");
 }
 
 /// A server reads its settings again when their file changes; a file with mistakes changes nothing, and is named.
@@ -389,15 +389,15 @@ fn a_server_reads_changed_settings_and_says_so() {
         assert!(asked.stderr.contains("denies it"), "{asked}");
     };
     sandbox.config("rules:\n  - {effect: deny, tool: bash, argument: \"echo *\"}\n");
-    server.says("the settings have changed; their rules, approval mode, limits and quotas hold from now on");
+    server.says("the settings have changed; their rules, approval mode, limits and quotas now apply");
     is_denied();
     sandbox.config(
         "rules:\n  - {effect: deny, tool: bash, argument: \"echo *\"}\ntools: {disabled: [grep]}\ndurability: machine\n",
     );
-    server.says("these settings have changed and hold when the server starts again: tools, durability");
+    server.says("these settings have changed and apply after a restart: tools, durability");
     is_denied();
     sandbox.config("rules: [unclosed\n");
-    server.says("the settings have changed and have mistakes; what held before still holds");
+    server.says("the changed settings have errors");
     is_denied();
 }
 

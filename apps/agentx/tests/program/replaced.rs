@@ -71,7 +71,7 @@ fn what_asks_a_folders_own_model_leaves_the_machine_and_is_asked_about() {
             .write("ws/.agentx/tools/tell.yaml", format!("name: tell\n{kind}"));
         let before = sandbox.run(&["config", "trust", "--show"]);
         assert!(before.stdout.contains("to a model of this folder"), "{before}");
-        assert!(!before.stdout.contains("runs without a question"), "{before}");
+        assert!(!before.stdout.contains("runs without asking"), "{before}");
         assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
         let after = sandbox.run(&["config", "trust", "--show"]);
         assert!(after.stdout.contains("to a model at http://127.0.0.1"), "{after}");
@@ -119,7 +119,7 @@ fn a_tool_inside_a_folders_row_takes_no_name_of_another_tool() {
         );
     let checked = sandbox.run(&["tools", "check"]);
     assert!(
-        checked.to_string().contains("a tool inside it is called `mine`"),
+        checked.to_string().contains("it contains a tool called `mine`"),
         "{checked}"
     );
 }
@@ -137,7 +137,7 @@ fn a_trusted_folders_agent_takes_no_name_of_ones_own() {
     assert!(
         trusted
             .stdout
-            .contains("agent guide: not used; you have your own of this name"),
+            .contains("agent guide: not used, because yours has the same name"),
         "{trusted}"
     );
     let shown = sandbox.run(&["agents", "show", "guide"]);

@@ -85,7 +85,7 @@ fn files_alone_conversation_alone_and_what_others_changed() {
         Some(1),
         "a script has to know that not all is as it was: {ran}"
     );
-    assert!(ran.stderr.contains("--all puts it back too"), "{ran}");
+    assert!(ran.stderr.contains("--all restores it too"), "{ran}");
     let all = sandbox.run(&["rewind", &id, "--to", "2", "--files", "--all", "--yes"]);
     assert_eq!(all.code, Some(0), "{all}");
     assert_eq!(
@@ -171,7 +171,7 @@ fn two_branches_are_compared_for_programs_too() {
     let stranger = sandbox.run(&["diff", &id_of(&sandbox, 0), &id]);
     assert_eq!(stranger.code, Some(1), "{stranger}");
     assert!(
-        stranger.stderr.contains("are no branches of one session"),
+        stranger.stderr.contains("are not branches of one session"),
         "{stranger}"
     );
 }
@@ -190,20 +190,20 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.wait_for_last("›");
     sandbox.write("ws/new.txt", "by somebody else\n");
     chat.keys("/rewind\r");
-    chat.wait_for_last("before which? a number · Enter none ›");
+    chat.wait_for_last("before which input? number · Enter cancels ›");
     chat.keys("1\r");
-    chat.wait_for("changed since, not by the agent here");
-    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    chat.wait_for("changed since, not by this agent");
+    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n cancel ›");
     chat.keys("what?\r");
     chat.wait_for("`what?` is not one of the answers");
     chat.keys("\u{1b}");
     chat.wait_for("nothing was changed");
     chat.wait_for_last("›");
     chat.keys("/rewind 1\r");
-    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n nothing ›");
+    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n cancel ›");
     chat.keys("b\r");
-    chat.wait_for("no such file, so going back deletes it");
-    chat.wait_for_last("k keep it · r delete it · d diff · n nothing at all ›");
+    chat.wait_for("the file did not exist before that, so restoring");
+    chat.wait_for_last("k keep it · r delete it · d diff · n cancel ›");
     assert_eq!(
         read(&sandbox, "notes.txt").as_deref(),
         Some("one\nbye\nthree\n"),
@@ -218,7 +218,7 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     );
     assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("by somebody else\n"));
     chat.keys("\u{15}/rewind undo\r");
-    chat.wait_for_last("go back? f files · d diff · n nothing ›");
+    chat.wait_for_last("go back? f files · d diff · n cancel ›");
     chat.keys("f\r");
     chat.wait_for_last("›");
     chat.keys("/diff\r");
@@ -235,11 +235,11 @@ fn a_comparison_without_another_branch_names_the_files_that_changed() {
     sandbox.write("ws/notes.txt", "hello\n");
     let input = "hello\n/diff\nreplace hello with bye in notes.txt\n/diff\n";
     let ran = sandbox.run_with_input(&["chat", "--yes"], input);
-    let none = "/diff compares two branches, and this session has no other one";
+    let none = "/diff compares two branches, and this session has no other branch";
     for said in [
         format!("{none}; its tools changed no file either"),
         format!("{none}; its tools changed 1 file: notes.txt"),
-        "/rewind 1 shows how, and asks before it puts anything back".to_owned(),
+        "/rewind 1 shows the changes, and asks before it restores anything".to_owned(),
     ] {
         assert!(ran.stdout.contains(&said), "{said:?}: {ran}");
     }
@@ -254,7 +254,7 @@ fn a_fork_from_an_earlier_event_asks_what_becomes_of_the_files() {
     let input = format!("/fork {}\nr\n/fork\n", second - 1);
     let ran = sandbox.run_with_input(&["resume", &id], &input);
     assert!(
-        ran.stdout.contains("k files as they are · r as they were"),
+        ran.stdout.contains("k keep files · r restore files · d diff ·"),
         "{ran}"
     );
     assert!(ran.stdout.contains("2 files put back"), "{ran}");

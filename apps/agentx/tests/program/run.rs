@@ -114,7 +114,7 @@ fn without_a_terminal_a_question_is_answered_with_no() {
     assert!(
         frames
             .stdout
-            .contains("in the approval mode `deny` nobody is asked"),
+            .contains("approval mode `deny` refuses without asking"),
         "{frames}"
     );
     assert!(
@@ -281,7 +281,7 @@ fn tools_that_one_run_disabled_are_back_in_the_next_and_both_are_said() {
     assert!(
         without
             .stderr
-            .contains("note: tools that this session had and that are not on offer here: bash, glob\n")
+            .contains("note: tools of this session that are not available here: bash, glob\n")
             || without.stderr.contains("not on offer here: glob, bash\n"),
         "{without}"
     );
@@ -291,8 +291,7 @@ fn tools_that_one_run_disabled_are_back_in_the_next_and_both_are_said() {
     sandbox.config("{}\n");
     let back = sandbox.run(&["run", "--last", "hello"]);
     assert!(
-        back.stderr
-            .contains("note: tools that this session has from now on: "),
+        back.stderr.contains("note: tools added to this session: "),
         "{back}"
     );
     assert!(back.stderr.contains("bash"), "{back}");
@@ -310,7 +309,7 @@ fn a_session_gets_the_tools_that_the_configuration_has_when_it_is_gone_on_with()
         .config("{}\n")
         .write("home/.config/agentx/tools/tide.yaml", tool);
     let more = sandbox.run(&["run", "--last", "hello"]);
-    let note = "note: tools that this session has from now on: glob, tide\n";
+    let note = "note: tools added to this session: glob, tide\n";
     assert!(more.stderr.contains(note), "{more}");
     let same = sandbox.run(&["run", "--last", "hello"]);
     assert!(!same.stderr.contains("note: tools"), "it is said once: {same}");
@@ -333,7 +332,7 @@ fn a_script_that_said_ask_is_told_that_there_is_no_terminal() {
     let ran = sandbox.run(&["run", "--approve", "ask", "run touch made"]);
     assert_eq!(ran.code, Some(7), "{ran}");
     assert!(
-        ran.stderr.contains("there is no terminal to ask at") && !ran.stderr.contains("approval mode `deny`"),
+        ran.stderr.contains("there is no terminal to ask on") && !ran.stderr.contains("approval mode `deny`"),
         "{ran}"
     );
     assert!(

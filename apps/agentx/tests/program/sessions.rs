@@ -265,7 +265,7 @@ fn a_session_is_taken_in_elsewhere_as_it_was() {
     let at = |args: &[&str]| ok(sandbox.run(&[args, &there].concat()));
     let taken = at(&["sessions", "import", "s.json"]);
     assert!(taken.stdout.ends_with(" events, checked\n"), "{taken}");
-    assert_eq!(taken.stderr, "go on with: agentx resume ses_[id]\n");
+    assert_eq!(taken.stderr, "continue with: agentx resume ses_[id]\n");
     for check in [&["sessions", "verify", &id][..], &["replay", &id]] {
         at(check);
     }
@@ -376,8 +376,8 @@ fn a_deletion_says_what_the_session_had_spent_and_that_no_sum_has_it_any_more() 
     assert_ne!(calls(), 0);
     let deleted = ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
     assert!(
-        deleted.stderr.contains("what it spent (")
-            && deleted.stderr.contains("`agentx usage` counts it no more"),
+        deleted.stderr.contains("`agentx usage` no longer counts")
+            && deleted.stderr.contains("`agentx usage` no longer counts it"),
         "{deleted}"
     );
     assert_eq!(calls(), 0);
@@ -388,7 +388,7 @@ fn space_is_given_back() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);
     let none = ok(sandbox.run(&["sessions", "gc"]));
-    assert_eq!(none.stdout, "0 B were given back\n");
+    assert_eq!(none.stdout, "reclaimed 0 B\n");
     ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
     let json = ok(sandbox.run(&["sessions", "gc", "--json"]));
     assert!(json.stdout.contains("freed_bytes"), "{json}");

@@ -106,7 +106,7 @@ fn another_answer_is_asked_for_in_a_copy() {
     says(
         &ran,
         &[
-            "nothing was said yet",
+            "there are no messages yet",
             "asked again in a copy; the first answer stays in ses_[id] (/resume ses_[id])",
         ],
     );
@@ -267,7 +267,7 @@ fn shift_tab_changes_who_decides_and_records_it() {
     let mut chat = Pty::start(&guarded, &[], 80, 24);
     chat.wait_for_last("›");
     chat.keys("\u{1b}[Z");
-    chat.wait_for("this folder is read only: changes and commands are refused in every mode");
+    chat.wait_for("this folder is read-only: changes and commands are refused in every mode");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }

@@ -39,7 +39,7 @@ fn a_strange_folder_sends_nothing_and_says_how_to_trust_it() {
                 .contains("not loaded: AGENTS.md, .agentx/tools/weather.yaml"),
             "{ran}"
         );
-        assert!(ran.stderr.contains("`agentx config trust` loads it"), "{ran}");
+        assert!(ran.stderr.contains("`agentx config trust` loads them"), "{ran}");
     }
     assert!(heard.try_recv().is_err(), "something was sent");
 }
@@ -91,7 +91,7 @@ fn no_folder_gets_the_keys_that_the_program_runs_on() {
     assert!(heard.try_recv().is_err(), "{ran}");
     let checked = sandbox.run(&["tools", "check"]);
     assert!(
-        checked.stdout.contains("a key that this program runs on"),
+        checked.stdout.contains(", an API key that AgentX itself uses"),
         "{checked}"
     );
     // Nor under another variable's name, or within what that holds.
@@ -137,7 +137,7 @@ fn settings_with_a_mistake_are_shown_with_it_and_without_effects() {
     pty.wait_for("How far do you trust it?");
     let screen = pty.lines().join("\n");
     assert!(
-        screen.contains("has a mistake") && !screen.contains('→'),
+        screen.contains("has an error") && !screen.contains('→'),
         "{screen}"
     );
     // Keys without a meaning in this question are ignored.
@@ -155,7 +155,7 @@ fn a_folder_that_is_only_to_be_read_is_not_changed() {
         "also where everything is said yes to"
     );
     assert!(
-        ran.stderr.contains("this folder is read only") && !ran.stderr.contains("without asking"),
+        ran.stderr.contains("this folder is read-only") && !ran.stderr.contains("without asking"),
         "{ran}"
     );
     assert_eq!(sandbox.run(&["config", "trust", "--revoke"]).code, Some(0));
@@ -169,12 +169,12 @@ fn a_folder_that_is_only_to_be_read_says_so_and_names_instructions_that_change()
     sandbox.write("ws/AGENTS.md", "Be kind.\n");
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
     let chat = sandbox.run_with_input(&["chat"], "/status\n");
-    assert!(chat.stdout.contains("this folder is read only"), "{chat}");
+    assert!(chat.stdout.contains("this folder is read-only"), "{chat}");
     assert!(chat.stdout.contains("folder     read-only"), "{chat}");
     assert!(!chat.stderr.contains("followed"), "{chat}");
     sandbox.write("ws/AGENTS.md", "Be unkind.\n");
     let ran = sandbox.run(&["run", "hello"]);
-    let said = "new or changed since you made this folder read only, and followed: AGENTS.md";
+    let said = "new or changed since you made this folder read-only, and followed: AGENTS.md";
     assert!(ran.stderr.contains(said), "{ran}");
 }
 
@@ -194,7 +194,7 @@ fn a_broken_file_of_a_folder_that_is_not_trusted_keeps_nobody_from_working() {
         let ran = sandbox.run(&["run", "hello"]);
         assert!(
             ran.stderr
-                .contains("this folder is not trusted, so its file is left out")
+                .contains("this folder is not trusted, so its file is ignored")
                 && ran.stderr.contains(".agentx/config.yaml:1:"),
             "{broken:?}: {ran}"
         );
@@ -219,8 +219,8 @@ fn instructions_that_change_in_a_trusted_folder_are_followed_and_the_hint_says_h
         ran.stderr.contains("and followed: AGENTS.md")
             && ran
                 .stderr
-                .contains("`agentx config trust --restricted` stops following it")
-            && !ran.stderr.contains("loads it"),
+                .contains("`agentx config trust --restricted` stops following the folder")
+            && !ran.stderr.contains("loads them"),
         "{ran}"
     );
     assert_eq!(sandbox.run(&["config", "trust", "--restricted"]).code, Some(0));
@@ -245,7 +245,9 @@ fn a_rule_lets_git_run_nothing_that_a_repository_names_until_that_is_accepted() 
     assert!(!sandbox.path("ran").exists(), "{ran}");
     let shown = sandbox.run(&["config", "trust", "--show"]);
     assert!(
-        shown.stdout.contains("Git runs what the repository in it names"),
+        shown
+            .stdout
+            .contains("Git runs these programs named in its repository:"),
         "{shown}"
     );
     assert!(
@@ -323,10 +325,10 @@ fn a_read_only_folder_says_so_in_place_of_a_rule_and_of_the_approval_mode() {
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
     let mut chat = Pty::start(&sandbox, &["--yes"], 120, 40);
     chat.wait_for_last("›");
-    chat.wait_for("this folder is read only: the agent changes and runs nothing");
+    chat.wait_for("this folder is read-only: the agent cannot change files or run commands");
     chat.wait_for("read-only · scripted");
     chat.keys("run touch made\r");
-    chat.wait_for("✗ refused: this folder is read only");
+    chat.wait_for("✗ refused: this folder is read-only");
     chat.wait_for_last("›");
     let shown = chat.lines().join("\n");
     assert!(
@@ -457,14 +459,11 @@ fn a_home_directory_and_the_whole_machine_are_named_as_what_they_are() {
     sandbox.write("home/.keep", "");
     let (home, above) = (sandbox.path("home"), sandbox.path("."));
     for (place, said) in [
-        (
-            home.as_path(),
-            "This is your home directory: all that you have is inside",
-        ),
-        (above.as_path(), "Your home directory is inside of it."),
+        (home.as_path(), "This is your home directory"),
+        (above.as_path(), "Your home directory is inside it."),
         (
             std::path::Path::new("/"),
-            "This is the whole machine: every file of it is inside.",
+            "This is the root directory: it contains every file of this machine.",
         ),
     ] {
         let shown = sandbox.run(&["--cwd", place.to_str().unwrap(), "config", "trust", "--show"]);

@@ -37,7 +37,7 @@ fn who_watches_sees_what_happens_and_when_it_is_over() {
         panic!("{said:?}");
     };
     assert!(
-        left.contains("has left it") && last.contains("go on with: agentx resume ses_"),
+        left.contains("has left the session") && last.contains("continue with: agentx resume ses_"),
         "{said:?}"
     );
     assert_eq!(watch.wait().unwrap().code(), Some(0));
@@ -119,7 +119,7 @@ fn who_watches_sees_the_change_in_the_file_that_is_asked_about() {
     chat.wait_for("+bye");
     let mut late = Pty::start(&sandbox, &["watch"], 100, 40);
     for watch in [&mut early, &mut late] {
-        watch.wait_for("always would keep");
+        watch.wait_for("always would save");
         for line in ["     one", "    -hello", "    +bye", "     three"] {
             let shown = watch.lines();
             assert!(shown.iter().any(|row| row == line), "{line:?} is in {shown:#?}");

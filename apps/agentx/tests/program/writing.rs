@@ -44,7 +44,7 @@ fn what_is_queued_is_shown_taken_back_and_written_otherwise() {
     chat.keys(" words");
     chat.keys(ALT_UP);
     chat.wait_until_gone("  1 › thanks");
-    chat.wait_for("  … and · comes into the line after this");
+    chat.wait_for("  … and · next in the input line");
     chat.wait_for_last("› thanks");
     chat.keys("\r");
     chat.wait_for("  1 › thanks");
@@ -104,8 +104,8 @@ fn what_is_queued_comes_back_when_the_run_is_stopped() {
     chat.keys("\u{1b}");
     chat.wait_for("■ stopped");
     chat.wait_for_last("› one");
-    chat.wait_for("  … two · comes into the line after this");
-    chat.wait_for("  … draft · comes into the line after this");
+    chat.wait_for("  … two · next in the input line");
+    chat.wait_for("  … draft · next in the input line");
     for next in ["› two", "› draft", "›"] {
         chat.keys("\u{3}");
         chat.wait_for_last(next);
@@ -273,8 +273,8 @@ fn an_editor_that_fails_loses_nothing() {
         leave(chat);
     };
     check("no-such-editor", "there is no editor \"no-such-editor\" to run");
-    check("false", "the line is as it was");
-    check("rm", "the line is as it was");
+    check("false", "the input is unchanged");
+    check("rm", "the input is unchanged");
 }
 
 #[test]
@@ -355,9 +355,9 @@ fn who_does_not_go_on_editing_is_told_that_nothing_was_changed() {
     sandbox.write("ws/editor", "#!/bin/sh\nprintf 'log: loud\\n' > \"$1\"\n");
     let editor = format!("sh {}", sandbox.path("ws/editor").display());
     let mut edit = Pty::start_with(&sandbox, &["config", "edit"], 100, 24, &[("EDITOR", &editor)]);
-    edit.wait_for("go on editing? y/n");
+    edit.wait_for("keep editing? y/n ›");
     edit.keys("n\r");
-    edit.wait_for("error: the file was left as it was");
+    edit.wait_for("error: the file is unchanged");
     assert_eq!(edit.end(), Some(2));
     assert!(!sandbox.path("home/.config/agentx/config.yaml").exists());
 }

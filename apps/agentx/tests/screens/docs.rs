@@ -193,7 +193,7 @@ fn going_back() {
     chat.wait_for_words("Created new.txt");
     chat.wait_for_prompt();
     chat.say("/rewind");
-    chat.wait_for("before which?");
+    chat.wait_for("before which input?");
     chat.say("1");
     chat.wait_for("go back?");
     is_drawn("rewind", "What going back would undo", &chat);

@@ -95,7 +95,7 @@ impl Terminal {
         let over = self
             .lines()
             .into_iter()
-            .filter(|line| line.goes_on && !line.text.starts_with("go on with: "));
+            .filter(|line| line.goes_on && !line.text.starts_with("continue with: "));
         over.map(|line| line.text).collect()
     }
 

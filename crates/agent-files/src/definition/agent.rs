@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for ContextLayer {
 /// A reference by name: without the kind before its colon, or the path of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// What it names.
+    /// The name.
     #[serde(rename = "$ref")]
     pub name: String,
 }
@@ -159,7 +159,7 @@ impl Generator {
 pub enum ToolUse {
     /// One that has a file, or that the host provides.
     Ref {
-        /// Its name.
+        /// The name.
         name: String,
         /// Whether a successful call ends the agent.
         quit: bool,
@@ -275,7 +275,7 @@ pub struct AgentLimits {
     /// Tokens in one run, read and written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// US dollars in one run.
+    /// maximum cost of one run in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<f64>,
     /// Time from the start of a run to its end.

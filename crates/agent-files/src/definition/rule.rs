@@ -57,7 +57,7 @@ pub enum VariableType {
 /// What a person says, with `[var]` in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// What is said.
+    /// The arguments, as JSON.
     pub input: String,
     /// The answer's line; made from the variables of the input without it.
     pub output: Option<String>,
@@ -89,9 +89,9 @@ impl<'de> Deserialize<'de> for Pattern {
 /// A whole exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// What it shows.
+    /// The subject.
     pub subject: String,
-    /// What a person says; `None` where the subject says all.
+    /// What a person says; `None` if the subject says all.
     pub user: Option<String>,
     /// The answer's lines.
     pub output: Option<String>,

@@ -9,14 +9,14 @@ use super::MachineKind;
 pub struct SavedState {
     /// Of what kind of agent.
     pub state_type: MachineKind,
-    /// Which state.
+    /// The id.
     pub id: String,
     /// The name of the agent's definition.
     pub agent_def: String,
-    /// What was said.
+    /// The messages of the conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<SavedMessage>,
-    /// What it does.
+    /// The phase of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Results that the model has not seen (`react`).
@@ -57,7 +57,7 @@ pub enum SavedRole {
 /// A message of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedMessage {
-    /// Who says it.
+    /// The role of the speaker.
     pub role: SavedRole,
     /// The text.
     #[serde(default, skip_serializing_if = "String::is_empty")]

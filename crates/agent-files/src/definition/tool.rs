@@ -34,7 +34,7 @@ pub struct ToolDefinition {
     /// What is known of a folder's file beside what it says. No file says so.
     #[serde(skip)]
     pub known: KnownOfFile,
-    /// What it does.
+    /// The type of tool and its keys.
     #[serde(flatten)]
     pub body: ToolBody,
 }
@@ -46,7 +46,7 @@ pub struct KnownOfFile {
     pub hash: Option<String>,
     /// Whether it takes the name of a tool that the person has from elsewhere.
     pub replaces: bool,
-    /// Addresses of models that it asks and that the folder itself brings; `*` where nobody knows where a model is.
+    /// Addresses of models that it asks and that the folder itself brings; `*` if nobody knows where a model is.
     pub models_at: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ pub struct HttpTool {
     /// Headers; `${NAME}` may stand in their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Who asks.
+    /// The credentials of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<HttpAuth>,
     /// Makes the body from `{input}`.
@@ -238,7 +238,7 @@ impl HttpTool {
     }
 }
 
-/// Who asks.
+/// The credentials of an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpAuth {
     /// How it is sent.
@@ -300,7 +300,7 @@ pub struct Composite {
 pub struct CompositeStep {
     /// What later steps call its output.
     pub id: String,
-    /// Which tool.
+    /// The tool.
     pub tool: ToolUse,
     /// Makes its arguments from `{input, steps}`; without it they are `.input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

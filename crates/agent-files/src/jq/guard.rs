@@ -51,9 +51,9 @@ impl JqStop {
 
     pub(super) fn words(self) -> &'static str {
         match self {
-            Self::Time => "the filter was stopped: its time is over",
+            Self::Time => "the filter was stopped: time limit reached",
             Self::Steps => "the filter was stopped: too many steps",
-            Self::Depth => "the filter was stopped: it calls itself too deep",
+            Self::Depth => "the filter was stopped: recursion too deep",
             Self::Size => "the filter was stopped: a value is too large",
         }
     }

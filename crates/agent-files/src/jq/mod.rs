@@ -41,7 +41,7 @@ pub struct JqLimits {
     pub time: Duration,
     /// Steps: calls of definitions, elements of arrays, results of arithmetic.
     pub steps: u64,
-    /// How many values may come out.
+    /// The number of values that may come out.
     pub outputs: usize,
     /// How many values the outputs may hold in all, lists and objects counted with what they hold.
     pub nodes: usize,
@@ -66,7 +66,7 @@ impl Default for JqLimits {
 pub struct JqError {
     /// What is wrong, in words.
     pub message: String,
-    /// Where in the text of the filter, in bytes; `None` where it shows in a run only.
+    /// Where in the text of the filter, in bytes; `None` if it shows in a run only.
     pub offset: Option<usize>,
 }
 
@@ -113,7 +113,7 @@ impl JqFilter {
     /// ```
     ///
     /// # Errors
-    /// Where it is not jq, uses what is not there, or is too large.
+    /// If it is not jq, uses what is not there, or is too large.
     pub fn compile(text: &str) -> Result<Self, JqError> {
         let tokens = within_bounds(text)?;
         let program = if tokens > PLAIN_TOKENS {
@@ -141,14 +141,14 @@ impl JqFilter {
     /// wants a list writes `[…]`.
     ///
     /// # Errors
-    /// Where the filter fails, or a limit is reached.
+    /// If the filter fails, or a limit is reached.
     pub fn run(&self, input: &Value) -> Result<Value, JqError> {
         let mut outputs = self.run_all(input, JqLimits::default())?;
         match outputs.len() {
             0 => Ok(Value::Null),
             1 => Ok(outputs.remove(0)),
             count => Err(JqError::running(format!(
-                "the filter gives {count} values and one is wanted; put it into `[…]` for a list"
+                "the filter gives {count} values, expected one; wrap it in `[…]` for a list"
             ))),
         }
     }
@@ -156,7 +156,7 @@ impl JqFilter {
     /// Runs it and gives all its outputs. The calling thread waits, at most for the time of the limits and a little more.
     ///
     /// # Errors
-    /// Where the filter fails, or a limit is reached.
+    /// If the filter fails, or a limit is reached.
     pub fn run_all(&self, input: &Value, limits: JqLimits) -> Result<Vec<Value>, JqError> {
         program::run(self.program.clone(), input.clone(), limits)
     }
@@ -192,7 +192,7 @@ fn within_bounds(text: &str) -> Result<usize, JqError> {
         if tokens > MAX_TOKENS {
             return Err(JqError::at(
                 offset,
-                format!("the filter has more than {MAX_TOKENS} words and signs"),
+                format!("the filter has more than {MAX_TOKENS} tokens"),
             ));
         }
     }

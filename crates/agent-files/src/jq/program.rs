@@ -1,5 +1,5 @@
 //! A compiled filter, and one run of it on a thread of its own: there a runaway filter has a stack that is known, and the
-//! caller can go on without it.
+//! caller can continue without it.
 
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use super::guard::{self, JqBudget, JqData, JqStop, STACK};
 use super::input_paths::{self, InputPath};
 use super::{JqError, JqLimits};
 
-/// Named filters that reach outside of the data: they would give a filter the environment, the clock or the process.
+/// Named filters that reach outside the data: they would give a filter the environment, the clock or the process.
 const OUTSIDE: &[&str] = &[
     "env",
     "now",
@@ -104,7 +104,7 @@ fn undefined(text: &str, errors: jaq_core::compile::Errors<&str, ()>) -> JqError
     };
     let offset = inside(text, name).unwrap_or(0);
     let message = if OUTSIDE.contains(&name) || name == "$ENV" {
-        format!("`{name}` is not there: a filter sees its input and nothing else")
+        format!("`{name}` is not available: a filter sees only its input")
     } else {
         format!("there is no {} `{name}`{}", what.as_str(), arity(&what))
     };
@@ -133,7 +133,7 @@ fn parse(text: &str) -> Result<Term<&str>, JqError> {
         JqError::at(offset, format!("expected {expected}"))
     })?;
     if tokens.is_empty() {
-        return Err(JqError::at(0, "the filter is empty; `.` hands its input on"));
+        return Err(JqError::at(0, "the filter is empty; `.` passes its input on"));
     }
     Parser::new(&tokens)
         .parse(|parser| parser.term())
@@ -211,7 +211,7 @@ fn failure(thrown: jaq_core::Exn<'_, Val>) -> JqError {
         Ok(error) => short_error(&error.to_string()),
         Err(other) => match other.get_halt().ok().and_then(JqStop::of) {
             Some(stop) => stop.words().into(),
-            None => "the filter breaks to a label that is not there".into(),
+            None => "the filter breaks to an unknown label".into(),
         },
     };
     JqError::running(words)
@@ -259,11 +259,11 @@ struct OutputRoom {
 
 impl OutputRoom {
     fn value(&mut self, value: &Val, depth: usize) -> Result<Value, JqError> {
-        let full = || JqError::running("what the filter gives is too large");
+        let full = || JqError::running("the output of the filter is too large");
         self.nodes = self.nodes.checked_sub(1).ok_or_else(full)?;
         if depth > 128 {
             return Err(JqError::running(
-                "what the filter gives is nested more than 128 deep",
+                "the output of the filter is nested more than 128 levels deep",
             ));
         }
         match value {
@@ -297,7 +297,7 @@ impl OutputRoom {
         self.bytes = self
             .bytes
             .checked_sub(bytes.len())
-            .ok_or_else(|| JqError::running("what the filter gives is too large"))?;
+            .ok_or_else(|| JqError::running("the output of the filter is too large"))?;
         Ok(String::from_utf8_lossy(bytes).into_owned())
     }
 }

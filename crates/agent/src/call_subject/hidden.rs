@@ -20,7 +20,7 @@ impl CallSubject<'_> {
     }
 
     /// The first rule that denies or asks and may be about what a command line hides, with what cannot be
-    /// known of it. `None` where the line hides nothing from the rules, or a rule allows exactly this line.
+    /// known of it. `None` if the line hides nothing from the rules, or a rule allows exactly this line.
     pub(crate) fn hidden_from(&self, rules: &[Rule]) -> Option<(usize, &'static str)> {
         let may_touch = |rule: &Rule| {
             rule.effect != RuleEffect::Allow

@@ -40,7 +40,7 @@ impl CallSubject<'_> {
     }
 
     /// The first command of the line that no rule covers, as a sentence, where a rule covers another one or
-    /// looks as if it did. `None` where nothing is near.
+    /// looks as if it did. `None` if nothing is near.
     fn uncovered(&self, rules: &[Rule]) -> Option<String> {
         if !self.runs_commands() {
             return None;
@@ -75,7 +75,7 @@ impl CallSubject<'_> {
         is_near.then(|| NOT_APART.to_owned())
     }
 
-    /// The reason why a pattern that fits a command does not cover it; `None` where it does.
+    /// The reason why a pattern that fits a command does not cover it; `None` if it does.
     fn gap(&self, pattern: &str, command: &str, is_fed: bool) -> Option<String> {
         if is_fed && is_exact(pattern) {
             return Some(format!("`{command}` reads what the command before it writes"));
@@ -102,7 +102,7 @@ impl CallSubject<'_> {
 }
 
 /// The reason for which a rule that allows would not let this call run, for a person who chose its pattern;
-/// `None` where nothing can be said.
+/// `None` if nothing can be said.
 ///
 /// It is judged by the latest version of the rules, because the rule is to be kept from now on.
 pub fn not_covered_reason(

@@ -27,7 +27,7 @@ impl Lexer<'_> {
     }
 
     /// The character after a backslash: up to two hexadecimal digits after `x`, four after `u`, eight after
-    /// `U`, or three octal digits. Any other character stands for itself. `None` where the digits make no
+    /// `U`, or three octal digits. Any other character stands for itself. `None` if the digits make no
     /// character.
     fn ansi_escape(&mut self) -> Option<char> {
         match self.next()? {

@@ -39,7 +39,7 @@ impl HereDocument {
                 if self.quoted || backslashes % 2 == 0 || rest.is_empty() {
                     break;
                 }
-                // The line goes on on the next one.
+                // The line continues on the next one.
                 body.pop();
             }
             let line = match self.tabs {

@@ -60,7 +60,7 @@ pub(super) fn expand(shape: &str) -> Vec<String> {
     done
 }
 
-/// The shape with [`STAR`] in place of each bracket expression that has an end.
+/// The shape with [`STAR`] instead of each bracket expression that has an end.
 fn brackets(shape: &str) -> String {
     let mut text = String::with_capacity(shape.len());
     let mut rest = shape;
@@ -91,7 +91,7 @@ fn first_brace(shape: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// The place of the brace that closes the one before `inside`, in bytes; `None` where none does.
+/// The place of the brace that closes the one before `inside`, in bytes; `None` if none does.
 fn end_of_brace(inside: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in inside.char_indices() {

@@ -36,7 +36,7 @@ const PLAIN_SETTINGS: &[&str] = &[
 /// | `git config alias.x '!y'` | `y`, when `git x` is run |
 /// | `git rebase --exec x`, `git bisect run x`, `git submodule foreach x`, `git filter-branch` | `x`, for each commit or module |
 /// | `git difftool -x x`, `git grep -O x` | `x`, with the names of files |
-/// | `git clone ext::x`, `git fetch --upload-pack x` | `x`, in place of a connection |
+/// | `git clone ext::x`, `git fetch --upload-pack x` | `x`, instead of a connection |
 ///
 /// Words are looked for wherever they stand, so a word that only looks like one of these makes the rules ask once too often.
 pub(super) fn git_runs(arguments: &[Word]) -> bool {

@@ -158,7 +158,7 @@ const QUIET: &[&str] = &[
     "sha256sum",
 ];
 
-/// Whether a command takes what it runs from where it cannot be read.
+/// Whether a command takes what it runs from if it cannot be read.
 pub(super) fn has_indirect_program(words: &[Word]) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return false;

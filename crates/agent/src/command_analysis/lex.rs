@@ -153,7 +153,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The word that is being made; one begins where there is none.
+    /// The word that is being made; one begins if there is none.
     pub(super) fn word(&mut self) -> &mut Word {
         self.word.get_or_insert_default()
     }
@@ -206,7 +206,7 @@ impl Lexer<'_> {
     /// After a backslash outside of quotes.
     fn escaped(&mut self) {
         match self.next() {
-            // A line that goes on on the next one.
+            // A line that continues on the next one.
             None | Some('\n') => {}
             Some(c) => self.word().push(c),
         }

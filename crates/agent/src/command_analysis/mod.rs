@@ -77,7 +77,7 @@ pub struct CommandAnalysis {
     /// Every way in which a part of it may be read: as it is written, without quotes, without what stands before it, without
     /// the program's directory and the options before its subcommand.
     pub commands: Vec<String>,
-    /// The same as commands that bash would run, with [`BLANK`] in place of a blank within a word.
+    /// The same as commands that bash would run, with [`BLANK`] instead of a blank within a word.
     pub(crate) in_words: Vec<String>,
     /// Words that may be paths: arguments, values of options and assignments, targets of redirections.
     pub paths: Vec<String>,

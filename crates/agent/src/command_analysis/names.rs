@@ -87,7 +87,7 @@ impl CommandAnalysis {
     /// Notes a path that is known to the letter, as it is written and below the folder of an earlier `cd`.
     fn note_path(&mut self, path: &str) {
         self.paths.push(path.to_owned());
-        // The shell writes where it stands in place of `~+`.
+        // The shell writes where it stands instead of `~+`.
         let here = path.strip_prefix("~+/").filter(|_| self.feeds);
         if let Some(here) = here {
             self.paths.push(here.to_owned());

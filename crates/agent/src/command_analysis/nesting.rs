@@ -59,7 +59,7 @@ pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
     None
 }
 
-/// The place of the brace that closes a `${` before `text`, in bytes; `None` where there is none.
+/// The place of the brace that closes a `${` before `text`, in bytes; `None` if there is none.
 ///
 /// It passes over `${…}` and `$(…)` within. Which quotes count in `${…}` depends on the operator and on quotes around it, so where one
 /// stands in front of that brace, the first brace of all is taken: then more of the line is read as commands, not less.

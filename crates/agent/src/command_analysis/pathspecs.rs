@@ -22,7 +22,7 @@ impl CommandAnalysis {
     }
 }
 
-/// A pathspec with marks in place of its stars and brackets: `.e*` becomes `.e` and a mark, `[ab]c` a mark and `c`. A mark stands for any
+/// A pathspec with marks instead of its stars and brackets: `.e*` becomes `.e` and a mark, `[ab]c` a mark and `c`. A mark stands for any
 /// letters, so a name that it may stand for is found by the rules for files as a word with a variable is.
 fn opened(bare: &str) -> String {
     let mut name = String::new();

@@ -50,7 +50,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("systemctl", &["-H", "--host", "-M", "--machine"]),
 ];
 
-/// The number of words of options that stand between a program and its subcommand; 0 where the program has
+/// The number of words of options that stand between a program and its subcommand; 0 if the program has
 /// none, or is not listed above.
 ///
 /// Of `git -C a push` that is 2, of `git push` 0. An option that is not known to take a value counts as one word.

@@ -28,13 +28,13 @@ pub(crate) const BLANK: char = '\u{1}';
 pub(crate) struct Word {
     /// The word without quotes and escapes; expansions stay as they are written.
     pub(crate) text: String,
-    /// The word with [`ANYTHING`] in place of each expansion.
+    /// The word with [`ANYTHING`] instead of each expansion.
     pub(crate) open: String,
     /// Whether a variable, a substitution, a glob or braces make it another word when it runs.
     pub(crate) dynamic: bool,
     /// Whether [`ANYTHING`] stands for the rest of it, too: no more is added to `open`.
     loose: bool,
-    /// The text with marks in place of unquoted globs, braces and expansions, for [`super::expand::expand`].
+    /// The text with marks instead of unquoted globs, braces and expansions, for [`super::expand::expand`].
     pub(super) shape: String,
 }
 
@@ -128,7 +128,7 @@ impl Word {
         self.shape.clone_from(&self.text);
     }
 
-    /// The words that braces, globs and expansions make of it; none where it has none of them.
+    /// The words that braces, globs and expansions make of it; none if it has none of them.
     ///
     /// [`STAR`] stands for what a glob stands for within a name, and [`ANYTHING`] for expansions.
     pub(crate) fn names(&self) -> Vec<String> {

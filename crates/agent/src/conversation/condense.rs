@@ -1,4 +1,4 @@
-//! Summaries in the place of what was said.
+//! Summaries instead of what was said.
 //!
 //! What they stand for stays here, so that each can be taken out again, the latest first: then the
 //! conversation is as if it had never been condensed, to the byte (invariant 17).
@@ -116,7 +116,7 @@ impl Conversation {
     /// Everything but the latest exchanges and what has to stay: the first input, that of the run under way,
     /// and those that a person wants to stay.
     ///
-    /// `tail` is how many of the latest units stay; they may take a quarter of the window. `None` where no
+    /// `tail` is how many of the latest units stay; they may take a quarter of the window. `None` if no
     /// whole unit is left, or where only a summary would be summarised.
     pub(crate) fn part(&self, config: &AgentConfig, tail: u32, input: Option<&MessageId>) -> Option<Part> {
         let units = self.units(0);
@@ -189,7 +189,7 @@ impl Conversation {
     }
 
     /// The units of a range of events that a summary can stand for: whole exchanges, without what stays.
-    /// `None` where there is none.
+    /// `None` if there is none.
     fn cover(&self, from_seq: u64, to_seq: u64, kept: &[MessageId]) -> Option<Cover> {
         let covered = |unit: &(usize, usize)| {
             let first = &self.entries[unit.0];
@@ -217,7 +217,7 @@ impl Conversation {
     /// Puts a summary where the messages of a range of events were; whole exchanges only, and none that is
     /// open. What stays stands before it.
     ///
-    /// Returns what it stands for; `None` where that is nothing. `decisions` are written below the summary.
+    /// Returns what it stands for; `None` if that is nothing. `decisions` are written below the summary.
     /// The window begins after the range as before, or at the start where it began within.
     pub(crate) fn condense(
         &mut self,
@@ -321,7 +321,7 @@ impl Conversation {
     }
 
     /// Looks at what a summary has made free: another one is of no use where that was less than a tenth, or
-    /// where the window is full all the same.
+    /// where the window is full anyway.
     pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
         let freed = range.tokens.saturating_sub(range.summary_tokens);
         let before = self.size(config).saturating_add(freed);
@@ -375,7 +375,7 @@ pub(super) fn is_input(entry: &Entry) -> bool {
     entry.message.role == Role::User && !entry.summary
 }
 
-/// The message that the model reads in the place of the range.
+/// The message that the model reads instead of the range.
 fn text_of(fact: &ContextCondensed, messages: u64, decisions: &[String]) -> String {
     let mut text = format!(
         "[Events {} to {} of this session are condensed: this summary stands for {messages} messages. `recall` finds what was said there, word for word.]\n\n{}",

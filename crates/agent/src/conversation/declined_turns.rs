@@ -15,11 +15,11 @@ use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, since};
 use super::estimate::estimate_message;
 use super::{Conversation, Entry};
 
-/// The text in the place of the result of a call that was run.
+/// The text instead of the result of a call that was run.
 const DONE: &str =
     "[This call was run, and succeeded. Its result is left out, because the answer to it was declined.]";
-/// The text in the place of the result of any other call: one that failed, was stopped or was cut off may
-/// have had its effect all the same.
+/// The text instead of the result of any other call: one that failed, was stopped or was cut off may
+/// have had its effect anyway.
 const NOT_DONE: &str = "[This call failed, was cut off, or was not run. It may or may not have had its effect: look before you repeat it. \
      Its result is left out, because the answer to it was declined.]";
 
@@ -27,7 +27,7 @@ impl Conversation {
     /// The event that begins what is to be removed if the request under way is declined: all that no model
     /// had answered before it.
     ///
-    /// `None` where nothing of the run that answers `input` is in the conversation.
+    /// `None` if nothing of the run that answers `input` is in the conversation.
     pub(crate) fn unanswered(&self, input: &MessageId, config: &AgentConfig) -> Option<u64> {
         let begins = self
             .entries

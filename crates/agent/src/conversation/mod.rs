@@ -226,7 +226,7 @@ impl Conversation {
 
     /// Prepares the next model call of the run that answers `input`: moves the window on where it has become
     /// too small. `input` is
-    /// `None` where nothing was said yet that a run would answer.
+    /// `None` where there are no messages yet that a run would answer.
     pub(crate) fn settle(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
         let fixed = self.fixed(config).tokens;
         let budget = self.budget(config);

@@ -82,7 +82,7 @@ pub(super) fn is_exchange(part: &ContentPart) -> bool {
     matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
 }
 
-/// The part with words in the place of media: what was there, and that the provider refused it.
+/// The part with words instead of media: what was there, and that the provider refused it.
 pub(super) fn without_media(part: ContentPart) -> ContentPart {
     match part {
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => {

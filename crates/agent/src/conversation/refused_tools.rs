@@ -27,7 +27,7 @@ impl Repairs {
 
 impl Conversation {
     /// The names of the tools that a refusal of the last request is about: those beyond the number that it
-    /// allows, else the one that it quotes, else the one at the place that it gives. Empty where none is
+    /// allows, else the one that it quotes, else the one at the place that it gives. Empty if none is
     /// recognised.
     pub(crate) fn tools_named(&mut self, message: &str, config: &AgentConfig) -> Vec<String> {
         let tools = self.fixed(config).tools.clone();
@@ -44,7 +44,7 @@ impl Conversation {
         by_name.or(by_place).map(name).into_iter().collect()
     }
 
-    /// Takes these tools off the offer. `false` where nothing changes, or where 16 were taken off since a
+    /// Takes these tools off the offer. `false` if nothing changes, or where 16 were taken off since a
     /// model has answered.
     pub(crate) fn leave_out_tools(&mut self, tools: &[String], config: &AgentConfig) -> bool {
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());

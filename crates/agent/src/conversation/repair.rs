@@ -46,7 +46,7 @@ pub(super) struct Repairs {
     pub(super) plain: bool,
     /// Whether only a person and the assistant speak, and in turns.
     pub(super) roles: bool,
-    /// The most tokens that an answer may have; 0 where the server is to decide.
+    /// The most tokens that an answer may have; 0 if the server is to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<u64>,
     /// Parts of answers that only their provider reads.
@@ -90,7 +90,7 @@ impl Repairs {
         seq <= self.media || self.media_of.contains(&seq)
     }
 
-    /// The message of the event `seq` as it is sent; `None` where nothing of it is left. It is cloned only
+    /// The message of the event `seq` as it is sent; `None` if nothing of it is left. It is cloned only
     /// where something changes.
     pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
         let changes = |part: &ContentPart| {
@@ -253,7 +253,7 @@ impl Conversation {
     }
 
     /// Has the request sent once more as it was, where it was refused without a word about why for the first time since a model has answered
-    /// (from version 7 of the rules on). `false` where it has to change.
+    /// (from version 7 of the rules on). `false` if it has to change.
     fn ask_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
         let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
         let unchanged = is_first && config.rules_version >= since::SENT_AGAIN_UNCHANGED;

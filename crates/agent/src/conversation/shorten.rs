@@ -45,7 +45,7 @@ impl Conversation {
     }
 
     /// Shortens results of tools until the request fits, after the window has moved on as far as it may.
-    /// `false` where nothing was changed.
+    /// `false` if nothing was changed.
     pub(super) fn shorten_what_is_left(&mut self, config: &AgentConfig) -> bool {
         let budget = self.budget(config);
         let in_window = self.tokens_in_window();
@@ -61,7 +61,7 @@ impl Conversation {
         self.shorten_together(window, room)
     }
 
-    /// Moves the window past an earlier input that is larger than `budget` by itself, where nothing else is
+    /// Moves the window past an earlier input that is larger than `budget` by itself, if nothing else is
     /// left to leave out.
     ///
     /// The run of that input failed, and each later run would. The input of the run under way is never left
@@ -90,7 +90,7 @@ impl Conversation {
         true
     }
 
-    /// Shortens the longest results of a range until they take `most` tokens together, as the provider counts. `false` where none had to
+    /// Shortens the longest results of a range until they take `most` tokens together, as the provider counts. `false` if none had to
     /// be changed.
     fn shorten_together(&mut self, range: Range<usize>, most: u64) -> bool {
         let most = most.saturating_mul(100) / (100 + self.extra_percent);

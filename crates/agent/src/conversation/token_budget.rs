@@ -92,7 +92,7 @@ impl Conversation {
     }
 
     /// The longest answer that is asked for, in tokens: the one that is wished for, within what the model
-    /// can; Anthropic's API always wants a number. `None` where none is asked for.
+    /// can; Anthropic's API always wants a number. `None` if none is asked for.
     fn longest_answer(&self, config: &AgentConfig) -> Option<u64> {
         let model = &config.model;
         if config.rules_version < since::ANSWERS_FIT {

@@ -79,7 +79,7 @@ impl Conversation {
     }
 
     /// Shortens tool results to a quarter of the window, where that is as large as assumed and the
-    /// conversation does not fit all the same: the latest exchanges are always sent.
+    /// conversation does not fit anyway: the latest exchanges are always sent.
     ///
     /// `false` where that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
@@ -96,7 +96,7 @@ impl Conversation {
     /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose
     /// longest answer does not.
     ///
-    /// `false` where no limit is sent, or too little is left; with `most`, where that is less than half of
+    /// `false` if no limit is sent, or too little is left; with `most`, where that is less than half of
     /// the answer that is wanted.
     pub(crate) fn shorten_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         if config.rules_version >= since::ANSWERS_FIT {
@@ -131,7 +131,7 @@ impl Conversation {
         self.before_guess = None;
     }
 
-    /// The window that was assumed before a smaller one was learned; `None` where none was learned.
+    /// The window that was assumed before a smaller one was learned; `None` if none was learned.
     pub(crate) fn assumed_window(&self) -> Option<u64> {
         self.assumed_window
     }

@@ -38,7 +38,7 @@ pub(crate) struct RuleLine<'a> {
     pub(crate) stray: String,
 }
 
-/// Takes a line apart; `None` where it names no rule.
+/// Takes a line apart; `None` if it names no rule.
 pub(crate) fn take_apart<'a>(rules: &'a [IntentRule], line: &str) -> Option<RuleLine<'a>> {
     let line = line.trim();
     let bare = unmarked(line);
@@ -51,7 +51,7 @@ pub(crate) fn take_apart<'a>(rules: &'a [IntentRule], line: &str) -> Option<Rule
     None
 }
 
-/// The intent that a line states; `None` where it names no rule.
+/// The intent that a line states; `None` if it names no rule.
 ///
 /// A variable with no words, or with its own label in brackets, is not filled in. Words that are not a value of
 /// the variable's kind stay words, with a note.
@@ -139,7 +139,7 @@ fn with_args<'a>(rule: &'a IntentRule, args: &str) -> RuleLine<'a> {
                 key,
                 words: words.to_owned(),
             }),
-            // A piece that assigns nothing goes on with the value before it.
+            // A piece that assigns nothing continues with the value before it.
             None => {
                 let open = raw.last_mut().map_or(&mut line.stray, |pair| &mut pair.words);
                 open.push_str(separator);
@@ -169,7 +169,7 @@ fn is_comma(c: char) -> bool {
     matches!(c, ',' | '，')
 }
 
-/// The name and the words of `name=words`; `None` where the piece is none: it has no `=`, or what stands before it can be no
+/// The name and the words of `name=words`; `None` if the piece is none: it has no `=`, or what stands before it can be no
 /// name.
 fn assignment<'a>(rule: &IntentRule, piece: &'a str) -> Option<(String, &'a str)> {
     let (key, words) = piece.split_once(['=', '＝'])?;
@@ -221,7 +221,7 @@ fn closing(open: char) -> Option<char> {
 }
 
 /// The place behind the quotation that began before `from`: behind the first `close` that only blanks
-/// separate from a comma or the end. `None` where it never ends; then its quote was a character as any other.
+/// separate from a comma or the end. `None` if it never ends; then its quote was a character as any other.
 fn quoted_until(text: &str, mut from: usize, close: char) -> Option<usize> {
     loop {
         let c = text.get(from..)?.chars().next()?;

@@ -2,7 +2,7 @@
 //!
 //! Words that stand as they are count before variables: a whole pattern without any, and a pattern that has words where another
 //! has a variable and is the same besides (`play something by [artist]` before `play [title] by [artist]`). A variable takes what
-//! stands in its place where there is one way to read it; where two readings differ, a model has to decide. It has to as well where
+//! stands in its place if there is one way to read it; where two readings differ, a model has to decide. It has to as well where
 //! a rule tells how to read words (its references) and the variable holds words: `用英语回复我` may have to come to `eng`; and where
 //! something else seems to be asked for within the words of a variable.
 
@@ -129,7 +129,7 @@ impl FastPath {
         path
     }
 
-    /// The meaning of `input`, in order; `None` where a model has to say it.
+    /// The meaning of `input`, in order; `None` if a model has to say it.
     pub fn find(&self, input: &str) -> Option<Vec<Intent>> {
         if input.len() > MAX_INPUT {
             return None;
@@ -225,7 +225,7 @@ impl FastPath {
     }
 }
 
-/// The meaning of written lines; `None` where a line is none of the rules', or says what they have no place for.
+/// The meaning of written lines; `None` if a line is none of the rules', or says what they have no place for.
 fn meaning_of(rules: &[IntentRule], output: &str) -> Option<Vec<Intent>> {
     let (mut parser, mut found) = (AnswerParser::default(), Vec::new());
     parser.feed(rules, output, &mut found);
@@ -239,7 +239,7 @@ fn meaning_of(rules: &[IntentRule], output: &str) -> Option<Vec<Intent>> {
 }
 
 impl Template {
-    /// `None` where only a model can read the pattern.
+    /// `None` if only a model can read the pattern.
     fn new(
         rules: &[IntentRule],
         rule: &IntentRule,
@@ -314,7 +314,7 @@ impl Template {
     }
 
     /// The places of the variables if the words between them stand as early as they can, and as late as they
-    /// can: the same where there is one way to read the text.
+    /// can: the same if there is one way to read the text.
     fn places(&self, text: &str) -> Option<(Spans, Spans)> {
         let (first, rest) = self.words.split_first()?;
         let (last, between) = rest.split_last()?;

@@ -38,7 +38,7 @@ impl PrecedingChar {
     }
 }
 
-/// The words that begin at each such place of `words` and go on to their end, from the second character on.
+/// The words that begin at each such place of `words` and continue to their end, from the second character on.
 pub(super) fn rests(words: &str) -> impl Iterator<Item = (PrecedingChar, &str)> {
     let before = words.chars();
     let rests = words.char_indices().skip(1).zip(before);

@@ -55,7 +55,7 @@ impl Intent {
 pub enum MatchNote {
     /// The rule has no such variable.
     UnknownKey {
-        /// Its name.
+        /// The key.
         key: String,
         /// The words that it was to have.
         value: String,

@@ -32,7 +32,7 @@ pub struct RuleMistake {
 /// A part of a rule, by its index in it, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulePart {
-    /// Its name.
+    /// The name of the rule.
     Name,
     /// A variable.
     Var(usize),

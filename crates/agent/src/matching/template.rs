@@ -18,7 +18,7 @@ pub(crate) enum TemplatePiece<'a> {
     Words(&'a str),
     /// `[name]`, where the rule has such a variable.
     Var(&'a str),
-    /// `[name]`, where it has none but the name could be one.
+    /// `[name]`, if it has none but the name could be one.
     Undeclared(&'a str),
     /// `[any other words]`: a hint that only a model understands.
     Hint(&'a str),

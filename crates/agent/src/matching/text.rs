@@ -62,7 +62,7 @@ impl Plain {
         plain
     }
 
-    /// The part of the original that the bytes `from..to` of the compared text come from; empty where no
+    /// The part of the original that the bytes `from..to` of the compared text come from; empty if no
     /// character lies there.
     pub(crate) fn original<'a>(&self, original: &'a str, from: usize, to: usize) -> &'a str {
         let first = self.marks.partition_point(|mark| mark.at < from);

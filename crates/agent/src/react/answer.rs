@@ -5,7 +5,7 @@
 //! | any reason, while the run is being stopped | any | the calls are answered as interrupted, and the stop continues |
 //! | `refusal` | yes | they are answered as refused, and the run fails (from version 2 of the rules on) |
 //! | any other | yes | they are taken up, unless a limit is reached |
-//! | `pause_turn` | no | the model is asked to go on, eight times in a row at most (from version 9 on) |
+//! | `pause_turn` | no | the model is asked to continue, eight times in a row at most (from version 9 on) |
 //! | `context_window` | no | less is sent, or the run fails: [`super::overflow`] |
 //! | `refusal` | no | the run fails with `content_filter` (from version 7 on) |
 //! | `max_tokens`, `end_turn`, `stop_sequence`, others | no | the run is completed; where the answer may not be whole, its reason says so |
@@ -24,7 +24,7 @@ use crate::ledger::CallStage;
 use crate::limits;
 use crate::run_lifecycle::{RunStep, StopCause};
 
-/// After so many paused answers in a row the model is not asked to go on again: a provider pauses a turn after several calls of its own
+/// After so many paused answers in a row the model is not asked to continue again: a provider pauses a turn after several calls of its own
 /// tools, ten of them at Anthropic, so that nothing that comes to an end needs more.
 const PAUSES: u32 = 8;
 impl ReactAgent {
@@ -126,12 +126,12 @@ impl ReactAgent {
         }
     }
 
-    /// Stops the run because it cannot go on. `code` is stable, for programs.
+    /// Stops the run because it cannot continue. `code` is stable, for programs.
     fn fail(&mut self, code: &str, message: &str, step: &mut RunStep<'_>) {
         self.begin_stop(StopCause::error(RunStatus::Failed, code, message), step);
     }
 
-    /// Asks the model to go on after a pause. No tool asked for this call, so that it counts as a round: else
+    /// Asks the model to continue after a pause. No tool asked for this call, so that it counts as a round: else
     /// it could go on for ever.
     fn go_on_after_pause(&mut self, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
@@ -267,7 +267,7 @@ impl ReactAgent {
         }
     }
 
-    /// Adds a call to the ledger that is answered without being run. Does nothing where no run is under way.
+    /// Adds a call to the ledger that is answered without being run. Does nothing if no run is under way.
     pub(super) fn answer_new(
         &mut self,
         call: RequestedCall,

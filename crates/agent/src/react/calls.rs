@@ -168,7 +168,7 @@ impl ReactAgent {
         }
     }
 
-    /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or where nothing is open.
+    /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or if nothing is open.
     pub(super) fn update_waiting_status(&mut self, step: &mut RunStep<'_>) {
         let stopping = self.course.is_stopping();
         if stopping || self.ledger.is_settled() {

@@ -2,7 +2,7 @@
 //! and once after a model has said that its window is full.
 //!
 //! While a summary is awaited, the run waits for it as for a model's answer. Whatever becomes of it the run
-//! goes on; a conversation that could not be condensed stays whole, and its window moves on. What a summary
+//! continues; a conversation that could not be condensed stays whole, and its window moves on. What a summary
 //! stands for is decided in `crate::conversation`, what it is made of in `crate::summary`.
 //!
 //! ```text
@@ -53,7 +53,7 @@ pub(crate) struct CondenseState {
     /// since: a second one is not tried.
     pub(super) after_overflow: bool,
     /// The lesson of the last model call that did not fit: `Some(true)` where less can be sent now,
-    /// `Some(false)` where nothing was learned, `None` where no call failed so.
+    /// `Some(false)` if nothing was learned, `None` if no call failed so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<bool>,
     /// For how many more model calls no summary is asked for while the conversation fits: the last one failed.
@@ -97,7 +97,7 @@ pub(super) enum Why {
 }
 
 impl ReactAgent {
-    /// The action that brings the summary which is awaited; `None` where none is.
+    /// The action that brings the summary which is awaited; `None` if none is.
     pub fn condensing(&self) -> Option<&ActionId> {
         self.condenser
             .under_way
@@ -131,7 +131,7 @@ impl ReactAgent {
         }
     }
 
-    /// Passes one round of rest: a summary has failed in one of the last rounds, and the next request fits without one. `false` where it is time
+    /// Passes one round of rest: a summary has failed in one of the last rounds, and the next request fits without one. `false` if it is time
     /// for a summary again.
     fn rest_from_condensing(&mut self) -> bool {
         let rests = self.condenser.rounds_to_rest > 0 && self.conversation.fits(&self.config);
@@ -271,7 +271,7 @@ impl ReactAgent {
         failed(&failure.code, &failure.message, step);
         match under_way.why {
             Why::Overflow(cause) if self.course.active().is_some_and(|run| run.pending.stop.is_none()) => {
-                // Without a summary less can be sent all the same.
+                // Without a summary less can be sent anyway.
                 if self.config.rules_version < since::LESS_WITHOUT_A_SUMMARY || !self.send_less(step) {
                     self.begin_stop(cause, step);
                 }
@@ -280,7 +280,7 @@ impl ReactAgent {
         }
     }
 
-    /// The summary that `fact` answers, which is awaited no longer; `None` where the fact answers another
+    /// The summary that `fact` answers, which is awaited no longer; `None` if the fact answers another
     /// action.
     fn take_under_way(&mut self, fact: &Envelope<EnvironmentEvent>) -> Option<OpenCondensing> {
         let cause = fact.cause.as_ref()?;

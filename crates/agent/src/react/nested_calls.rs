@@ -133,7 +133,7 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// Takes a person's decision about such a call. `false` where it is about no call of a running tool.
+    /// Takes a person's decision about such a call. `false` if it is about no call of a running tool.
     ///
     /// A person who may not speak for the operator of the server cannot allow what the server's rules ask
     /// about: such a decision changes nothing.

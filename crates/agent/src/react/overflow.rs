@@ -59,7 +59,7 @@ impl ReactAgent {
         }
     }
 
-    /// Asks for a summary after an overflow, once until a model has answered. `false` where none is asked
+    /// Asks for a summary after an overflow, once until a model has answered. `false` if none is asked
     /// for: the run is being stopped, calls are open, or a summary would make too little free.
     pub(super) fn condense_after_overflow(&mut self, cause: &StopCause, step: &mut RunStep<'_>) -> bool {
         let Some(run) = self.course.active() else {
@@ -137,7 +137,7 @@ impl ReactAgent {
     }
 
     /// Asks again with fewer exchanges and shorter tool results, after a smaller window was learned and where
-    /// a summary would not help. `false` where nothing shorter can be sent.
+    /// a summary would not help. `false` if nothing shorter can be sent.
     pub(super) fn send_less(&mut self, step: &mut RunStep<'_>) -> bool {
         let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {

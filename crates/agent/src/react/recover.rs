@@ -168,7 +168,7 @@ impl ReactAgent {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
         match entry.stage {
-            // An agent that was made for a call goes on by itself.
+            // An agent that was made for a call continues by itself.
             CallStage::Resolved { .. } | CallStage::Delegated { .. } => {}
             CallStage::Answering { status, text, .. } => self.answer_open(index, status, text, step),
             CallStage::Running { started: true, .. } if !idempotent => {

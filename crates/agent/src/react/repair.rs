@@ -15,7 +15,7 @@ use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
-    /// Notes that a request was refused for its bytes and has nothing but text left. `false` where it was refused for something else.
+    /// Notes that a request was refused for its bytes and has nothing but text left. `false` if it was refused for something else.
     ///
     /// Text in another form is as long, so it has to become less, as where the window is full. Proxies take a
     /// megabyte or so: a small request that is refused would be refused with less too, and is none of these.
@@ -31,7 +31,7 @@ impl ReactAgent {
             return false;
         }
         if is_it && self.config.rules_version >= since::BYTES_TEACH_THE_WINDOW {
-            // How many bytes fit is not said. What was refused is too much, and so is any request as large.
+            // The number of bytes that fit is not said. What was refused is too much, and so is any request as large.
             self.learn_of_overflow(&Overflow::default());
         }
         is_it
@@ -45,7 +45,7 @@ impl ReactAgent {
     }
 
     /// Asks again after a model call has ended with an error, where its form was refused and can be changed.
-    /// `false` where the run has to end.
+    /// `false` if the run has to end.
     ///
     /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
     pub(super) fn ask_in_another_form(&mut self, step: &mut RunStep<'_>) -> bool {

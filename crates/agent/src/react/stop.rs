@@ -114,7 +114,7 @@ impl ReactAgent {
     ///
     /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
     /// summary are cancelled, and say themselves how they ended. Where no run is under way, agents in the
-    /// background and a summary are stopped all the same.
+    /// background and a summary are stopped anyway.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         if self.course.active().is_none() {
             self.interrupt_children(BY_PARENT, step);

@@ -97,7 +97,7 @@ pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     }
 }
 
-/// Gives an agent and the agents that it may make the same rules of a server, or none where `server` is
+/// Gives an agent and the agents that it may make the same rules of a server, or none if `server` is
 /// `None`.
 ///
 /// A server binds the sessions that it serves: what its rules deny or ask about, nobody in the session can

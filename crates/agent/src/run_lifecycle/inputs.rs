@@ -73,7 +73,7 @@ impl RunInput {
         }
     }
 
-    /// An input that an agent in the background has come to: it is marked so that the run it opens goes on
+    /// An input that an agent in the background has come to: it is marked so that the run it opens continues
     /// for the one before.
     pub(crate) fn from_background(message: Message, step: &RunStep<'_>) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl RunLifecycle {
     /// A person makes something else of an input that waits: another mode, or nothing at all (`mode` is
     /// empty: it is taken back).
     ///
-    /// `None` where the input does not wait any more, or is taken back. One that was held back and is wanted
+    /// `None` if the input does not wait any more, or is taken back. One that was held back and is wanted
     /// at once opens a run, and sets the others free. An input that goes back into the queue goes to its end.
     pub(crate) fn revise(&mut self, revised: &InputRevised) -> Option<InputDecision> {
         let input = self.inputs.remove(&revised.message_id)?;
@@ -227,7 +227,7 @@ impl InputQueue {
         std::mem::take(&mut self.kept)
     }
 
-    /// Takes an input out wherever it waits. `None` where it was taken up already.
+    /// Takes an input out wherever it waits. `None` if it was taken up already.
     fn remove(&mut self, id: &MessageId) -> Option<RunInput> {
         let is_it = |input: &RunInput| input.message.message_id == *id;
         if let Some(at) = self.steering.iter().position(is_it) {

@@ -88,7 +88,7 @@ impl RunLifecycle {
         cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
     }
 
-    /// Notes when somebody was last there to go on with the run; the time after that is not counted
+    /// Notes when somebody was last there to continue with the run; the time after that is not counted
     /// (`Run::away_ms`).
     ///
     /// Changes of the configuration and forks are left out: a program that takes over commits them before
@@ -152,7 +152,7 @@ impl RunLifecycle {
     /// their `cause`.
     ///
     /// `request` is only called where somebody hears of the action: a replay need not build requests. `model`
-    /// is paid, at its prices of now, even if another one is chosen meanwhile. Does nothing where no run
+    /// is paid, at its prices of now, even if another one is chosen meanwhile. Does nothing if no run
     /// is under way.
     pub(crate) fn ask(
         &mut self,
@@ -170,7 +170,7 @@ impl RunLifecycle {
         self.set_status(RunStatus::AwaitingLlm, step);
     }
 
-    /// Says that a stream has ended. `false` where it is not the answer that is awaited: then the caller
+    /// Says that a stream has ended. `false` if it is not the answer that is awaited: then the caller
     /// passes the fact over.
     pub(crate) fn stream_ended(
         &self,
@@ -187,7 +187,7 @@ impl RunLifecycle {
         true
     }
 
-    /// Ends the run that is under way, and cancels its timer. `false` where no run is.
+    /// Ends the run that is under way, and cancels its timer. `false` if no run is.
     ///
     /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, where there is
     /// something to say. The machine begins what comes next.

@@ -21,7 +21,7 @@ use crate::limits::{ReachedLimit, RunSpending};
 /// One input of the user until its last answer. It may answer several inputs: those that joined it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its id.
+    /// The id of the run.
     pub id: RunId,
     /// The input that opened it.
     pub input_id: MessageId,
@@ -34,7 +34,7 @@ pub struct Run {
     pub started_at: Timestamp,
     /// When the last fact came that a living program committed for it.
     pub seen_at: Timestamp,
-    /// Milliseconds in which no program was there to go on with it: they count against no limit.
+    /// Milliseconds in which no program was there to continue with it: they count against no limit.
     pub away_ms: u64,
     /// Its cost, with that of its tools and of the agents that it made.
     pub bill: RunCost,
@@ -44,7 +44,7 @@ pub struct Run {
     pub beside: RunCost,
     /// The action that it waits for, and the way in which it is to end.
     pub pending: PendingRun,
-    /// The last words of the model, which the turn's response repeats; empty where it said none.
+    /// The last words of the model, which the turn's response repeats; empty if it said none.
     pub last_text: String,
 }
 
@@ -99,7 +99,7 @@ pub struct PendingRun {
 
 /// What a provider says of a request that it refuses for its form.
 ///
-/// It says which part to leave out or to make smaller, and where it is known how small. The request is repaired by it once and sent
+/// It says which part to leave out or to make smaller, and if it is known how small. The request is repaired by it once and sent
 /// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedRequest {
@@ -155,7 +155,7 @@ impl StopCause {
         }
     }
 
-    /// A stop because the run cannot go on. `code` is for programs, `message` for people.
+    /// A stop because the run cannot continue. `code` is for programs, `message` for people.
     pub(crate) fn error(status: RunStatus, code: &str, message: &str) -> Self {
         Self {
             status,
@@ -329,7 +329,7 @@ impl<'a> RunStep<'a> {
         self.act_in(Some(run_id.clone()), body)
     }
 
-    /// Wants `body` done. `run_id` is empty where no run stands behind it, as for a summary between two runs.
+    /// Wants `body` done. `run_id` is empty if no run stands behind it, as for a summary between two runs.
     pub(crate) fn act_in(&mut self, run_id: Option<RunId>, body: ActionBody) -> ActionId {
         let action_id = ActionId::following(self.seq, self.next_action());
         self.follows.acted.count(&body);

@@ -28,7 +28,7 @@ impl RunLifecycle {
     /// Pays a model call of this agent's own: `usage` at the prices of the model that was asked, or of
     /// `otherwise` where no run knows it.
     ///
-    /// `false` where the call cost nothing; then nothing is said.
+    /// `false` if the call cost nothing; then nothing is said.
     pub(crate) fn pay(&mut self, usage: Usage, otherwise: &ModelSpec, step: &mut RunStep<'_>) -> bool {
         if usage == Usage::default() {
             return false;
@@ -70,8 +70,8 @@ impl RunLifecycle {
 
     /// Counts what was spent for this agent as its own: its calls, its tools' and its children's.
     ///
-    /// While a run is under way it goes on that run's bill. What children spend once the run is over is on no
-    /// bill (the bill was said already), and counts against the limits of that run and of one that goes on
+    /// While a run is under way it continues that run's bill. What children spend once the run is over is on no
+    /// bill (the bill was said already), and counts against the limits of that run and of one that continues
     /// for it.
     pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut RunStep<'_>) {
         self.totals.usage += usage;

@@ -134,7 +134,7 @@ impl RunLifecycle {
     }
 
     /// The limit that forbids another model call in this run: its own first, then that of an agent above.
-    /// `None` where it may.
+    /// `None` if it may.
     pub(crate) fn used_up(&mut self, limits: &Limits, step: &RunStep<'_>) -> Option<StopCause> {
         let own = limits::used_up(limits, &self.active()?.spent(), None);
         own.map(|limit| StopCause::limit(&limit))
@@ -150,7 +150,7 @@ impl RunLifecycle {
 
     /// The session continues as a fork, without what its parent had under way: the run ends as interrupted.
     ///
-    /// Returns whether a model call was under way; `None` where no run was. `hold` also holds back what
+    /// Returns whether a model call was under way; `None` if no run was. `hold` also holds back what
     /// waits.
     pub(crate) fn forked(&mut self, hold: bool) -> Option<bool> {
         if hold {

@@ -32,7 +32,7 @@ impl<Q: Addressed> Claim<Q> {
         &self.request
     }
 
-    /// Completes when whoever asked wants no answer any more. What was begun is stopped then, and the claim is settled all the same.
+    /// Completes when whoever asked wants no answer any more. What was begun is stopped then, and the claim is settled anyway.
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
         self.cancel.cancelled()
     }

@@ -100,7 +100,7 @@ impl<Q: Addressed> Dispatcher<Q> {
     ///
     /// # Errors
     ///
-    /// [`RequestError`], where nobody serves it or too many wait; then nothing was done.
+    /// [`RequestError`], if nobody serves it or too many wait; then nothing was done.
     pub fn request(&self, request: impl Into<Arc<Q>>) -> Result<Ticket<Q>, RequestError> {
         let request = request.into();
         let address = Address {

@@ -88,7 +88,7 @@ impl<Q: Addressed> DispatcherState<Q> {
         };
         if end == RequestEnd::Lost {
             // Nothing that is said of it counts any more. This comes before the cancellation, or a responder that hears that one first
-            // would say that the request was interrupted, where nobody knows how it ended.
+            // would say that the request was interrupted, if nobody knows how it ended.
             pending.abandoned.cancel();
         }
         pending.cancel.cancel();

@@ -16,7 +16,7 @@ pub enum RequestError {
     Busy {
         /// The responder's name.
         responder: String,
-        /// How many wait.
+        /// The number of waiting requests.
         waiting: usize,
     },
 }

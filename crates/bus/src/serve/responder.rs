@@ -3,9 +3,9 @@
 use super::key_pattern::KeyPattern;
 use super::scheduler::ResponderId;
 
-/// How many requests a responder works on at once, where nothing else is said.
+/// How many requests a responder works on at once, by default.
 const CAPACITY: usize = 64;
-/// How many may wait for it.
+/// The number of may that wait for it.
 const WAITING: usize = 1024;
 
 /// What a responder serves, and how much of it at once.
@@ -68,9 +68,9 @@ pub enum Grace {
 /// A responder in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponderInfo {
-    /// Which.
+    /// The id of the responder.
     pub id: ResponderId,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// What it serves: topics and keys.
     pub serves: Vec<(String, String)>,

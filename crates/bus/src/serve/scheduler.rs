@@ -77,7 +77,7 @@ pub(crate) struct Load {
 }
 
 impl Responder {
-    /// How specifically it serves an address; `None` where it does not.
+    /// How specifically it serves an address; `None` if it does not.
     fn serves(&self, address: &Address) -> Option<usize> {
         let fits = self.served.iter().filter(|(topic, _)| *topic == address.topic);
         fits.filter(|(_, key)| key.matches(&address.key))
@@ -203,7 +203,7 @@ impl Scheduler {
         Cancelled::Removed
     }
 
-    /// A request that was given was settled or lost: its place is free, for the next one that waits. `None` where it had ended already.
+    /// A request that was given was settled or lost: its place is free, for the next one that waits. `None` if it had ended already.
     pub(crate) fn ended(&mut self, id: RequestId, settled: bool) -> Option<Vec<SchedulerOutput>> {
         let entry = self.requests.get(&id)?;
         let QueuePlace::Claimed(responder_id) = entry.place else {

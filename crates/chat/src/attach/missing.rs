@@ -20,7 +20,7 @@ pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
     let shown = visible(name);
     if place_of(name, workspace).is_dir() {
         return Some(format!(
-            "{shown} is a directory, and only files go along with a message"
+            "{shown} is a directory, and only files can be attached to a message"
         ));
     }
     match (similar(name, workspace), is_path(name, workspace)) {

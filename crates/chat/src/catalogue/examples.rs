@@ -53,7 +53,7 @@ fn settings() -> Vec<ChatError> {
         }),
         ChatError::Config(ConfigError::Edit {
             path: "config.yaml".into(),
-            what: "the list of rules is written in a way that cannot be added to".into(),
+            what: "the list of rules is written in a form that cannot be extended".into(),
             text: "rules:\n  - {effect: allow, tool: \"bash\"}\n".into(),
         }),
         ChatError::UnknownModel {
@@ -197,7 +197,7 @@ fn runtimes() -> Vec<ChatError> {
             code: "too_big".into(),
             detail: "the body has more than 16 MiB".into(),
         }),
-        ChatError::Runtime(RuntimeError::not_offered("takes no sessions in")),
+        ChatError::Runtime(RuntimeError::not_offered("does not import sessions")),
         ChatError::Runtime(RuntimeError::Remote {
             code: "store_lost".into(),
             detail: "the server's data was removed or replaced while it ran: it keeps nothing any more, and has to be started again".into(),
@@ -232,7 +232,7 @@ fn runs() -> Vec<ChatError> {
         run(
             Exit::Denied,
             "operator_needed",
-            "bash still waits for the operator of the server, who did not answer within 10m 0s",
+            "bash still waits for the server's operator, who did not answer within 10m 0s",
         ),
         run(Exit::Interrupted, "interrupted", "the run was stopped"),
         ChatError::Damaged {

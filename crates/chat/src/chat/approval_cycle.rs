@@ -1,4 +1,4 @@
-//! Shift-Tab: changes who decides about calls that no rule decides, one mode per press. What is recorded is what `/approve-mode` records.
+//! Shift-Tab: changes who decides about calls that no rule covers, one mode per press. What is recorded is what `/approve-mode` records.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::ApprovalMode;
@@ -8,7 +8,7 @@ use super::{Chat, ChatInterface};
 use crate::error::ChatError;
 
 /// The notice in a folder in which nothing is changed or run, whatever the mode.
-const READ_ONLY: &str = "this folder is read only: changes and commands are refused in every mode";
+const READ_ONLY: &str = "this folder is read-only: changes and commands are refused in every mode";
 
 /// Whether a key asks for the next mode.
 pub(super) fn is_wanted(key: &KeyEvent) -> bool {

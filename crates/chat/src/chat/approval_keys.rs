@@ -11,7 +11,7 @@ use crate::render::answers::Answers;
 use crate::render::approval::{self, ApprovalReply, QuestionForm};
 
 /// What is said to a key that came too early to be an answer.
-const TOO_EARLY: &str = "asked only just now; the same key again answers";
+const TOO_EARLY: &str = "this question just appeared; press the key again to answer";
 
 impl Chat<'_> {
     /// Refuses what is asked.

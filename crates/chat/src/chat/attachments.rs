@@ -29,7 +29,7 @@ impl Chat<'_> {
         };
         match cannot_see(&config, &content, &self.place.runtime().models()) {
             Some(why) => Err(format!(
-                "nothing was sent: {why}; /model chooses another, or name the file without the @"
+                "nothing was sent: {why}; choose another model with /model, or write the file name without @"
             )),
             None => Ok(content),
         }

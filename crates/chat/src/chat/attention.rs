@@ -76,7 +76,7 @@ impl Attention {
         std::mem::take(&mut self.waits)
     }
 
-    /// A run has come to its end by itself.
+    /// A run has finished by itself.
     pub(super) fn ended(&mut self, now: Instant) {
         self.ended = Some(now);
     }

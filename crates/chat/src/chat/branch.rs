@@ -65,7 +65,7 @@ impl Chat<'_> {
         let _ = self.programs.jobs.ended_with_their_program();
         self.switch_status(&state);
         Ok(format!(
-            "you are in {fork} now, a copy of {parent}{}; /diff compares the two",
+            "you are now in {fork}, a copy of {parent}{}; /diff compares the two",
             at.map(|at| format!(" up to event {at}")).unwrap_or_default()
         ))
     }
@@ -98,7 +98,7 @@ impl Chat<'_> {
 
 /// What is said of a session without another branch: which files it changed, and what shows how.
 fn changed_files(history: &SessionHistory) -> String {
-    const NO_BRANCH: &str = "/diff compares two branches, and this session has no other one";
+    const NO_BRANCH: &str = "/diff compares two branches, and this session has no other branch";
     let names: Vec<String> = history
         .files()
         .keys()
@@ -107,7 +107,7 @@ fn changed_files(history: &SessionHistory) -> String {
     match names.len() {
         0 => format!("{NO_BRANCH}; its tools changed no file either"),
         count => format!(
-            "{NO_BRANCH}; its tools changed {}: {}\n/rewind 1 shows how, and asks before it puts anything back",
+            "{NO_BRANCH}; its tools changed {}: {}\n/rewind 1 shows the changes, and asks before it restores anything",
             counted(count, "file"),
             listed(&names)
         ),
@@ -126,13 +126,15 @@ fn listed(names: &[String]) -> String {
 /// So many files are named.
 const NAMED: usize = 12;
 
-const BUSY: &str = "stop what runs first (Esc); then /fork";
+const BUSY: &str = "stop the run first (Esc), then /fork";
 
 fn about(error: ChatError, at: Option<u64>) -> ChatError {
     match error {
-        ChatError::Runtime(error) => {
-            ChatError::about_event(error, at, "name one of its events, or none for all of it")
-        }
+        ChatError::Runtime(error) => ChatError::about_event(
+            error,
+            at,
+            "give the number of one of its events, or none to copy all of it",
+        ),
         other => other,
     }
 }

@@ -34,7 +34,7 @@ pub struct ChatStart<'a> {
 /// What is said of a window that nobody knows.
 fn assumed(model: &str) -> String {
     format!(
-        "; its size is assumed, `models.{}.context_window` sets it",
+        "; its size is a guess, `models.{}.context_window` sets it",
         visible(model)
     )
 }
@@ -179,7 +179,7 @@ impl Chat<'_> {
         };
         let id = model.id.clone();
         self.change(ConfigChange::Model(Box::new(model))).await?;
-        let said = format!("using {} from here on", visible(&id));
+        let said = format!("now using {}", visible(&id));
         Ok(match self.note_of_pictures().await? {
             Some(note) => format!("{said}\n{}", self.display.style().warn(&visible(&note))),
             None => said,
@@ -199,7 +199,7 @@ impl Chat<'_> {
             1 => "the one in this conversation is".to_owned(),
             more => format!("the {more} in this conversation are"),
         };
-        Ok(why.map(|why| format!("{which} not shown to it, only named: {why}")))
+        Ok(why.map(|why| format!("{which} not sent to it, only mentioned by name: {why}")))
     }
 
     pub(super) async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
@@ -210,7 +210,7 @@ impl Chat<'_> {
                 (ConversationSite::Open { .. }, None) => self.settings.approval,
             };
             return Ok(match mode == ApprovalMode::Auto && self.approvals.says_yes {
-                true => "calls run without asking, and `--yes` answers what a rule asks about".to_owned(),
+                true => "calls run without asking; `--yes` also answers the questions of rules".to_owned(),
                 false => mode_sentence(mode).to_owned(),
             });
         };
@@ -220,7 +220,7 @@ impl Chat<'_> {
         let said = format!("from now on {}", mode_sentence(mode));
         Ok(match self.is_read_only() {
             true => {
-                format!("{said}; this folder is read only, so changes and commands are refused all the same")
+                format!("{said}; this folder is read-only, so changes and commands are still refused")
             }
             false => said,
         })
@@ -231,16 +231,16 @@ impl Chat<'_> {
         self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly
     }
 
-    /// Who decides about calls that no rule decides, for `/status`.
+    /// Who decides about calls that no rule covers, for `/status`.
     fn mode_words(&self, config: &AgentConfig) -> &'static str {
         match config.approval {
             _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
             ApprovalMode::Ask => "you are asked",
             ApprovalMode::Auto if self.approvals.says_yes => {
-                "calls run without asking, and `--yes` answers what a rule asks about"
+                "calls run without asking; `--yes` also answers the questions of rules"
             }
             ApprovalMode::Auto => mode_sentence(ApprovalMode::Auto),
-            ApprovalMode::Deny => "what no rule allows is refused",
+            ApprovalMode::Deny => "calls that no rule allows are refused",
         }
     }
 
@@ -347,7 +347,7 @@ impl Chat<'_> {
             let ran = self
                 .wait_for(async { runtime.stop_job(&id, &name).await })
                 .await?;
-            told.extend((!ran).then(|| format!("{name} has ended already")));
+            told.extend((!ran).then(|| format!("{name} has already ended")));
         }
         Ok(told.join("\n"))
     }
@@ -355,14 +355,14 @@ impl Chat<'_> {
     async fn title(&mut self, title: String) -> Result<String, ChatError> {
         let shown = visible(&title);
         self.session().await?.rename(title).await?;
-        Ok(format!("this session is called {shown:?} now"))
+        Ok(format!("renamed this session to {shown:?}"))
     }
 }
 
 /// What happens to calls in an approval mode, as a sentence.
 pub(super) fn mode_sentence(mode: ApprovalMode) -> &'static str {
     match mode {
-        ApprovalMode::Ask => "you are asked about calls that no rule decides",
+        ApprovalMode::Ask => "you are asked about calls that no rule covers",
         ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",
         ApprovalMode::Deny => "calls that no rule allows are refused",
     }

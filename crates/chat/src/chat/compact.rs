@@ -18,7 +18,7 @@ impl Chat<'_> {
     /// Condenses the conversation now, or takes the latest summary out again.
     pub(super) async fn compact(&mut self, wish: CompactWish) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("there are no messages yet".to_owned());
         };
         let session = session.clone();
         let busy = self.status.is_busy();
@@ -29,7 +29,7 @@ impl Chat<'_> {
         let later = busy && matches!(wish, ContextWish::Condense { .. });
         self.wait_for(async { session.context(wish).await }).await?;
         Ok(match later {
-            true => "it is condensed before the model is asked next".to_owned(),
+            true => "the conversation will be condensed before the next model call".to_owned(),
             false => String::new(),
         })
     }
@@ -37,14 +37,14 @@ impl Chat<'_> {
     /// Has an input stay as it is whatever is condensed, or no longer.
     pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("there are no messages yet".to_owned());
         };
         let session = session.clone();
         let said = inputs(&session).await?;
         let number = wish.number.unwrap_or(said.len());
         let Some(said) = number.checked_sub(1).and_then(|at| said.get(at)) else {
             return Ok(format!(
-                "there is no input {number}; there are 1 to {}",
+                "there is no input {number}; the inputs are 1 to {}",
                 said.len()
             ));
         };
@@ -53,8 +53,8 @@ impl Chat<'_> {
         let wish = ContextWish::Pin { message_id, pinned };
         self.wait_for(async { session.context(wish).await }).await?;
         Ok(match pinned {
-            true => format!("stays whatever is condensed: {words}"),
-            false => format!("may be condensed: {words}"),
+            true => format!("pinned; stays when the conversation is condensed: {words}"),
+            false => format!("unpinned; may be condensed: {words}"),
         })
     }
 }

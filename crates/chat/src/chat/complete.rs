@@ -357,7 +357,7 @@ mod tests {
             .collect();
         assert_eq!(
             told("/t", &commands, 60),
-            "thinking  the model's last reasoning, whole; the Nth from …\n\
+            "thinking  show the last reasoning in full, or the Nth from…\n\
              todo      the list of what is to be done\n\
              title     name this session"
         );

@@ -80,7 +80,7 @@ impl Composer {
     pub(super) fn location_notice(&self) -> String {
         let hidden = self.editor.is_stashed();
         let words = if hidden {
-            "it is in the line once the question is answered"
+            "it will be in the input line after the question is answered"
         } else {
             ""
         };

@@ -153,11 +153,11 @@ impl<'a> Display<'a> {
         let (thinking, words) = match self.transcript.thinking() {
             ThinkingDisplay::Full => (
                 ThinkingDisplay::Folded,
-                "reasoning is folded from here on (Ctrl-T shows it)",
+                "reasoning is now folded (Ctrl-T shows it)",
             ),
             _ => (
                 ThinkingDisplay::Full,
-                "reasoning is shown from here on (Ctrl-T folds it)",
+                "reasoning is now shown (Ctrl-T folds it)",
             ),
         };
         let style = self.style();
@@ -171,7 +171,7 @@ impl<'a> Display<'a> {
     pub(super) fn todo_list(&self) -> String {
         let lines = self.transcript.todo_lines();
         match lines.is_empty() {
-            true => "there is no list of what is to be done".to_owned(),
+            true => "there is no to-do list".to_owned(),
             false => lines.join("\n"),
         }
     }

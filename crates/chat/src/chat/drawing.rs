@@ -143,7 +143,7 @@ impl Chat<'_> {
     /// The texts that came back and come into the line after what is in it, in rows.
     fn rows_of_later(&self) -> Vec<String> {
         let (style, width) = (self.display.style(), self.display.width());
-        let rest = " · comes into the line after this";
+        let rest = " · next in the input line";
         let room = width.saturating_sub(rest.len() + 4);
         let row = |text: &str| {
             let first = cut(&visible(text.lines().next().unwrap_or_default()), room);
@@ -151,7 +151,7 @@ impl Chat<'_> {
         };
         let mut rows: Vec<String> = self.composer.editor.later().take(SHOWN_LATER).map(row).collect();
         if let more @ 1.. = self.composer.editor.later().len().saturating_sub(SHOWN_LATER) {
-            rows.push(style.dim(&format!("  … {more} more after those")));
+            rows.push(style.dim(&format!("  … {more} more after these")));
         }
         rows
     }

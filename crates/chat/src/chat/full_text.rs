@@ -173,7 +173,7 @@ impl Chat<'_> {
         let Some(thought) = from_the_end(&again.thoughts, n) else {
             return Ok(match again.thoughts.len() {
                 0 => "the model has not shown any reasoning in this session".to_owned(),
-                1 => "there is one only: /thinking shows it".to_owned(),
+                1 => "there is only one: /thinking shows it".to_owned(),
                 n => format!("there are {n}: /thinking {n} is the first of them"),
             });
         };
@@ -225,7 +225,7 @@ impl Chat<'_> {
             told.push_str(&format!("{}{line}\n", style.dim(bar)));
         }
         let end = if call.end.is_empty() {
-            "it still runs"
+            "it is still running"
         } else {
             &call.end
         };

@@ -17,7 +17,7 @@ use crate::terminal::{TerminalInput, xterm};
 use agentx_terminal::EditOutcome;
 
 /// What is said of an answer that came when nobody waited for it any more.
-const TOO_LATE: &str = "  not counted: the question was not open any more";
+const TOO_LATE: &str = "  ignored: the question was no longer open";
 
 /// What is said to the word `clear`, which people type as in a shell.
 const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";

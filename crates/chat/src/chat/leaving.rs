@@ -167,7 +167,7 @@ impl Chat<'_> {
             return;
         }
         let note = format!(
-            "· not answered, so not run: {}; the agent is told so",
+            "· not answered, so not run: {}; the agent is informed",
             names.join(", ")
         );
         self.display.transcript.aside(&self.display.style().warn(&note));

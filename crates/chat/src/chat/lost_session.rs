@@ -160,15 +160,17 @@ pub(super) fn remedy(error: &ChatError, is_lost: bool) -> Option<&'static str> {
         _ => return None,
     };
     Some(match (is_full, is_lost) {
-        (true, false) => "free some space, then send it again",
+        (true, false) => "free some disk space, then send it again",
         (true, true) => {
-            "free some space, then press Enter to go on: it opens the session again; \
-             everything up to the last step is safe"
+            "free some disk space, then press Enter to reopen the session; everything up to the last step is \
+             saved"
         }
-        (false, false) => "end what holds it, such as a database tool or a backup, then send it again",
+        (false, false) => {
+            "end the program that locks it, such as a database tool or a backup, then send it again"
+        }
         (false, true) => {
-            "end what holds it, such as a database tool or a backup, then press Enter to go on: it opens the session \
-             again; everything up to the last step is safe"
+            "end the program that locks it, such as a database tool or a backup, then press Enter to reopen \
+             the session; everything up to the last step is saved"
         }
     })
 }

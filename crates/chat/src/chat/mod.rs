@@ -313,7 +313,7 @@ impl<'a> Chat<'a> {
             let style = self.display.style();
             self.display
                 .transcript
-                .aside(&style.dim("  allowed by another one"));
+                .aside(&style.dim("  allowed by another rule"));
         }
         if let Some(act) = self.connection.company.act(&envelope.event, self.display.style()) {
             self.display.transcript.print_notice(&act);

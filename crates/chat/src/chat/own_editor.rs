@@ -61,7 +61,7 @@ impl DraftFile {
     fn read(&self) -> Result<String, String> {
         let size = self.path.metadata().map_err(|error| error.to_string())?.len();
         if size > LONGEST {
-            return Err(format!("it has {size} bytes, and at most {LONGEST} are taken"));
+            return Err(format!("it has {size} bytes, and at most {LONGEST} are accepted"));
         }
         let bytes = std::fs::read(&self.path).map_err(|error| error.to_string())?;
         let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
@@ -108,7 +108,7 @@ impl Chat<'_> {
             Err(error) => {
                 return self
                     .display
-                    .report_no_editor(&format!("no file could be made for the editor: {error}"));
+                    .report_no_editor(&format!("cannot create a file for the editor: {error}"));
             }
         };
         let Some(lent) = self.lend_terminal()? else {
@@ -136,9 +136,9 @@ impl Chat<'_> {
         if !status.success() {
             let what = match status.code() {
                 Some(code) if NO_PROGRAM.contains(&code) => {
-                    format!("there is no editor {editor:?} to run; $VISUAL or $EDITOR names yours")
+                    format!("editor {editor:?} not found; set $VISUAL or $EDITOR to yours")
                 }
-                _ => format!("{editor:?} ended with {status}; the line is as it was"),
+                _ => format!("{editor:?} ended with {status}; the input is unchanged"),
             };
             return self.display.report_no_editor(&what);
         }
@@ -153,7 +153,7 @@ impl Chat<'_> {
                 draft.keep = draft.path.exists();
                 let at = draft.path.display();
                 self.display.report_no_editor(&format!(
-                    "what was written in {at} cannot be taken: {what}; the line is as it was"
+                    "cannot use the text in {at}: {what}; the input is unchanged"
                 ))
             }
         }

@@ -139,13 +139,13 @@ impl Company {
             let driver = wheel.and_then(|wheel| wheel.seat).map(|seat| seat.person);
             let me = self.server.as_ref().map(|(_, me)| &me.person);
             return match driver.as_ref() == me {
-                true => "it is you there too: `/wheel take` takes the wheel".into(),
-                false => "`/who` shows who is there; `/wheel ask` asks who drives for the wheel".into(),
+                true => "the driver is you, in another client: `/wheel take` takes the wheel".into(),
+                false => "`/who` shows who is here; `/wheel ask` asks the driver for the wheel".into(),
             };
         }
         let session = self.session.as_ref().map_or("ID", SessionId::as_str);
         let person = self.server.as_ref().map_or("you", |(_, me)| me.person.as_str());
-        format!("its owner can let you: `agentx sessions share {session} {person} --as drive`")
+        format!("the owner can allow it: `agentx sessions share {session} {person} --as drive`")
     }
 
     /// Who is there, for a table.
@@ -159,7 +159,7 @@ impl Company {
         let (presence, (_, me)) = (self.presence.as_ref()?, self.server.as_ref()?);
         Some(match presence.now().wheel {
             Some(wheel) => words::wheel(&wheel, me),
-            None => "nobody drives; who says something does".to_owned(),
+            None => "nobody is driving; the next person to send a message takes the wheel".to_owned(),
         })
     }
 
@@ -174,11 +174,13 @@ impl Company {
         }
         Ok(match wish {
             WheelWish::Ask if !self.drives() => {
-                format!("asked; where nobody answers within {ANSWER_SECONDS} s, `/wheel take` takes it")
+                format!("asked; if nobody answers within {ANSWER_SECONDS} s, `/wheel take` takes the wheel")
             }
             WheelWish::Ask | WheelWish::Take => "you drive".to_owned(),
             WheelWish::Hand(seat) => format!("{} drives now", self.name(&seat)),
-            WheelWish::Release => "nobody drives now; who says something does".to_owned(),
+            WheelWish::Release => {
+                "nobody is driving now; the next person to send a message takes the wheel".to_owned()
+            }
         })
     }
 
@@ -213,12 +215,12 @@ impl Company {
         match (meant.next(), meant.next()) {
             (Some(seat), None) => Ok(seat.clone()),
             (Some(_), Some(_)) => Err(ChatError::usage(
-                format!("{word:?} fits several who are there"),
-                "`/who` shows them; give more letters of the name of the program",
+                format!("{word:?} matches several people here"),
+                "`/who` shows them; give more letters of the program's name",
             )),
             (None, _) => Err(ChatError::usage(
-                format!("nobody who is there is called {word:?}"),
-                "`/who` shows who is there",
+                format!("nobody here is called {word:?}"),
+                "`/who` shows who is here",
             )),
         }
     }
@@ -235,7 +237,7 @@ impl Company {
 fn nobody() -> ChatError {
     ChatError::usage(
         "you are alone with this session",
-        "`agentx serve` lets others in, and `agentx --connect URL` joins them",
+        "`agentx serve` lets others in; `agentx --connect URL` joins a server",
     )
 }
 
@@ -280,7 +282,7 @@ fn changes(before: &People, now: &People, me: &Seat) -> Vec<String> {
     if seats(before) != seats(now) {
         lines.push(match others(now) {
             true => format!("here: {}", words::people_line(&now.present, me)),
-            false => "the others are gone".to_owned(),
+            false => "the others have left".to_owned(),
         });
     } else if driver(before) != driver(now)
         && let Some(wheel) = &now.wheel
@@ -291,7 +293,7 @@ fn changes(before: &People, now: &People, me: &Seat) -> Vec<String> {
         && let Some(asker) = asker(now).filter(|_| driver(now).as_ref() == Some(me))
     {
         lines.push(format!(
-            "{}: `/wheel give {}`, or `/wheel take` to keep it; else it may be taken in {ANSWER_SECONDS} s",
+            "{}: `/wheel give {}`, or `/wheel take` to keep it; otherwise it may be taken in {ANSWER_SECONDS} s",
             words::asks(&asker, me),
             asker.client
         ));
@@ -372,9 +374,9 @@ mod tests {
         insta::assert_snapshot!(told.join("\n"), @r"
         here: you drive · you at laptop-2 watch
         here: you drive · you at laptop-2 watch · own_abcdefgh… at ada-3 watches · a visitor at web-4 watches
-        own_abcdefgh… at ada-3 asks for the wheel: `/wheel give ada-3`, or `/wheel take` to keep it; else it may be taken in 20 s
+        own_abcdefgh… at ada-3 asks for the wheel: `/wheel give ada-3`, or `/wheel take` to keep it; otherwise it may be taken in 20 s
         own_abcdefgh… at ada-3 drives
-        the others are gone
+        the others have left
         ");
     }
 }

@@ -67,7 +67,7 @@ impl PrintedQuestion {
         // What it is about stands at its beginning; why it is asked, and which rule `always` keeps, at its end.
         let end = self.rows.len() - (room - 1) / 2;
         let first = room - 1 - (room - 1) / 2;
-        let left_out = format!("  … {} more rows, printed above", end - first);
+        let left_out = format!("  … {} more rows above", end - first);
         let mut shown = self.rows[..first].to_vec();
         shown.push(Row::new(&left_out, Style::default()));
         shown.extend_from_slice(&self.rows[end..]);

@@ -70,23 +70,21 @@ impl RewindQuestion {
     /// The words before the cursor.
     pub(crate) fn prompt(&self) -> String {
         match self {
-            Self::Which => "before which? a number · Enter none › ".into(),
+            Self::Which => "before which input? number · Enter cancels › ".into(),
             Self::What(going) => {
                 let conversation = going.words.is_some();
                 let choices = match (conversation, going.has_files(), going.fork_only) {
-                    (_, true, true) => "k files as they are · r as they were · d diff · n nothing",
+                    (_, true, true) => "k keep files · r restore files · d diff · n cancel",
                     (_, false, true) => "y fork · n nothing",
-                    (true, true, _) => "b both · c conversation · f files · d diff · n nothing",
+                    (true, true, _) => "b both · c conversation · f files · d diff · n cancel",
                     (true, false, _) => "c conversation · n nothing",
-                    (false, true, _) => "f files · d diff · n nothing",
+                    (false, true, _) => "f files · d diff · n cancel",
                     (false, false, _) => "n nothing",
                 };
-                format!("go back? {choices} › ")
+                format!("rewind? {choices} › ")
             }
-            Self::File(going) if going.deletes() => {
-                "k keep it · r delete it · d diff · n nothing at all › ".into()
-            }
-            Self::File(_) => "k keep it · r put it back · d diff · n nothing at all › ".into(),
+            Self::File(going) if going.deletes() => "k keep it · r delete it · d diff · n cancel › ".into(),
+            Self::File(_) => "k keep it · r restore it · d diff · n cancel › ".into(),
         }
     }
 }
@@ -95,10 +93,10 @@ impl Chat<'_> {
     /// `/rewind`
     pub(super) async fn rewind(&mut self, back: RewindTarget) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("there are no messages yet".to_owned());
         };
         if self.status.is_busy() {
-            return Ok("stop what runs first (Esc); then /rewind".to_owned());
+            return Ok("stop the run first (Esc), then /rewind".to_owned());
         }
         let (id, runtime) = (session.id().clone(), self.place.shared());
         if back == RewindTarget::Undo {
@@ -106,7 +104,7 @@ impl Chat<'_> {
         }
         let history = self.wait_for(history_of(&*runtime, &id)).await?;
         if history.inputs().is_empty() {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("there are no messages yet".to_owned());
         }
         match back {
             RewindTarget::To(number) => self.consider(&history, number).await,
@@ -123,7 +121,7 @@ impl Chat<'_> {
     async fn consider(&mut self, history: &SessionHistory, number: usize) -> Result<String, ChatError> {
         let Some(input) = history.input(number) else {
             return Ok(format!(
-                "there is no input {number}; there are 1 to {}",
+                "there is no input {number}; the inputs are 1 to {}",
                 history.inputs().len()
             ));
         };
@@ -174,7 +172,7 @@ impl Chat<'_> {
         let runtime = self.place.shared();
         let found = self.wait_for(latest_restoring(&*runtime, id)).await?;
         let Some((session, restoring)) = found else {
-            return Ok("no file was put back, so there is nothing to take back".to_owned());
+            return Ok("no files were restored, so there is nothing to undo".to_owned());
         };
         let to_seq = restoring.undo_to();
         let plan = self.wait_for(runtime.plan_restore(&session, to_seq)).await?;
@@ -316,7 +314,7 @@ impl Chat<'_> {
         };
         let why = file.doubt.as_ref().map(rewind::in_words).unwrap_or_default();
         let deletes = match going.deletes() {
-            true => "; before that there was no such file, so going back deletes it",
+            true => "; the file did not exist before that, so restoring deletes it",
             false => "",
         };
         let text = format!("{}: {why}{deletes}\n", visible(&file.shown));
@@ -325,14 +323,14 @@ impl Chat<'_> {
 
     async fn go_back(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
         if self.status.is_busy() {
-            return Ok("something runs again: stop it first (Esc); nothing was changed".to_owned());
+            return Ok("a run has started: stop it first (Esc); nothing was changed".to_owned());
         }
         let mut told = String::new();
         if let Some(plan) = &going.plan {
             let report = self.put_back(&going, plan).await?;
             told.push_str(&rewind::report(&report, plan));
             if report.seq.is_some() {
-                told.push_str("/rewind undo takes that back\n");
+                told.push_str("/rewind undo reverts this\n");
             }
             if !going.conversation {
                 rewind::tell_the_agent(&mut self.composer.shared, &report);

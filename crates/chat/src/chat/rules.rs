@@ -40,7 +40,7 @@ impl Chat<'_> {
             return answer;
         };
         if always_asked(&config, &question.name, &question.input).is_some() {
-            let note = "  no rule is kept: calls like this are asked about each time";
+            let note = "  no rule is saved: such calls are asked about each time";
             self.display.transcript.aside(&self.display.style().dim(note));
             answer.decision = ApprovalDecision::Once;
             answer.pattern = None;
@@ -81,7 +81,7 @@ impl Chat<'_> {
         let rule = match kept {
             Ok(rule) => rule,
             Err(why_not) => {
-                let what = format!("{why_not}; nothing is decided yet");
+                let what = format!("{why_not}; not decided yet");
                 let text = self.display.style().bad(&visible(&what));
                 self.display.transcript.aside(&text);
                 return None;
@@ -90,7 +90,7 @@ impl Chat<'_> {
         let why = still_asked(&config, &rule, &question.name, &question.input);
         // Of the rule that was shown it was said with the question.
         if let Some(why) = why.filter(|_| answer.pattern.is_some()) {
-            let text = format!("  the like will be asked about all the same: {}", visible(&why));
+            let text = format!("  similar calls will still be asked about: {}", visible(&why));
             self.display.transcript.aside(&self.display.style().dim(&text));
         }
         Some(rule)
@@ -100,20 +100,20 @@ impl Chat<'_> {
     pub(super) fn keep_rule(&mut self, rule: &Rule) {
         let style = self.display.style();
         if self.connection.company.is_possible() {
-            let note = "  holds in this session; for later ones, it belongs into the server's configuration";
+            let note = "  applies in this session; for later sessions, add it to the server's configuration";
             return self.display.transcript.aside(&style.dim(note));
         }
         let file = &self.settings.user_file;
         match add_rule(file, rule) {
             Ok(true) => {
                 let rule = visible(&show_rule(rule));
-                let note = format!("  kept in {}: {rule}; /approvals takes it back", file.display());
+                let note = format!("  saved in {}: {rule}; /approvals removes it", file.display());
                 self.display.transcript.aside(&style.dim(&note));
             }
             Ok(false) => {}
             Err(error) => {
                 self.complain(&error.into());
-                let note = "  holds in this session; it is not kept for later ones";
+                let note = "  applies in this session only";
                 self.display.transcript.aside(&style.warn(note));
             }
         }
@@ -158,9 +158,9 @@ impl Chat<'_> {
         };
         self.change(ConfigChange::Rules(rules)).await?;
         Ok(match file {
-            Some(file) => format!("{}; no longer in force", file.trim_end()),
+            Some(file) => format!("{}; no longer applies", file.trim_end()),
             None => format!(
-                "no longer in force in this session: {}",
+                "no longer applies in this session: {}",
                 visible(&show_rule(&rule))
             ),
         })

@@ -154,6 +154,6 @@ fn gave_up() -> ChatError {
     ChatError::Run {
         exit: Exit::Interrupted,
         code: "gave_up".into(),
-        message: "not waited for any longer; it may be done all the same".into(),
+        message: "no longer waiting for it; it may still happen".into(),
     }
 }

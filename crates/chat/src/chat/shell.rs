@@ -41,7 +41,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 const TICK: Duration = Duration::from_secs(1);
 
 /// What is said to the wish for an editor of one's own.
-const LATER: &str = "your own editor can be had when the command has ended";
+const LATER: &str = "the editor is available after the command has ended";
 
 /// How a command ended.
 enum ShellEnd {
@@ -133,12 +133,12 @@ impl Chat<'_> {
         self.keep_for_agent(command, own.output_text(), end).await;
         let (corner, note) = (
             style.dim("  └ "),
-            style.dim(" · goes to the agent with what you say next"),
+            style.dim(" · sent to the agent with your next message"),
         );
         self.display.print_line(&format!("{corner}{shown}{note}"))?;
         if let Some(job) = left {
             let note =
-                format!("  · {job} goes on in the background until you leave; /jobs stop {job} ends it");
+                format!("  · {job} continues in the background until you leave; /jobs stop {job} ends it");
             self.display.transcript.print_notice(&style.dim(&note));
         }
         if let Some(note) = self.programs.withheld.note_own_command(command) {
@@ -172,7 +172,7 @@ impl Chat<'_> {
                     self.programs.recorded = Some(seq);
                     return;
                 }
-                Err(error) => tracing::debug!(%error, "the command is not on record"),
+                Err(error) => tracing::debug!(%error, "the command is not in the log"),
             }
         }
         let CommandRan {
@@ -336,7 +336,7 @@ fn not_sent(lines: &[String]) -> String {
     let messages = units::counted(lines.len(), "message");
     // A text that is too long is not written down.
     match lines.iter().all(|line| line.len() <= LONGEST_KEPT) {
-        true => format!("· {messages} {was} not sent; ↑ in the next chat brings {them} back"),
+        true => format!("· {messages} {was} not sent; press ↑ in the next chat to get {them} back"),
         false => format!("· {messages} {was} not sent"),
     }
 }

@@ -224,7 +224,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "sessions" => Slash::Sessions,
         "who" => Slash::Who,
         "wheel" => Slash::Wheel(wish(argument)?),
-        "steer" => Slash::Steer(given.ok_or("what should it hear? /steer TEXT")?),
+        "steer" => Slash::Steer(given.ok_or("/steer needs a message: /steer TEXT")?),
         "queue" => Slash::Queue(queue_wish(argument)?),
         "fork" => Slash::Fork(number(name, argument)?),
         "rewind" if argument == "undo" => Slash::Rewind(RewindTarget::Undo),
@@ -246,13 +246,13 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             number: number(name, argument)?,
             stays: name == "pin",
         }),
-        "title" => Slash::Title(given.ok_or("a title needs words: /title TEXT")?),
+        "title" => Slash::Title(given.ok_or("/title needs a title: /title TEXT")?),
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
             "ask" => Some(ApprovalMode::Ask),
             "auto" => Some(ApprovalMode::Auto),
             "deny" => Some(ApprovalMode::Deny),
-            other => return Err(format!("there is no mode `{other}`: ask, auto or deny")),
+            other => return Err(format!("unknown mode `{other}`; use ask, auto or deny")),
         }),
         other => return Err(unknown(other)),
     })
@@ -281,7 +281,7 @@ fn usage_by(argument: &str) -> Result<Option<UsageBy>, String> {
         "cause" => Some(UsageBy::Cause),
         other => {
             return Err(format!(
-                "`{other}` is nothing to add up by: session, day, model or cause"
+                "unknown grouping `{other}`; use session, day, model or cause"
             ));
         }
     })
@@ -293,7 +293,9 @@ fn number<T: std::str::FromStr>(name: &str, argument: &str) -> Result<Option<T>,
         "" => Ok(None),
         given => match given.parse() {
             Ok(number) => Ok(Some(number)),
-            Err(_) => Err(format!("`{given}` is no number: /{name} takes one, or nothing")),
+            Err(_) => Err(format!(
+                "`{given}` is not a number; /{name} takes a number or nothing"
+            )),
         },
     }
 }
@@ -302,7 +304,7 @@ fn number<T: std::str::FromStr>(name: &str, argument: &str) -> Result<Option<T>,
 fn job(argument: &str) -> Result<Option<String>, String> {
     match argument.split_once(char::is_whitespace).unwrap_or((argument, "")) {
         ("" | "list", "") => Ok(None),
-        ("stop" | "kill", "") => Err("which one? /jobs stop NAME; /jobs lists them".into()),
+        ("stop" | "kill", "") => Err("which job? /jobs stop NAME; /jobs lists them".into()),
         ("stop" | "kill", name) => Ok(Some(name.trim().to_owned())),
         _ => Err(format!("/jobs takes nothing or stop NAME, not `{argument}`")),
     }
@@ -313,11 +315,11 @@ fn rules(argument: &str) -> Result<Rules, String> {
     match (word, number.trim().parse()) {
         ("" | "list", Err(_)) if number.is_empty() => Ok(Rules::List),
         ("test", _) if number.trim().is_empty() => {
-            Err("which call? For example /approvals test bash: rm -rf build".into())
+            Err("which call? for example /approvals test bash: rm -rf build".into())
         }
         ("test", _) => Ok(Rules::Test(number.trim().to_owned())),
         ("remove", Ok(number)) => Ok(Rules::Remove(number)),
-        ("remove", Err(_)) => Err("which one? /approvals remove N; /approvals lists them".into()),
+        ("remove", Err(_)) => Err("which rule? /approvals remove N; /approvals lists them".into()),
         _ => Err(format!(
             "/approvals takes nothing, test CALL or remove N, not `{argument}`"
         )),
@@ -334,7 +336,7 @@ fn queue_wish(argument: &str) -> Result<QueueWish, String> {
         ("remove", Ok(number)) => Ok(QueueWish::Remove(number)),
         ("steer", Ok(number)) => Ok(QueueWish::Steer(number)),
         ("edit" | "remove" | "steer", Err(_)) => {
-            Err(format!("which one? /queue {word} N; /queue lists them"))
+            Err(format!("which message? /queue {word} N; /queue lists them"))
         }
         _ => Err(format!(
             "/queue takes nothing, edit, remove or steer N, not `{argument}`"

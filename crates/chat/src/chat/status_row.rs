@@ -131,9 +131,7 @@ impl StatusRow {
         let command = self.command.as_mut()?;
         let failure = command.failure.take().filter(|_| !command.complained)?;
         command.complained = true;
-        Some(format!(
-            "chat.status_command: {failure}; the row is what it would be without it"
-        ))
+        Some(format!("chat.status_command: {failure}; showing the default row"))
     }
 
     /// Waits until the row may be another one: the command has ended or may be run again, or `tick` is over. Safe to drop.

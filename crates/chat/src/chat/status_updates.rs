@@ -153,7 +153,7 @@ impl Chat<'_> {
                 RunStatus::Completed => "done",
                 _ => "ended",
             },
-            RuntimeEvent::ApprovalRequested(_) => "asks for your decision",
+            RuntimeEvent::ApprovalRequested(_) => "needs your decision",
             _ => return,
         };
         let took = self.status.activity.run_time(Instant::now());

@@ -11,7 +11,7 @@ use crate::render::clean::visible;
 use crate::session_status::queue::QueuedInput;
 
 /// What is said where there is nothing to steer.
-const IDLE: &str = "nothing is under way; say it as it is";
+const IDLE: &str = "nothing is running; send it as a normal message";
 
 impl Chat<'_> {
     /// Whether a key takes back what was queued last: Alt-Up, and Up where nothing is written.
@@ -142,7 +142,7 @@ impl Chat<'_> {
             .flatten()
         else {
             return Ok(format!(
-                "there is no {number} in the queue; it has 1 to {}",
+                "there is no message {number} in the queue; it has 1 to {}",
                 ids.len()
             ));
         };
@@ -153,7 +153,7 @@ impl Chat<'_> {
         Ok(match self.revise(&id, mode).await? {
             Some(waiting) if mode.is_none() => format!("taken out: {}", visible(&waiting.text)),
             Some(_) => String::new(),
-            None => "it is heard already".to_owned(),
+            None => "it was already sent".to_owned(),
         })
     }
 
@@ -191,7 +191,7 @@ impl Chat<'_> {
         match self.join(text).await? {
             Some(note) => Ok(note),
             None if self.display.has_editor() => Ok(String::new()),
-            None => Ok("it hears that before it asks the model again".to_owned()),
+            None => Ok("it will be sent with the next model call".to_owned()),
         }
     }
 

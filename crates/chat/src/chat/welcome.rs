@@ -48,7 +48,7 @@ pub fn welcome(
         Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
             format!(
                 "{head}\n{}{}\n",
-                demo(", for want of a key", style, width),
+                demo(" because no API key is set", style, width),
                 real(file)
             )
         }
@@ -82,8 +82,8 @@ fn demo(why: &str, style: Paint, width: usize) -> String {
             "This is the offline demo: a script, not a language model{why}."
         )),
         prose(
-            "Nothing leaves this machine. It answers a few phrases and uses the real tools, so that approvals, \
-             interrupts, sessions and replay can be tried.",
+            "Nothing leaves this machine. The demo answers a few phrases and uses the real tools, so you can \
+             try approvals, interrupts, sessions and replay.",
             width
         ),
         style.dim("Enter sends · Ctrl-C stops · Ctrl-D leaves · /help lists commands and keys"),
@@ -93,10 +93,10 @@ fn demo(why: &str, style: Paint, width: usize) -> String {
 fn answered(style: Paint, width: usize) -> String {
     format!(
         "{}\n{}\n\n",
-        style.bold("No language model is asked, for want of a key."),
+        style.bold("No language model is connected, because no API key is set."),
         prose(
-            "Answers are given from the file that `scripted_answers` names; what it has none for is answered by the \
-             offline demo. Agents, tools and sessions are the real ones.",
+            "Answers come from the file set in `scripted_answers`, and otherwise from the offline demo. \
+             Agents, tools and sessions are real.",
             width
         )
     )
@@ -118,7 +118,7 @@ fn real(file: &Path) -> String {
         "To talk to a real model, set a key and start again:\n\
          \x20 export ANTHROPIC_API_KEY=…     or OPENAI_API_KEY=…\n\
          \x20 export OPENAI_BASE_URL=http://localhost:11434/v1     any compatible server\n\
-         or name a provider in the configuration (`agentx help settings` lists the keys):\n\
+         or set a provider in the configuration (`agentx help settings` lists the keys):\n\
          \x20 {}\n",
         tilde_path(file)
     )

@@ -13,14 +13,14 @@ impl Chat<'_> {
     /// Says what fills the window; or prints the request that the model got last, as it was sent.
     pub(super) async fn window(&mut self, exact: bool) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("there are no messages yet".to_owned());
         };
         let (session, runtime) = (session.clone(), self.place.shared());
         let id = session.id();
         let view = match self.wait_for(async { runtime.context(id, None).await }).await {
             Ok(view) => view,
             Err(ChatError::Runtime(RuntimeError::Refused(_))) => {
-                return Ok("no model was asked yet".to_owned());
+                return Ok("no model was called yet".to_owned());
             }
             Err(error) => return Err(error),
         };
@@ -35,7 +35,7 @@ impl Chat<'_> {
         let width = self.display.width();
         let mut text = match &view.fill {
             Some(fill) => window::render(fill, &visible(&state.config.model.id), width),
-            None => "the server is older and does not say what fills the window\n".to_owned(),
+            None => "the server is too old to report how the context window is used\n".to_owned(),
         };
         let command = format!("agentx context {} ", visible(session.id().as_str()));
         for (number, condensed) in (1..).zip(&view.condensed) {

@@ -90,13 +90,15 @@ impl WithheldNotice {
             };
             let shown = may.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
             told.push(format!(
-                "commands run without {shown}{more} (by their names or values secrets); `tools.environment: [{first}]` in the \
-                 configuration passes it on"
+                "commands run without {shown}{more}, because their names or values look like secrets; to \
+                 pass one on, set `tools.environment: [{first}]` in the configuration"
             ));
         }
         if let Some(never) = never {
             let name = visible(&never.name);
-            told.push(format!("{name} holds a provider's key, which no command gets"));
+            told.push(format!(
+                "{name} holds a provider's API key, which is never passed to commands"
+            ));
         }
         (!told.is_empty()).then(|| told.join("; "))
     }
@@ -155,8 +157,8 @@ mod tests {
         }
     }
 
-    const NOTE: &str = "commands run without GITHUB_TOKEN (by their names or values secrets); `tools.environment: [GITHUB_TOKEN]` in \
-                        the configuration passes it on";
+    const NOTE: &str = "commands run without GITHUB_TOKEN, because their names or values look like secrets; to pass one on, set \
+                        `tools.environment: [GITHUB_TOKEN]` in the configuration";
 
     #[test]
     fn a_command_of_ones_own_says_once_what_it_goes_without() {
@@ -164,7 +166,7 @@ mod tests {
         let told = left_out.note_own_command("echo $OPAL_KEY").unwrap_or_default();
         assert_eq!(
             told,
-            format!("{NOTE}; OPAL_KEY holds a provider's key, which no command gets")
+            format!("{NOTE}; OPAL_KEY holds a provider's API key, which is never passed to commands")
         );
         assert_eq!(left_out.note_own_command("echo $GITHUB_TOKEN"), None);
         let mut nothing = WithheldNotice {

@@ -30,12 +30,12 @@ fn shell() -> DoctorCheck {
         (None, Some(sh)) => DoctorCheck::warn(
             name,
             format!("{}, and no bash", sh.display()),
-            "install bash: models write for it",
+            "install bash, the shell that models expect",
         ),
         (None, None) => DoctorCheck::warn(
             name,
             "none",
-            "install bash: without a shell no command can be run",
+            "install bash: the agent cannot run commands without a shell",
         ),
     }
 }
@@ -47,7 +47,7 @@ fn git() -> DoctorCheck {
         None => DoctorCheck::warn(
             name,
             "not found",
-            "install git: agents use it, and so changes can be undone",
+            "install git: agents use it, and it lets you undo changes",
         ),
     }
 }
@@ -60,17 +60,17 @@ fn sandbox(root: &Path) -> DoctorCheck {
         || number("proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1);
     let namespaces = match number("proc/sys/user/max_user_namespaces") {
         None | Some(0) => "no user namespaces",
-        Some(_) if limited => "user namespaces for root alone",
+        Some(_) if limited => "user namespaces for root only",
         Some(_) => "user namespaces",
     };
     let landlock = match read("sys/kernel/security/lsm") {
         Some(modules) if modules.trim().split(',').any(|module| module == "landlock") => "Landlock",
         Some(_) => "no Landlock",
-        None => "Landlock not known",
+        None => "Landlock unknown",
     };
     DoctorCheck::note(
         "sandbox",
-        format!("none: commands run unconfined (the kernel has {namespaces}, {landlock})"),
+        format!("none: commands run without a sandbox (kernel: {namespaces}, {landlock})"),
     )
 }
 
@@ -84,8 +84,8 @@ mod tests {
     fn what_the_kernel_offers_is_read_from_its_files() {
         let root = tempfile::tempdir().unwrap();
         let found = |root: &Path| sandbox(root).found;
-        assert!(found(root.path()).starts_with("none: commands run unconfined"));
-        assert!(found(root.path()).ends_with("(the kernel has no user namespaces, Landlock not known)"));
+        assert!(found(root.path()).starts_with("commands run without a sandbox"));
+        assert!(found(root.path()).ends_with("(the kernel has no user namespaces, Landlock unknown)"));
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -96,6 +96,6 @@ mod tests {
         assert!(found(root.path()).ends_with("has user namespaces, Landlock)"));
         write("proc/sys/kernel/unprivileged_userns_clone", "0\n");
         write("sys/kernel/security/lsm", "yama\n");
-        assert!(found(root.path()).ends_with("has user namespaces for root alone, no Landlock)"));
+        assert!(found(root.path()).ends_with("has user namespaces for root only, no Landlock)"));
     }
 }

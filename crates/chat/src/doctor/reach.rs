@@ -17,15 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) -> DoctorCheck {
     let name = "server";
     let Some(provider) = provider else {
-        return DoctorCheck::ok(name, "the offline demo needs none");
+        return DoctorCheck::ok(name, "the offline demo needs no connection");
     };
     let Some((host, port)) = host_of(&provider.base_url) else {
-        let found = format!("the address of {} makes no sense", provider.name);
-        return DoctorCheck::bad(name, Exit::Config, found, "`agentx config show` names it");
+        let found = format!("the address of {} is invalid", provider.name);
+        return DoctorCheck::bad(name, Exit::Config, found, "`agentx config show` prints it");
     };
     let at = format!("{host}:{port}");
     if offline {
-        return DoctorCheck::ok(name, format!("{at}, not looked for"));
+        return DoctorCheck::ok(name, format!("{at}, not checked"));
     }
     if let Some(proxy) = PROXIES
         .into_iter()
@@ -38,16 +38,16 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
         }
         return DoctorCheck::ok(
             name,
-            format!("{at}, by the proxy that {proxy} names; not looked for"),
+            format!("{at}, through the proxy set in {proxy}; not checked"),
         );
     }
-    let advice = "check the network, and the address that `agentx config show` names";
+    let advice = "check the network, and the address that `agentx config show` prints";
     match timeout(PATIENCE, TcpStream::connect((host.as_str(), port))).await {
-        Ok(Ok(_)) => DoctorCheck::ok(name, format!("{at} can be reached")),
+        Ok(Ok(_)) => DoctorCheck::ok(name, format!("{at} is reachable")),
         Ok(Err(error)) => DoctorCheck::bad(
             name,
             Exit::Provider,
-            format!("{at} cannot be reached: {error}"),
+            format!("{at} is unreachable: {error}"),
             advice,
         ),
         Err(_) => {

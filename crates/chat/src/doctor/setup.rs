@@ -29,31 +29,31 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
         .lines()
         .map(|line| line.trim_start_matches("warning: ").to_owned());
     if let Some(warning) = warnings.chain(misnamed).next() {
-        return DoctorCheck::warn(name, warning, "mend it: `agentx config check` reads it again");
+        return DoctorCheck::warn(name, warning, "correct it, then run `agentx config check`");
     }
     if let Some(before) = loaded.settings.folder.before {
         return DoctorCheck::warn(
             name,
             format!(
-                "another folder lies at {} now: what you said about the one before ({}) does not hold for it",
+                "another folder is at {} now; your decision about the previous one ({}) does not apply to it",
                 loaded.places.workspace_root.display(),
                 before.word()
             ),
-            "`agentx config trust --show` shows what the folder brings, `agentx config trust` trusts it",
+            "`agentx config trust --show` lists what the folder contains, `agentx config trust` trusts it",
         );
     }
     if let Some(ignored) = loaded.ignored.first() {
         return DoctorCheck::warn(
             name,
             format!(
-                "`{}` of this workspace is left out: {} ({})",
+                "`{}` of this workspace is ignored: {} ({})",
                 ignored.key, ignored.why, ignored.origin
             ),
             match ignored.waits_for_trust {
                 true => {
-                    "`agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it"
+                    "`agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it"
                 }
-                false => "take it out of the folder's file, or put it into your own settings",
+                false => "remove it from the folder's file, or put it into your own settings",
             },
         );
     }
@@ -64,7 +64,7 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
         .map(|file| file.path.display().to_string())
         .collect();
     match files.is_empty() {
-        true => DoctorCheck::ok(name, "no file, only defaults"),
+        true => DoctorCheck::ok(name, "no configuration file; defaults apply"),
         false => DoctorCheck::ok(name, files.join(", ")),
     }
 }
@@ -80,7 +80,7 @@ pub(super) async fn model(
     let own = default_model::own_server(&settings);
     if let Some(own) = own.as_ref().filter(|_| offline) {
         let found = format!(
-            "none is named; the server of {} is not asked which it has",
+            "none is set; the server of {} was not asked for its models",
             own.name
         );
         return (DoctorCheck::ok(name, found), settings, Some(own.clone()));
@@ -106,8 +106,8 @@ fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
             Some(_) => DoctorCheck::ok(name, "the offline demo"),
             None => DoctorCheck::warn(
                 name,
-                "no model is connected: the offline demo answers in a chat",
-                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server of your own in the configuration",
+                "no model is connected: chats use the offline demo",
+                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add your own server to the configuration",
             ),
         };
         return (check, None);
@@ -139,7 +139,7 @@ fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
         Some(variable) => DoctorCheck::bad(
             name,
             Exit::Credentials,
-            format!("{} needs a key, and {variable} is not set", spec.id),
+            format!("{} needs an API key, and {variable} is not set", spec.id),
             format!("set {variable}, or choose another model: `agentx models`"),
         ),
     };
@@ -156,8 +156,8 @@ pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
             ProviderKey::Literal(_) => {
                 return vec![DoctorCheck::warn(
                     "keys",
-                    format!("the key of {} is written down in a file", provider.name),
-                    "keep it in a variable, and name that: `api_key: ${NAME}`",
+                    format!("the API key of {} is written in a file", provider.name),
+                    "keep it in an environment variable and refer to it: `api_key: ${NAME}`",
                 )];
             }
             ProviderKey::Env { .. } | ProviderKey::None => {}

@@ -37,21 +37,22 @@ fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
     let shown = path.display();
     let Some(found) = found else {
         return match nearest(data).is_some_and(may_write) {
-            true => DoctorCheck::ok(name, format!("{shown} is made with the first session")),
+            true => DoctorCheck::ok(name, format!("{shown} is created with the first session")),
             false => {
-                let found = format!("{shown} cannot be made: {} cannot be written", data.display());
+                let found = format!("{shown} cannot be created: {} is not writable", data.display());
                 DoctorCheck::bad(
                     name,
                     Exit::Storage,
                     found,
-                    "name another directory with --data or AGENTX_DATA",
+                    "choose another directory with --data or AGENTX_DATA",
                 )
             }
         };
     };
     if !found.problems.is_empty() {
         let found = format!("{shown} is damaged: {}", found.problems.join("; "));
-        let advice = "keep a copy of it; `agentx sessions verify ID` says what of a session is safe";
+        let advice =
+            "keep a copy of it; `agentx sessions verify ID` shows which events of a session are intact";
         return DoctorCheck::bad(name, Exit::Storage, found, advice);
     }
     if found.format > DATABASE_FORMAT {
@@ -67,14 +68,14 @@ fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
         );
     }
     if !may_write(&path) || !may_write(data) {
-        let found = format!("{shown} cannot be written");
-        let advice = "see to whom it belongs, or name another directory with --data or AGENTX_DATA";
+        let found = format!("{shown} is not writable");
+        let advice = "check its owner, or choose another directory with --data or AGENTX_DATA";
         return DoctorCheck::bad(name, Exit::Storage, found, advice);
     }
     let size = units::bytes(found.bytes);
     let whole = match found.checked {
-        true => "whole as far as SQLite can tell",
-        false => "too large to be looked through here",
+        true => "SQLite reports no damage",
+        false => "too large to check here",
     };
     let words = format!(
         "{shown}: {}, {size}, format {}, {whole}",
@@ -131,10 +132,10 @@ fn free(_: &Path) -> Option<u64> {
 fn space(data: &Path) -> DoctorCheck {
     let name = "disk";
     let Some(free) = free(data) else {
-        return DoctorCheck::ok(name, "how much is free is not known");
+        return DoctorCheck::ok(name, "free disk space is unknown");
     };
-    let found = format!("{} are free where sessions are kept", units::bytes(free));
-    let advice = "free some space, or name another directory with --data or AGENTX_DATA";
+    let found = format!("{} are free the directory of sessions", units::bytes(free));
+    let advice = "free some disk space, or choose another directory with --data or AGENTX_DATA";
     match free {
         ..TOO_LITTLE => DoctorCheck::bad(name, Exit::Storage, found, advice),
         TOO_LITTLE..LITTLE => DoctorCheck::warn(name, found, advice),
@@ -144,9 +145,9 @@ fn space(data: &Path) -> DoctorCheck {
 
 fn clock(now: Timestamp, latest: Option<Timestamp>) -> DoctorCheck {
     let name = "clock";
-    let advice = "set the clock: servers refuse those whose clock is wrong";
+    let advice = "set the clock: servers reject requests with a wrong time";
     if now.0 < BEFORE_THIS_PROGRAM {
-        return DoctorCheck::bad(name, Exit::Failed, "it is before this program was made", advice);
+        return DoctorCheck::bad(name, Exit::Failed, "it is before this program was built", advice);
     }
     match latest {
         Some(latest) if latest.0 > now.0.saturating_add(AHEAD) => {
@@ -157,7 +158,7 @@ fn clock(now: Timestamp, latest: Option<Timestamp>) -> DoctorCheck {
                 advice,
             )
         }
-        _ => DoctorCheck::ok(name, "not behind what is stored"),
+        _ => DoctorCheck::ok(name, "not behind the stored events"),
     }
 }
 

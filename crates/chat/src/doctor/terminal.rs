@@ -16,7 +16,7 @@ fn screen(terminal: &Terminal) -> DoctorCheck {
     if !terminal.output || !terminal.input {
         return DoctorCheck::ok(
             name,
-            format!("none here: input or output is a file or a pipe ({kind})"),
+            format!("none: input or output is a file or a pipe ({kind})"),
         );
     }
     let colors = match (terminal.color, lookup("COLORTERM").as_deref()) {
@@ -35,9 +35,9 @@ fn screen(terminal: &Terminal) -> DoctorCheck {
         (false, _) => DoctorCheck::warn(
             name,
             found,
-            "set TERM to what the terminal is, such as xterm-256color",
+            "set TERM to your terminal type, such as xterm-256color",
         ),
-        (true, ..40) => DoctorCheck::warn(name, found, "a chat is easier to read from 40 columns on"),
+        (true, ..40) => DoctorCheck::warn(name, found, "a chat needs at least 40 columns to be readable"),
         _ => DoctorCheck::ok(name, found),
     }
 }
@@ -54,12 +54,12 @@ fn signs() -> DoctorCheck {
         Some((name_of, value)) => DoctorCheck::warn(
             name,
             format!("{name_of}={value} is not UTF-8"),
-            "set LANG=C.UTF-8, or what your language has",
+            "set LANG=C.UTF-8, or a UTF-8 locale of your language",
         ),
         None => DoctorCheck::warn(
             name,
-            "no language is set",
-            "set LANG=C.UTF-8, or what your language has",
+            "no locale is set",
+            "set LANG=C.UTF-8, or a UTF-8 locale of your language",
         ),
     }
 }

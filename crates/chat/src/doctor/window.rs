@@ -44,7 +44,7 @@ fn compare(model: &str, window: u64, assumed: u64, does: &str) -> DoctorCheck {
     DoctorCheck::warn(
         name,
         format!(
-            "Ollama {does} {model} with {window} tokens, and {assumed} are assumed: it cuts longer conversations without a word"
+            "Ollama {does} {model} with {window} tokens, but {assumed} are assumed: it silently truncates longer conversations"
         ),
         format!(
             "start it with OLLAMA_CONTEXT_LENGTH={assumed} ollama serve, or set context_window: {window} for {model} in the configuration"

@@ -16,7 +16,7 @@ use crate::render::clean::visible;
 use crate::render::units::counted;
 
 const TRUSTED: &str = "trusted this folder";
-const READ_ONLY: &str = "made this folder read only";
+const READ_ONLY: &str = "made this folder read-only";
 
 /// Names that are listed in a note.
 const MOST: usize = 5;
@@ -35,9 +35,9 @@ pub fn note(loaded: &Loaded) -> String {
     };
     let hint = match (out.is_empty(), followed.is_empty()) {
         (true, true) => return another(loaded),
-        (false, _) => "`agentx config trust --show` shows it, `agentx config trust` loads it",
+        (false, _) => "`agentx config trust --show` shows them, `agentx config trust` loads them",
         (true, false) => {
-            "`agentx config trust --show` shows what changed; `agentx config trust --restricted` stops following it"
+            "`agentx config trust --show` shows what changed; `agentx config trust --restricted` stops following the folder"
         }
     };
     format!("{}{out}{followed}hint: {hint}\n", another(loaded))
@@ -48,7 +48,7 @@ fn another(loaded: &Loaded) -> String {
     let root = visible(&loaded.places.workspace_root.to_string_lossy());
     match loaded.settings.folder.before {
         Some(before) => format!(
-            "note: another folder lies at {root} now: what you said about the one before ({}) does not hold for it\n",
+            "note: another folder is at {root} now; your decision about the previous one ({}) does not apply to it\n",
             before.word()
         ),
         None => String::new(),
@@ -69,7 +69,7 @@ fn left_out(brings: &FolderContents, trust: FolderTrust) -> String {
         (true, _) => String::new(),
         (false, FolderTrust::Unknown) => {
             format!(
-                "note: nobody has said that this folder is trusted; not loaded: {}\n",
+                "note: this folder is not trusted yet; not loaded: {}\n",
                 listed(&out)
             )
         }

@@ -58,15 +58,15 @@ fn first(
     let trusts = match loaded.ignored.is_empty() {
         true if brings.is_empty() => "AgentX asks before changes and commands",
         true => "load its files; AgentX still asks before changes and commands",
-        false => "load all of this; its settings decide what is asked about",
+        false => "load all of this; its settings decide what AgentX asks about",
     };
     let ignores = match brings.is_empty() {
-        true => "as 1; what it brings later is not loaded",
-        false => "load nothing unasked; AgentX asks before changes and commands",
+        true => "as 1; files added later are not loaded",
+        false => "load nothing without asking; AgentX asks before changes and commands",
     };
     let reads = match brings.is_empty() {
-        true => "the agent changes and runs nothing",
-        false => "load its instructions; the agent changes and runs nothing",
+        true => "the agent cannot change files or run commands",
+        false => "load its instructions; the agent cannot change files or run commands",
     };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\

@@ -22,23 +22,23 @@ pub fn folder_summary(loaded: &Loaded) -> String {
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
     let home = home.and_then(|home| std::fs::canonicalize(home).ok());
     if root.parent().is_none() {
-        text.push_str("  This is the whole machine: every file of it is inside.\n");
+        text.push_str("  This is the root directory: it contains every file of this machine.\n");
     } else if home.as_deref() == Some(root) {
-        text.push_str("  This is your home directory: all that you have is inside, keys and letters too.\n");
+        text.push_str("  This is your home directory: it contains all your files, keys and mail included.\n");
     } else if home.is_some_and(|home| home.starts_with(root)) {
-        text.push_str("  Your home directory is inside of it.\n");
+        text.push_str("  Your home directory is inside it.\n");
     }
     if let Some(before) = loaded.settings.folder.before {
         let before = before.word();
         text.push_str(&format!(
-            "  Another folder lies here now: what you said about the one before ({before}) does not hold for it.\n"
+            "  Another folder is here now; your decision about the previous one ({before}) does not apply to it.\n"
         ));
         text.push_str(&withdraw_trust::allowed_here(loaded));
     }
     let below = trusted_below(&loaded.trust_dir, root).len();
     if below > 0 {
         text.push_str(&format!(
-            "  It lies above {} that you trust.\n",
+            "  It contains {} that you trust.\n",
             counted(below, "folder")
         ));
     }
@@ -49,7 +49,7 @@ pub fn folder_summary(loaded: &Loaded) -> String {
 /// is cut or left out: a folder could hide what matters behind what does not.
 pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize) -> String {
     if brings.is_empty() {
-        return "  It brings no instructions, settings or tools.\n".to_owned();
+        return "  It contains no instructions, settings or tools.\n".to_owned();
     }
     let mut rows = Vec::new();
     rows.extend(files(brings, FileRole::Instructions).map(instructions));
@@ -58,7 +58,7 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
     }
     rows.extend(named(loaded));
     if !loaded.settings.git.is_empty() {
-        rows.push("Git runs what the repository in it names:".to_owned());
+        rows.push("Git runs these programs named in its repository:".to_owned());
         rows.extend(loaded.settings.git.text().lines().map(|line| format!("  {line}")));
     }
     let keys = loaded.settings.key_variables();
@@ -69,13 +69,13 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
         brings
             .unused
             .iter()
-            .map(|what| format!("{what}: not used; you have your own of this name")),
+            .map(|what| format!("{what}: not used, because yours has the same name")),
     );
     rows.extend(brings.agents.iter().map(|(name, variables)| {
         let with: Vec<&str> = variables.iter().map(String::as_str).collect();
         match with.is_empty() {
             true => format!("agent {name}"),
-            false => format!("agent {name}: its model is told {}", with.join(", ")),
+            false => format!("agent {name}: system prompt {}", with.join(", ")),
         }
     }));
     let others = files(brings, FileRole::Definition).count();
@@ -118,11 +118,11 @@ fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
     let name = file.path.display();
     if let Some(mistake) = loaded.broken.first() {
         return vec![format!(
-            "{name} has a mistake; with the folder trusted AgentX does not start before it is mended: {mistake}"
+            "{name} has an error; once the folder is trusted, AgentX does not start until it is fixed: {mistake}"
         )];
     }
     if !shows_settings(loaded) {
-        return vec![format!("{name}: settings that make things stricter")];
+        return vec![format!("{name}: settings that only restrict")];
     }
     std::iter::once(format!("{name} sets:"))
         .chain(loaded.says.iter().map(|line| format!("  {line}")))
@@ -158,7 +158,7 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: Paint) -> String
         if file.role == FileRole::Settings {
             text.push_str(match loaded.broken.is_empty() {
                 true => "  which sets:\n",
-                false => "  which has a mistake; with the folder trusted AgentX does not start before it is mended:\n",
+                false => "  it has an error; once the folder is trusted, AgentX does not start until it is fixed:\n",
             });
             let broken = loaded
                 .broken

@@ -65,10 +65,10 @@ fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
     }
     says.extend(reaches(&[tool]));
     if matches!(tool.access(), Some(Access::Internal | Access::Read)) {
-        says.push("runs without a question".to_owned());
+        says.push("runs without asking".to_owned());
     }
     if asks_for_key {
-        says.push("never gets the key that it asks for".to_owned());
+        says.push("never gets the API key it asks for".to_owned());
     }
     format!("tool {}: {}", tool.name, says.join("; "))
 }
@@ -77,7 +77,7 @@ fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
 fn together(tools: &[&ToolDefinition]) -> String {
     let mut says = vec![format!("and {}", counted(tools.len(), "more tool"))];
     says.extend(reaches(tools));
-    says.push("`agentx config trust --show` lists each".to_owned());
+    says.push("`agentx config trust --show` lists them all".to_owned());
     says.join("; ")
 }
 

@@ -33,7 +33,7 @@ impl TakenBack {
             text.push_str(&match remove_from_file(&rule.value, &rule.origin) {
                 Ok(removed) => removed,
                 Err(error) => format!(
-                    "note: {} stays, take it out by hand ({}): {error}\n",
+                    "note: {} stays; remove it by hand ({}): {error}\n",
                     visible(&show_rule(&rule.value)),
                     rule.origin
                 ),
@@ -48,7 +48,7 @@ impl TakenBack {
         let failed = |error| {
             ChatError::from(ConfigError::File {
                 path: data.clone(),
-                what: format!("what tools keep: {error}"),
+                what: format!("the data of tools: {error}"),
             })
         };
         let spaces = kept_values(data, root, self.now.as_ref()).map_err(failed)?;
@@ -65,7 +65,7 @@ impl TakenBack {
         );
         if !remove {
             return Ok(format!(
-                "{kept} stay, and nothing reads them; `agentx config trust --revoke` removes them\n"
+                "{kept} stay but are not used; `agentx config trust --revoke` removes them\n"
             ));
         }
         forget_values(data, root, self.now.as_ref()).map_err(failed)?;
@@ -85,7 +85,7 @@ pub(super) fn allowed_here(loaded: &Loaded) -> String {
     let hold = of_this_folder(loaded).into_iter();
     hold.map(|rule| {
         format!(
-            "  A rule of yours holds here: {} ({})\n",
+            "  One of your rules applies here: {} ({})\n",
             visible(&show_rule(&rule.value)),
             rule.origin
         )

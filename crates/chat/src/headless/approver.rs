@@ -192,8 +192,8 @@ impl Questions {
 /// The reason why a typed line does not answer the question.
 fn why_not(given: &str) -> String {
     match approval::parse(given) {
-        Some(_) => "a pattern can be given in a chat (`agentx chat`) or with `agentx approvals add`; here the rule is kept as it \
-                    stands above"
+        Some(_) => "to give a pattern, use a chat (`agentx chat`) or `agentx approvals add`; here the rule \
+                    is saved as shown above"
             .to_owned(),
         None => Answers::default().wrong(given),
     }

@@ -217,12 +217,12 @@ impl Ending {
             StopReason::MaxTokens => Some(error(
                 exit_of(CUT_OFF),
                 CUT_OFF,
-                "the answer is cut off: it reached its longest length",
+                "the answer is cut off: it reached the maximum length",
             )),
             StopReason::EndTurn | StopReason::StopSequence | StopReason::Other if is_empty => Some(error(
                 exit_of(EMPTY),
                 EMPTY,
-                "the model ended its turn without a word",
+                "the model ended its turn without an answer",
             )),
             _ => None,
         }
@@ -285,7 +285,7 @@ pub async fn leave(
         }
         Ok(RunResult { jobs: Some(jobs), .. }) => {
             console.say(&format!(
-                "note: {jobs}; agentx --connect {address} resume {} is where it is\n",
+                "note: {jobs}; to see it: agentx --connect {address} resume {}\n",
                 session.id()
             ));
         }
@@ -313,7 +313,7 @@ pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut
 pub(super) fn print(result: &RunResult, quiet: bool, console: &mut Console) -> Result<(), ChatError> {
     let is_unknown = result.stop_reason == Some(StopReason::Other) && result.error.is_none();
     if quiet && is_unknown && result.status == Some(RunStatus::Completed) {
-        console.say("note: the answer ended for a reason that AgentX does not know, and may not be whole\n");
+        console.say("note: the answer ended for an unknown reason and may be incomplete\n");
     }
     if result.text.is_empty() {
         return Ok(());

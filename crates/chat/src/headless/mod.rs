@@ -38,9 +38,9 @@ use run_start::Words;
 pub enum Format {
     /// The answer.
     Text,
-    /// One object with the answer, what it cost, and the error if there was one.
+    /// One object with the answer, its cost, and the error if there was one.
     Json,
-    /// Every event as it comes, one JSON object a line, that object last.
+    /// Every event as it arrives, one JSON object per line; the last line is the object of `json`.
     StreamJson,
 }
 

@@ -40,7 +40,7 @@ impl RemoteApprovals {
         self.open.push((request.tool_call_id.clone(), name.clone()));
         self.until.get_or_insert_with(|| Instant::now() + self.within);
         format!(
-            "· {name} waits for the operator of the server, for {} at most (--wait); `{}` shows later what came of it",
+            "· {name} waits for the server's operator, for at most {} (--wait); `{}` shows the outcome later",
             in_words(self.within),
             self.later
         )
@@ -65,7 +65,7 @@ impl RemoteApprovals {
             exit: Exit::Denied,
             code: NEEDED.into(),
             message: format!(
-                "{} still waits for the operator of the server, who did not answer within {}",
+                "{} still waits for the server's operator, who did not answer within {}",
                 names.join(", "),
                 in_words(self.within)
             ),
@@ -98,10 +98,7 @@ mod tests {
             later: "agentx run".into(),
         };
         let note = calls.asked(&asked("call_1"));
-        assert!(
-            note.contains("bash waits for the operator of the server"),
-            "{note}"
-        );
+        assert!(note.contains("bash waits for the server's operator"), "{note}");
         let until = calls.until;
         calls.asked(&asked("call_2"));
         calls.settled(&"call_1".into());

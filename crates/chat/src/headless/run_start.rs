@@ -48,7 +48,7 @@ pub(super) async fn run(
         let run = before.run.as_ref().map(|run| run.run_id.clone());
         return run.ok_or_else(|| {
             ChatError::usage(
-                "nothing is under way in this session, and there is no prompt",
+                "nothing is running in this session, and there is no prompt",
                 "give one, or write it to standard input",
             )
         });
@@ -112,16 +112,14 @@ pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option
         RuntimeEvent::SessionResumed(resumed) => conversation::ended_commands_notice(&resumed.ended),
         RuntimeEvent::RunFinished(end) if earlier == Some(&end.run_id) => {
             let how = match end.status {
-                RunStatus::Completed => "has come to its end",
+                RunStatus::Completed => "has finished",
                 RunStatus::Interrupted => "was stopped",
                 RunStatus::TimedOut => "has reached a limit",
                 _ => "has failed",
             };
             let why = end.reason.as_ref().map(|why| format!(" ({why})"));
             let why = why.unwrap_or_default();
-            Some(format!(
-                "the run that was under way before {how}{why}; now your prompt is answered"
-            ))
+            Some(format!("the earlier run {how}{why}; answering your prompt now"))
         }
         _ => None,
     }
@@ -132,7 +130,7 @@ pub(super) fn asks_nobody(agent: &AgentConfig, manner: Manner, console: &mut Con
     let is_read_only = agent.guard.as_ref().is_some_and(|guard| guard.read_only);
     let asks_nobody = agent.approval == ApprovalMode::Auto;
     if asks_nobody && is_read_only && manner.format == Format::Text {
-        let note = "note: this folder is read only: changes and commands are refused, with --yes too\n";
+        let note = "note: this folder is read-only: changes and commands are refused, even with --yes\n";
         console.say(&console.err_style().dim(note));
     } else if asks_nobody && manner.format == Format::Text {
         let note = format!("note: {ASKS_NOBODY}\n");

@@ -1,4 +1,4 @@
-//! Choosing a session to go on with: a list that is filtered while one types, and what was said last in the chosen one. Called
+//! The session picker: a list that is filtered while one types, and the last messages of the selected session. Called
 //! where `agentx resume` is told no session.
 //!
 //! The first rows are on the screen before the rest of the list is read. Keys are taken at any time; lists, previews and searches

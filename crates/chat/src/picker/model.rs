@@ -260,7 +260,7 @@ impl PickerModel {
             Some(writer) if !self.on_server => {
                 let process = writer.process;
                 self.note = Some(format!(
-                    "process {process} has it open; `agentx watch {id}` looks on"
+                    "process {process} has it open; `agentx watch {id}` watches it"
                 ));
                 PickerStep::Stay
             }

@@ -27,7 +27,7 @@ pub(super) async fn pick(
     let mut signals = Signals::listen()?;
     console.out(&listed(&model, console.terminal.width))?;
     loop {
-        console.say("which one? a number, words to look for, or nothing to leave › ");
+        console.say("which session? number, search words, or nothing to leave › ");
         let line = loop {
             tokio::select! {
                 exit = signals.next() => return Ok(PickerOutcome::Nothing(exit)),
@@ -49,7 +49,7 @@ pub(super) async fn pick(
         }
         match words.parse().ok().map(|number| model.numbered(number)) {
             Some(Some(info)) => return Ok(PickerOutcome::Session(info.session_id.clone())),
-            Some(None) => console.say("there is no such number\n"),
+            Some(None) => console.say("no such number\n"),
             None => {
                 model.filter.clear();
                 model.only_here = false;

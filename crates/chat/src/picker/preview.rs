@@ -14,7 +14,7 @@ const MOST: usize = 4_000;
 /// The last exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Preview {
-    /// What was said.
+    /// The last message of the person.
     pub(super) said: String,
     /// What was answered, as far as it came.
     pub(super) answer: String,

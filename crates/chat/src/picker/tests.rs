@@ -116,12 +116,9 @@ fn at_every_width() {
     screens.push(format!("help\n{}", screen(&model, 60, 24)));
     insta::assert_snapshot!("picker", screens.join("\n\n"));
     let help = screen(&model, 40, 20);
-    assert!(help.contains("a copy of another session"), "it is whole:\n{help}");
+    assert!(help.contains("a fork of another session"), "it is whole:\n{help}");
     let help = screen(&model, 40, 10);
-    assert!(
-        help.contains("a taller window shows the rest"),
-        "it is cut:\n{help}"
-    );
+    assert!(help.contains("… enlarge the window"), "it is cut:\n{help}");
     for columns in 4..60 {
         for rows in 3..8 {
             screen(&model, columns, rows);

@@ -32,16 +32,16 @@ pub(super) struct PickerFrame {
 }
 
 const HELP: &[(&str, &str)] = &[
-    ("type", "narrows: title, directory, id, model, what was said"),
-    ("↑ ↓", "choose; also PageUp, Home, End"),
-    ("Enter", "goes on with the chosen one"),
-    ("Tab", "of this directory, or of all"),
-    ("Ctrl-U", "forgets what was typed; Ctrl-W its last word"),
-    ("Esc", "leaves; nothing has changed"),
-    ("●", "open in another process, or at work on the server"),
-    ("!", "its process died in a run; it goes on there"),
-    ("?", "somebody has to decide"),
-    ("⑂", "a copy of another session"),
+    ("type", "filter by title, directory, id, model or messages"),
+    ("↑ ↓", "select; also PageUp, Home, End"),
+    ("Enter", "resume the selected session"),
+    ("Tab", "this directory, or all directories"),
+    ("Ctrl-U", "clear the filter; Ctrl-W deletes a word"),
+    ("Esc", "leave without a change"),
+    ("●", "open in another process, or running on the server"),
+    ("!", "its process died during a run; resuming continues the run"),
+    ("?", "waits for a decision"),
+    ("⑂", "a fork of another session"),
 ];
 
 /// The rows, and where the cursor stands.
@@ -55,7 +55,7 @@ pub(super) fn rows(
     let mut rows = vec![top];
     if model.help {
         rows.extend(help(frame, height));
-        rows.push(footer("any key goes back", frame));
+        rows.push(footer("press any key to go back", frame));
         return fitted(rows, cursor, frame);
     }
     let has_preview = frame.columns >= BESIDE;
@@ -120,7 +120,7 @@ fn list(model: &PickerModel, columns: usize, height: usize, frame: &PickerFrame)
             (false, ..) => "looking …",
             (true, true, true) => "no sessions in this directory; Tab shows all",
             (true, true, false) => "no sessions yet",
-            (true, false, true) => "nothing here fits; Tab looks everywhere",
+            (true, false, true) => "no matches here; Tab searches everywhere",
             (true, false, false) => "nothing fits",
         };
         return vec![Row::new(&format!("  {text}"), frame.theme.faint).cut(columns)];
@@ -268,7 +268,7 @@ fn help(frame: &PickerFrame, height: usize) -> Vec<Row> {
     }
     if rows.len() > height {
         rows.truncate(height - 1);
-        rows.push(Row::new("  … a taller window shows the rest", frame.theme.faint));
+        rows.push(Row::new("  … enlarge the window to see the rest", frame.theme.faint));
     }
     rows
 }

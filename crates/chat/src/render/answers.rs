@@ -69,10 +69,10 @@ impl Answers {
     pub(crate) fn prompt_of_lines(&self, style: Paint) -> String {
         let words = match self.can_allow() {
             true => format!(
-                "allow it? type {}, and press Enter",
+                "allow it? type {}, then press Enter",
                 self.keys(", ", key_in_words)
             ),
-            false => "the operator decides; type n to refuse it, and press Enter".to_owned(),
+            false => "the operator decides; type n to refuse it, then press Enter".to_owned(),
         };
         style.sign(&format!("{} ›", self.prompt()), &words).to_owned()
     }
@@ -86,9 +86,9 @@ impl Answers {
     /// What is said to an answer that does not count here.
     pub(crate) fn not_counted(&self) -> String {
         match self.can_allow() {
-            true => format!("not counted; what counts here: {}", self.keys(", ", key)),
+            true => format!("ignored; valid answers: {}", self.keys(", ", key)),
             false => {
-                format!("not counted: only the operator of the server may allow this call; {REFUSE_OR_STOP}")
+                format!("ignored: only the server's operator may allow this call; {REFUSE_OR_STOP}")
             }
         }
     }
@@ -108,7 +108,7 @@ fn key(decision: ApprovalDecision) -> &'static str {
 
 fn key_in_words(decision: ApprovalDecision) -> &'static str {
     match decision {
-        ApprovalDecision::Once => "y for this once",
+        ApprovalDecision::Once => "y once",
         ApprovalDecision::Session => "s for this session",
         ApprovalDecision::Always => "a for always",
         ApprovalDecision::Deny => "n for no",
@@ -178,7 +178,7 @@ mod tests {
             ]
         );
         assert!(once.has(Once) && !once.has(Always) && !none.has(Once) && none.has(Deny));
-        assert_eq!(once.not_counted(), "not counted; what counts here: y once, n no");
+        assert_eq!(once.not_counted(), "ignored; valid answers: y once, n no");
         let words = Paint::default();
         assert!(
             !none.prompt_of_lines(words).contains('y'),

@@ -18,7 +18,7 @@ use super::units;
 const LONGEST_RULE: usize = 160;
 
 /// What can be typed besides, where a rule is kept.
-const OTHER_RULE: &str = "  (or choose it yourself: `a PATTERN`)";
+const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn question_text(
         text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
     }
     if let Some(why) = how.still_asked {
-        let words = format!("  and it would be asked about all the same: {}", visible(why));
+        let words = format!("  but it would still be asked about: {}", visible(why));
         text.push_str(&format!("{}\n", style.dim(&words)));
     }
     text
@@ -141,7 +141,7 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
     };
     let lines = unified(&old, &new, usize::MAX, style);
     Some(match lines.is_empty() {
-        true => vec![style.dim("nothing in the file changes")],
+        true => vec![style.dim("the file would not change")],
         false => lines,
     })
 }
@@ -172,16 +172,16 @@ fn question_lines(
     if let Some(place) = &file.leads_to {
         text.push_str(&format!(
             "{}\n",
-            style.warn(&format!("  by a link it leads to {}", visible(place)))
+            style.warn(&format!("  it is a link to {}", visible(place)))
         ));
     }
     if is_doomed(request, file.text.as_deref()) {
-        let words = "  the text to replace is not in the file as it is now, so this call will fail";
+        let words = "  the file does not contain the text to replace, so this call will fail";
         text.push_str(&format!("{}\n", style.warn(words)));
     }
     let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     if let Some(why) = &file.withheld {
-        say(&format!("  the file as it is now is not shown: {}", visible(why)));
+        say(&format!("  the current file is not shown: {}", visible(why)));
     }
     if !request.reason.is_empty() {
         say(&format!("  because {}", visible(&request.reason)));
@@ -191,7 +191,7 @@ fn question_lines(
         None => "",
     };
     if keeps {
-        say(&format!("  always would keep{place}: {}", rule(request)));
+        say(&format!("  always would save{place}: {}", rule(request)));
     }
     text
 }
@@ -211,7 +211,7 @@ fn wish(request: &ApprovalRequested) -> String {
         (Some(path), _, _) if text("content").is_some() => format!("{name} wants to write {}", visible(path)),
         (Some(path), _, _) => format!("{name} wants to change {}", visible(path)),
         (_, Some(path), _) if matches!(&*name, "read" | "grep" | "glob") => {
-            format!("{name} wants to look at {}", visible(path))
+            format!("{name} wants to read {}", visible(path))
         }
         (_, _, Some(url)) => format!("{name} wants to reach {}", visible(url)),
         _ => format!("{name} wants to run"),
@@ -229,7 +229,7 @@ fn rule(request: &ApprovalRequested) -> String {
     };
     let rule = visible(&show_rule(&everywhere));
     if named == Some(text) && rule.chars().count() > LONGEST_RULE {
-        return format!("{} and so on, just as it stands above", cut(&rule, LONGEST_RULE));
+        return format!("{} and so on, exactly as above", cut(&rule, LONGEST_RULE));
     }
     rule
 }
@@ -290,7 +290,7 @@ mod tests {
         let command = format!("cat <<EOF\n{}EOF", "a row of it\n".repeat(40));
         let text = asked(&command, &command);
         assert_eq!(text.matches("a row of it").count(), 40 + 10, "{text}");
-        assert!(text.contains("… and so on, just as it stands above\n"), "{text}");
+        assert!(text.contains("… and so on, exactly as above\n"), "{text}");
         assert!(asked("cargo test -p a", "cargo test *").contains("keep: allow bash \"cargo test *\"\n"));
     }
 

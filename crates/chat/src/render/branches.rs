@@ -72,7 +72,7 @@ pub fn render(branches: &Branches, style: Paint, width: usize) -> String {
         text.push_str(&side_text(side, style, width));
     }
     if branches.files.is_empty() {
-        text.push_str("files are the same, as far as the agents changed them\n");
+        text.push_str("files changed by agents are the same\n");
         return text;
     }
     text.push_str(&style.bold(&format!("from {} to {}", one.session_id, other.session_id)));
@@ -86,7 +86,7 @@ pub fn render(branches: &Branches, style: Paint, width: usize) -> String {
 fn side_text(side: &BranchSide, style: Paint, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(side.session_id.as_str()));
     if side.turns.is_empty() {
-        text.push_str(&style.dim("  nothing was said since\n"));
+        text.push_str(&style.dim("  no messages since\n"));
     }
     let hidden = side.turns.len().saturating_sub(MOST_TURNS);
     for (index, turn) in side.turns.iter().enumerate() {
@@ -152,12 +152,12 @@ fn read(answer: &str) -> Vec<String> {
 
 fn file_text(file: &BranchFile, branches: &Branches, style: Paint) -> String {
     let what = match (state(file.left[0].as_ref()), state(file.left[1].as_ref())) {
-        ("unknown", _) | (_, "unknown") => "how it ended is not on record".to_owned(),
+        ("unknown", _) | (_, "unknown") => "its end is not in the log".to_owned(),
         ("absent", _) => "only in the second".to_owned(),
         (_, "absent") => "only in the first".to_owned(),
         _ => match counts(file) {
             Some((added, removed)) => format!("+{added} -{removed}"),
-            None => "differs; it is no text".to_owned(),
+            None => "differs; not text".to_owned(),
         },
     };
     let [one, other] = &branches.sides;

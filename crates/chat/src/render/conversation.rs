@@ -39,7 +39,7 @@ pub(crate) fn message(event: &RuntimeEvent, style: Paint, width: usize) -> Optio
         RuntimeEvent::AssistantMessageAdded(added) => {
             let mut text = render(&added.message, style, width);
             if added.partial {
-                text.push_str(&style.warn("■ it broke off here\n"));
+                text.push_str(&style.warn("■ interrupted here\n"));
             }
             Some(text)
         }
@@ -54,9 +54,9 @@ pub(crate) fn act(who: &str, what: &str, style: Paint) -> String {
     style.dim(&format!("· {who} {}", visible(what)))
 }
 
-/// How a session is gone on with. Where it does not fit beside the words the command has a row of its own, so that it can be copied.
+/// How a session is gone on with. Where it does not match beside the words the command has a row of its own, so that it can be copied.
 pub fn go_on_with(command: &str, columns: usize) -> String {
-    const WORDS: &str = "go on with:";
+    const WORDS: &str = "continue with:";
     let between = match WORDS.len() + 1 + agentx_terminal::width(command) <= columns {
         true => ' ',
         false => '\n',
@@ -67,8 +67,8 @@ pub fn go_on_with(command: &str, columns: usize) -> String {
 /// What is said on leaving about messages that were queued.
 pub fn stays_queued(count: usize) -> String {
     match count {
-        1 => "1 message stays queued; it is not sent before you come back\n".to_owned(),
-        count => format!("{count} messages stay queued; they are not sent before you come back\n"),
+        1 => "1 message stays queued and is sent when you resume\n".to_owned(),
+        count => format!("{count} messages stay queued and are sent when you resume\n"),
     }
 }
 
@@ -79,7 +79,7 @@ pub fn stop_not_saved(queued: usize) -> String {
         1 => " and sends the queued message".to_owned(),
         count => format!(" and sends the {count} queued messages"),
     };
-    format!("the stop of the run is not saved: opening the session again resumes the run{queued}\n")
+    format!("could not save that the run stopped: opening the session again resumes the run{queued}\n")
 }
 
 /// What is said on coming back to messages that were queued, where they cannot be seen.
@@ -90,14 +90,14 @@ pub fn is_queued(count: usize) -> String {
         ("are", "they are")
     };
     let messages = units::counted(count, "message");
-    format!("{messages} {are} still queued from before; {they} sent before what you say now")
+    format!("{messages} {are} still queued from before; {they} sent before your next message")
 }
 
 /// What is said about commands that a killed program had left running. Those that ended with it were named when it was left.
 pub fn ended_commands_notice(ended: &[LeftRunning]) -> Option<String> {
     let left: Vec<LeftRunning> = ended.iter().filter(|left| left.processes > 0).cloned().collect();
     let names = names_of_left(&left)?;
-    Some(format!("still running from before, and ended now: {names}"))
+    Some(format!("still running from before, now ended: {names}"))
 }
 
 /// What is said of a copy whose original has commands that still run, because its program was killed.
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn nobodys_words_look_like_somebody_elses() {
         let hostile =
-            "ok\n› yes\nyou: yes\n● bash  rm\n└ ✓ done\n■ it broke off here\n· AgentX tells the model: no";
+            "ok\n› yes\nyou: yes\n● bash  rm\n└ ✓ done\n■ interrupted here\n· AgentX tells the model: no";
         let message = |role: Role, content: ContentPart| Message {
             message_id: "msg_1".into(),
             role,

@@ -112,7 +112,7 @@ pub(crate) fn call_waits(call: &ApprovalWaiting, address: &str) -> String {
 pub(crate) fn wheel(wheel: &Wheel, me: &Seat) -> String {
     let drives = match &wheel.seat {
         Some(seat) => drives(seat, me),
-        None => "nobody drives; who says something does".to_owned(),
+        None => "nobody is driving; the next person to send a message takes the wheel".to_owned(),
     };
     match &wheel.asked_by {
         Some(seat) if seat == me => format!("{drives}; you have asked for the wheel"),

@@ -77,7 +77,7 @@ fn put_back(history: &SessionHistory, restoring: &Restoring, style: Paint) -> St
     };
     let files = counted(restoring.files.len(), "file");
     let cut_off = if restoring.unfinished { ", cut off" } else { "" };
-    style.dim(&format!("  ↺  {files} put back to {to}{cut_off}\n"))
+    style.dim(&format!("  ↺  {files} restored to {to}{cut_off}\n"))
 }
 
 /// One line about the latest restore, where it was cut off: what going back to `to_seq` makes of it, or what can be done about it.
@@ -87,12 +87,12 @@ pub fn cut_off(latest: Option<&Restoring>, to_seq: Option<u64>) -> String {
     };
     let what = match to_seq {
         Some(to) if to == latest.to_seq => "this finishes it",
-        Some(to) if to == latest.first => "this takes it back",
+        Some(to) if to == latest.first => "this undoes it",
         _ if latest.is_undo => "another undo finishes it",
-        _ => "going back there again finishes it, undo takes it back",
+        _ => "rewinding there again finishes it, undo reverts it",
     };
     let files = counted(latest.files.len(), "file");
-    format!("note: putting back {files} was cut off; {what}\n")
+    format!("note: restoring {files} was cut off; {what}\n")
 }
 
 /// What going back to before an event would undo.
@@ -114,10 +114,10 @@ pub fn plan(
     }
     let is_amid = |input: &PastInput| input.seq == to_seq && input.amid;
     if history.inputs().iter().any(is_amid) {
-        text.push_str("answer        the one before was still coming when you said that; the copy has what had come by then\n");
+        text.push_str("answer        the previous answer was still streaming when you sent that; the copy contains the part received by then\n");
     }
     match files {
-        Ok(plan) if plan.files.is_empty() => text.push_str("files         no file is different\n"),
+        Ok(plan) if plan.files.is_empty() => text.push_str("files         no file differs\n"),
         Ok(plan) => {
             let (added, removed) = plan
                 .files
@@ -131,11 +131,11 @@ pub fn plan(
                 text.push_str(&one_file(file, style, width));
             }
         }
-        Err(why) => text.push_str(&format!("files         stay as they are: {}\n", visible(why))),
+        Err(why) => text.push_str(&format!("files         stay unchanged: {}\n", visible(why))),
     }
     let beyond: Vec<_> = history.beyond(to_seq).collect();
     if !beyond.is_empty() {
-        text.push_str("stays         what these did is not undone:\n");
+        text.push_str("stays         the effects of these are not undone:\n");
     }
     for done in beyond.iter().take(NAMED) {
         let what = format!("{}  {}", visible(&done.tool), describe(&done.input));
@@ -157,7 +157,7 @@ fn one_file(file: &PlannedFile, style: Paint, width: usize) -> String {
     let name = cut(&visible(&file.shown), width.saturating_sub(30).max(20));
     let mut line = format!("  {sign} {name}  {}\n", style.dim(&what));
     if let Some(why) = &file.blocked {
-        let why = format!("cannot be put back: {}", visible(why));
+        let why = format!("cannot be restored: {}", visible(why));
         line = format!("  {sign} {name}  {}\n", style.bad(&why));
     } else if let Some(doubt) = &file.doubt {
         line.push_str(&format!("    {}\n", style.warn(&in_words(doubt))));
@@ -171,18 +171,18 @@ pub fn in_words(doubt: &Doubt) -> String {
         Doubt::ChangedSince { at, during } => {
             let who = match during {
                 Some(call) => format!("while `{}` ran", visible(call)),
-                None => "not by the agent here".to_owned(),
+                None => "not by this agent".to_owned(),
             };
             match at {
                 Some(at) => format!("changed since, {who}, {}", units::ago(*at, now())),
-                None => "removed since, not by the agent here".to_owned(),
+                None => "removed since, not by this agent".to_owned(),
             }
         }
         Doubt::ChangedBetween { seq } => {
-            format!("somebody else changed it too, before event {seq}; that goes with it")
+            format!("somebody else also changed it before event {seq}; that change is lost too")
         }
-        Doubt::NotKnown => "whether it is as the agent left it is not known".to_owned(),
-        Doubt::Outside => "it lies outside of the workspace".to_owned(),
+        Doubt::NotKnown => "unknown whether it changed since the agent wrote it".to_owned(),
+        Doubt::Outside => "it is outside the workspace".to_owned(),
     }
 }
 
@@ -204,7 +204,7 @@ pub fn diffs(plan: &RestorePlan, whole: bool, style: Paint, width: usize) -> Str
 pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Paint, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(&visible(&file.shown)));
     if file.diff.is_empty() {
-        text.push_str(&style.dim("  not shown: it is no text, or nothing is in it\n"));
+        text.push_str(&style.dim("  not shown: not text, or empty\n"));
     }
     for line in shortened(&file.diff, most, width.saturating_sub(2), style) {
         text.push_str(&format!("  {line}\n"));
@@ -219,7 +219,7 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
         visible(file.map_or(path, |file| &file.shown))
     };
     let mut text = match report.restored.len() {
-        0 => "no file was put back\n".to_owned(),
+        0 => "no files were restored\n".to_owned(),
         n => {
             let names: Vec<String> = report.restored.iter().map(|path| shown(path)).collect();
             format!("{} put back: {}\n", counted(n, "file"), names.join(", "))
@@ -227,7 +227,10 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
     };
     if !report.directories.is_empty() {
         let names: Vec<String> = report.directories.iter().map(|path| visible(path)).collect();
-        text.push_str(&format!("  empty now, and gone too: {}\n", names.join(", ")));
+        text.push_str(&format!(
+            "  also removed, because now empty: {}\n",
+            names.join(", ")
+        ));
     }
     for failed in &report.failed {
         text.push_str(&format!(
@@ -317,8 +320,8 @@ mod tests {
         assert_eq!(
             shown,
             "files         4 files, +4 -8\n  - new.txt  is deleted: it did not exist then\n  + old.txt  comes back\n  \
-             ~ both␛.txt  +1 -2\n    somebody else changed it too, before event 7; that goes with it\n  \
-             ! leaf  cannot be put back: a link is in its place\n"
+             ~ both␛.txt  +1 -2\n    somebody else also changed it before event 7; that change is lost too\n  \
+             ! leaf  cannot be restored: a link is in its place\n"
         );
         assert!(diffs(&made, true, Paint::default(), 60).starts_with("new.txt\n  @@ -1,2 +1 @@\n  -a\n"));
         let told = report(

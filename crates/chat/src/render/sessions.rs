@@ -25,7 +25,7 @@ pub fn render_list(
 ) -> String {
     let on_server = names.is_some();
     if sessions.is_empty() {
-        return "no sessions yet: `agentx` begins one\n".into();
+        return "no sessions yet: `agentx` starts one\n".into();
     }
     let now = units::now();
     let mut rows = vec![

@@ -232,7 +232,7 @@ impl TranscriptRenderer {
         self.cleaner = Cleaner::default();
         self.is_wordless = true;
         if std::mem::take(&mut self.answers) {
-            let line = self.style.warn("… broken off; asked again");
+            let line = self.style.warn("… interrupted; retrying");
             self.aside(&line);
         }
     }
@@ -246,12 +246,12 @@ impl TranscriptRenderer {
             // The end of the run says these.
             StopReason::MaxTokens | StopReason::EndTurn if self.silent_end => None,
             StopReason::MaxTokens => {
-                return self.warn_of_answer("the answer is cut off: it reached its longest length");
+                return self.warn_of_answer("the answer is cut off: it reached the maximum length");
             }
             // Such a run fails and says why; those of earlier programs ended like any other.
             StopReason::Refusal => Some(context::DECLINED),
             StopReason::Other => Some(context::UNKNOWN_END),
-            StopReason::EndTurn if self.is_wordless => Some("the model said nothing"),
+            StopReason::EndTurn if self.is_wordless => Some("the model gave no answer"),
             _ => None,
         };
     }
@@ -318,7 +318,7 @@ impl TranscriptRenderer {
             let room = self.width.saturating_sub(26 + until.len());
             cut(&message, room.max(SHORTEST_REASON))
         };
-        let again = format!("… {told}; next try in {}{until}", units::duration(wait));
+        let again = format!("… {told}; retrying in {}{until}", units::duration(wait));
         self.aside(&self.style.warn(&again));
         self.attempt = message;
     }

@@ -53,7 +53,7 @@ pub fn over_limit(cost: NanoUsd, limit: Option<NanoUsd>) -> Option<String> {
         _ => money(cost),
     };
     Some(format!(
-        "the limit of {} for one run is reached: this one cost {}",
+        "the limit of {} for one run is reached: this run cost {}",
         digits(limit),
         digits(cost)
     ))
@@ -163,11 +163,11 @@ mod tests {
         assert_eq!(told(5, Some(6)), None);
         assert_eq!(
             told(13_000_000, Some(10_000_000)).as_deref(),
-            Some("the limit of $0.0100 for one run is reached: this one cost $0.0130")
+            Some("the limit of $0.0100 for one run is reached: this run cost $0.0130")
         );
         assert_eq!(
             told(6_700_000, Some(1_000)).as_deref(),
-            Some("the limit of $0.000001 for one run is reached: this one cost $0.0067")
+            Some("the limit of $0.000001 for one run is reached: this run cost $0.0067")
         );
     }
 

@@ -22,10 +22,10 @@ pub fn render(fill: &WindowFill, model: &str, width: usize) -> String {
     let left_out = match fill.left_out {
         0 => String::new(),
         n => format!(
-            "{} too many for the window and not sent: /compact condenses what was said\n",
+            "{} did not fit into the window: /compact condenses the conversation\n",
             match n {
-                1 => "1 message is".to_owned(),
-                _ => format!("{n} messages are"),
+                1 => "1 message".to_owned(),
+                _ => format!("{n} messages"),
             }
         ),
     };
@@ -61,7 +61,7 @@ fn rows(fill: &WindowFill) -> Vec<Vec<String>> {
     }
     let free = fill.window.saturating_sub(fill.in_use);
     let answer = fill.answer.min(free);
-    for (what, tokens) in [("kept for the answer", answer), ("free", free - answer)] {
+    for (what, tokens) in [("reserved for the answer", answer), ("free", free - answer)] {
         let share = percent(tokens, fill.window);
         rows.push(vec![
             what.into(),
@@ -92,13 +92,13 @@ fn name(share: &WindowShare) -> &'static str {
         WindowKind::Instructions => "instructions",
         WindowKind::Tools => "tools",
         WindowKind::Summaries => "summaries",
-        WindowKind::Inputs => "what was said to it",
+        WindowKind::Inputs => "messages to it",
         WindowKind::Answers => "answers",
         WindowKind::Reasoning => "reasoning",
         WindowKind::ToolCalls => "tool calls",
         WindowKind::ToolResults => "tool results",
-        WindowKind::Media => "pictures and files",
-        WindowKind::Opaque => "for the provider alone",
+        WindowKind::Media => "images and files",
+        WindowKind::Opaque => "for the provider only",
     }
 }
 
@@ -144,13 +144,13 @@ mod tests {
             "m: 4.0k of 8.0k tokens in use (50 %)\n\
              WHAT                 PIECES  TOKENS  SHARE  SIZE\n\
              tools                9       2.0k    25 %   5.0 KiB\n\
-             what was said to it  2       2.0k    24 %   3.9 KiB\n\
-             pictures and files   1       40      <1 %\n\
-             kept for the answer          1.0k    12 %\n\
+             messages to it  2       2.0k    24 %   3.9 KiB\n\
+             images and files   1       40      <1 %\n\
+             reserved for the answer          1.0k    12 %\n\
              free                         3.0k    37 %\n"
         );
         assert!(
-            render(&fill, "m", 40).contains("\nwhat was said to it  2.0k    24 %\n"),
+            render(&fill, "m", 40).contains("\nmessages to it  2.0k    24 %\n"),
             "{}",
             render(&fill, "m", 40)
         );
@@ -158,7 +158,7 @@ mod tests {
             left_out: 12,
             ..fill.clone()
         };
-        let line = "12 messages are too many for the window and not sent: /compact condenses what was said\n";
+        let line = "12 messages did not fit into the window: /compact condenses the conversation\n";
         assert!(render(&slid, "m", 80).ends_with(line));
         let overfull = WindowFill {
             in_use: 9_000,

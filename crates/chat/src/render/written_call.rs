@@ -4,9 +4,11 @@
 use serde_json::Value;
 
 /// What is said of it, and what to do.
-pub const WRITTEN_CALL: &str = "the model wrote a call of a tool as text, so nothing was run: its server may not read the calls of \
-                                       this model. Start llama.cpp with `--jinja`, vLLM with `--enable-auto-tool-choice \
-                                       --tool-call-parser NAME`, SGLang with `--tool-call-parser NAME`, or choose a model that calls tools";
+pub const WRITTEN_CALL: &str = "the model wrote a tool call as text, so nothing was run: its server may not \
+                                       parse the tool calls of this model. Start llama.cpp with `--jinja`, \
+                                       vLLM with `--enable-auto-tool-choice --tool-call-parser NAME`, SGLang \
+                                       with `--tool-call-parser NAME`, or choose a model that supports tool \
+                                       calls";
 
 /// How templates of models begin a call: Hermes and Qwen, Mistral, Llama, Qwen-Coder, Phi, DeepSeek, Kimi, gpt-oss, MiniMax.
 const BEGINNINGS: &[&str] = &[

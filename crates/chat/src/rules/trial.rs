@@ -68,11 +68,11 @@ impl TestedCall {
             text.push_str(&format!("  {words}  ({from})\n"));
         }
         if let Some(always) = &ruling.always {
-            text.push_str(&format!("always would keep: {}\n", visible(&show_rule(always))));
+            text.push_str(&format!("always would save: {}\n", visible(&show_rule(always))));
         }
         if let Some(why) = &ruling.still_asked {
             text.push_str(&format!(
-                "  and it would be asked about all the same: {}\n",
+                "  but it would still be asked about: {}\n",
                 visible(why)
             ));
         }

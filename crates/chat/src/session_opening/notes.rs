@@ -13,24 +13,21 @@ pub fn note_of_cost(agent: &AgentConfig) -> Option<String> {
     let counts_nothing = agent.limits.max_cost.is_some() && has_no_price(agent);
     counts_nothing.then(|| {
         format!(
-            "note: no price is known for {}: max_cost is not enforced; set models.{}.prices\n",
+            "note: the prices of {} are unknown, so max_cost is not enforced; set models.{}.prices\n",
             model.id, model.id
         )
     })
 }
 
-/// What a person should know of the tools of a session that they go on with: what is on offer here, the configuration of this run
+/// What a person should know about the tools of a resumed session: what is on offer here, the configuration of this run
 /// says.
 pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
     let part = |names: &[String], what: &str| {
         let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
         (!names.is_empty()).then(|| format!("note: {what}: {}\n", names.join(", ")))
     };
-    let gone = part(
-        &change.gone,
-        "tools that this session had and that are not on offer here",
-    );
-    let back = part(&change.back, "tools that this session has from now on");
+    let gone = part(&change.gone, "tools of this session that are not available here");
+    let back = part(&change.back, "tools added to this session");
     let both = gone.into_iter().chain(back).collect::<String>();
     (!both.is_empty()).then_some(both)
 }
@@ -41,7 +38,7 @@ pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Optio
     let modes = changed.iter().filter_map(|change| match change {
         ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
         ConfigChange::Approval(ApprovalMode::Deny) => {
-            Some("from now on they are refused where no rule allows them")
+            Some("from now on calls that no rule allows are refused")
         }
         _ => None,
     });
@@ -51,13 +48,13 @@ pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Optio
     let is_taken = |change: &ConfigChange| matches!(change, ConfigChange::Rules(_));
     if changed.iter().any(is_taken) {
         let why = match settings.folder.trust {
-            FolderTrust::Trusted => "they are older than the trust in this folder",
-            FolderTrust::Unknown => "nobody has said that this folder is trusted",
-            FolderTrust::ReadOnly => "this folder is read only",
+            FolderTrust::Trusted => "they are older than your trust in this folder",
+            FolderTrust::Unknown => "this folder is not trusted yet",
+            FolderTrust::ReadOnly => "this folder is read-only",
             FolderTrust::Restricted => "this folder is restricted",
         };
         text.push_str(&format!(
-            "note: rules that allowed something in this session hold no more: {why}\n"
+            "note: `allow` rules of this session no longer apply: {why}\n"
         ));
     }
     (!text.is_empty()).then_some(text)

@@ -109,7 +109,7 @@ impl Activity {
         self.summary.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
-    /// Who decides about calls that no rule decides.
+    /// Who decides about calls that no rule covers.
     pub(crate) fn approval(&self) -> ApprovalMode {
         self.summary.approval
     }
@@ -317,13 +317,13 @@ impl Activity {
             Doing::Asked => format!("waiting for {model}"),
             Doing::Thinks => format!("{model} thinks"),
             Doing::Answers => format!("{model} answers"),
-            Doing::Plans => format!("{model} asks for a tool"),
+            Doing::Plans => format!("{model} is calling a tool"),
             Doing::Waits => {
                 let left = self.next_attempt.saturating_duration_since(now).as_secs().max(1);
                 let left = units::duration(left * 1000).replace(".0s", "s");
-                return Some(format!("{model} failed, asked again in {left} · /retry"));
+                return Some(format!("{model} failed, retrying in {left} · /retry"));
             }
-            Doing::Condenses => "condensing what was said before".to_owned(),
+            Doing::Condenses => "condensing earlier messages".to_owned(),
             Doing::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
             Doing::Tools => format!("{} runs", self.names()),
         };
@@ -332,7 +332,7 @@ impl Activity {
         Some(format!("{what} · {time}{more}"))
     }
 
-    /// Whether nothing was said yet.
+    /// Whether there are no messages yet.
     fn is_new(&self) -> bool {
         self.summary.filled == 0 && self.worked.is_zero()
     }

@@ -201,8 +201,8 @@ impl MessageQueue {
         }
         let when: &[&str] = match heard {
             QueuedDelivery::AfterTheQuestion => &[
-                "said once the question is answered and the run has ended",
-                "said when the run has ended",
+                "sent after the question is answered and the run has ended",
+                "sent when the run has ended",
             ],
             QueuedDelivery::AfterTheRun => &[
                 "Alt-↑ edits the last · Ctrl-S sends it now · /queue",

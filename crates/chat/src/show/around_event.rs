@@ -29,7 +29,7 @@ pub(super) async fn show(
     if seq == 0 || seq > last {
         return Err(ChatError::usage(
             format!("{id} has events 1 to {last}; there is no event {seq}"),
-            "`agentx sessions search WORDS` names the events where words were said",
+            "`agentx sessions search WORDS` finds the events that contain words",
         ));
     }
     let style = console.out_style();

@@ -30,7 +30,7 @@ use timeline::Timeline;
 
 /// What of a session is to be shown; all that was said, where neither a place nor a step is named.
 pub struct Wanted<'a> {
-    /// Its id, or the beginning of it.
+    /// Session id, or a prefix of it.
     pub id: &'a str,
     /// Only what was said around this event.
     pub at: Option<u64>,
@@ -116,7 +116,7 @@ fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) ->
                 "{} has events 1 to {last}; there is no event {step}",
                 timeline.session()
             ),
-            "`agentx show ID --step` goes through them",
+            "`agentx show ID --step` steps through them",
         ));
     };
     let fold = timeline.after(place);

@@ -159,7 +159,10 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
     };
     let Some(given) = agent.react().map(|react| react.given()) else {
         part("system".into(), &config.system_prompt);
-        part("messages".into(), "an agent that matches patterns asks no model");
+        part(
+            "messages".into(),
+            "an agent that matches patterns does not call a model",
+        );
         return lines;
     };
     for text in &given.system {

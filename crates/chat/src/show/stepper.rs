@@ -140,7 +140,7 @@ impl Stepper {
                     let place = self.timeline.place_of(seq);
                     self.go(place);
                 }
-                Err(_) => self.note = Some(format!("`{number}` is no number of an event")),
+                Err(_) => self.note = Some(format!("`{number}` is not the number of an event")),
             },
         }
     }
@@ -158,7 +158,7 @@ impl Stepper {
     /// Goes to the next event whose words or kind have what is wanted; after the last one the first one comes.
     fn look(&mut self, onward: bool) {
         if self.wanted.is_empty() {
-            self.note = Some("`/` asks what to look for".into());
+            self.note = Some("`/` needs words to search for".into());
             return;
         }
         let wanted = &self.wanted;
@@ -171,7 +171,7 @@ impl Stepper {
         }
     }
 
-    /// Goes to what a person said before or after this.
+    /// Goes to the previous or next message of a person.
     fn go_to_input(&mut self, onward: bool) {
         let found = self.find(onward, |fact| {
             matches!(fact.event, EnvironmentEvent::UserMessage(_))

@@ -126,7 +126,7 @@ fn keys_go_through_a_session() {
     type_in(&mut stepper, "g9999");
     assert_eq!(seq(&stepper), 100);
     type_in(&mut stepper, "gx");
-    assert_eq!(stepper.note.as_deref(), Some("`x` is no number of an event"));
+    assert_eq!(stepper.note.as_deref(), Some("`x` is not the number of an event"));
     type_in(&mut stepper, "/TITLE 3");
     assert_eq!(seq(&stepper), 35);
     type_in(&mut stepper, "/会话");
@@ -174,11 +174,7 @@ fn a_session_without_events_is_shown_too() {
     for code in [KeyCode::Right, KeyCode::End, KeyCode::Char(']'), KeyCode::Tab] {
         press(&mut stepper, code);
         let (shown, _) = view::rows(&mut stepper, 40, 10, &Theme::plain());
-        assert!(
-            shown
-                .iter()
-                .any(|row| row.text().contains("nothing has happened"))
-        );
+        assert!(shown.iter().any(|row| row.text().contains("no events yet")));
     }
 }
 

@@ -52,7 +52,7 @@ impl Timeline {
         Ok(Self::new(session.clone(), facts))
     }
 
-    /// Which session.
+    /// The id of the session.
     pub(super) fn session(&self) -> &SessionId {
         &self.session
     }

@@ -18,16 +18,16 @@ const AROUND: usize = 4;
 const HELP: &[(&str, &str)] = &[
     (
         "← →",
-        "one event back or on; PageUp and PageDown ten; Home and End to the ends",
+        "one event back or forward; PageUp and PageDown ten; Home and End to the ends",
     ),
-    ("[ ]", "to what a person said before or after this"),
+    ("[ ]", "to the previous or next message of a person"),
+    ("Tab", "panes: the event, the state after it, the model's context"),
+    ("↑ ↓", "scroll the pane"),
     (
-        "Tab",
-        "the event, how the session stood after it, what the model would be given",
+        "/",
+        "search for words; n and N go to the next and the previous match",
     ),
-    ("↑ ↓", "moves what is below, where it is longer than the screen"),
-    ("/", "looks for words; n and N for the next and the one before"),
-    ("g", "goes to the event of a number"),
+    ("g", "go to an event by its number"),
     ("q", "leaves"),
 ];
 
@@ -136,7 +136,7 @@ fn tabs(pane: Pane, columns: usize, theme: &Theme) -> Row {
 
 fn pane(stepper: &mut Stepper, columns: usize, room: usize, theme: &Theme) -> Vec<Row> {
     let Some(fact) = stepper.fact().cloned() else {
-        return vec![Row::new("nothing has happened yet", theme.faint)];
+        return vec![Row::new("no events yet", theme.faint)];
     };
     let lines = panes::lines(stepper.pane, &fact, stepper.timeline.after(stepper.at), theme);
     let mut rows: Vec<Row> = lines.iter().flat_map(|line: &Line| line.rows(columns)).collect();
@@ -182,6 +182,6 @@ fn help(columns: usize, theme: &Theme) -> Vec<Row> {
         line.rest = Row::new("        ", Style::default());
         rows.extend(line.rows(columns));
     }
-    rows.push(Row::new("any key goes back", theme.faint));
+    rows.push(Row::new("press any key to go back", theme.faint));
     rows
 }

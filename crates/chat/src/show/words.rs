@@ -19,7 +19,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::UserMessage(message) => {
             format!("{} says: {}", who(message.by.as_ref()), text_in(&message.content))
         }
-        E::InterruptRequested(stop) => format!("{} wants what runs to stop", who(stop.by.as_ref())),
+        E::InterruptRequested(stop) => format!("{} stops the run", who(stop.by.as_ref())),
         E::Approval(approval) => {
             let who = who(approval.by.as_ref());
             format!("{who} decides about a call: {}", decision(approval.decision))
@@ -29,7 +29,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
         E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
         E::PartEnd(_) => "the part ends".into(),
-        E::ToolCallStart(call) => format!("the model begins to ask for {}", visible(&call.name)),
+        E::ToolCallStart(call) => format!("the model starts a call of {}", visible(&call.name)),
         E::ToolCallChunk(chunk) => short(&chunk.json),
         E::ToolCall(call) => format!(
             "the model asks for {}  {}",
@@ -59,23 +59,23 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             visible(&opened.config.workspace)
         ),
         E::WriterAttached(attached) => format!(
-            "process {} writes from here on ({})",
+            "process {} takes over writing ({})",
             attached.process,
             visible(&attached.program)
         ),
         E::SessionForked(forked) => {
-            format!("a copy of {} from its event {} on", forked.parent, forked.at_seq)
+            format!("forked from {} at event {}", forked.parent, forked.at_seq)
         }
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
         E::SessionTitled(titled) => {
             let by = by(titled.by.as_ref());
-            format!("it is called{by}: {}", short(&titled.title))
+            format!("renamed{by}: {}", short(&titled.title))
         }
-        E::SessionClosed(closed) => format!("the session is over: {}", short(&closed.reason)),
+        E::SessionClosed(closed) => format!("the session ends: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change) + &by(changed.by.as_ref()),
-        E::AgentSpawned(spawned) => format!("an agent comes: {}", spawned.agent_state_id),
-        E::AgentClosed(closed) => format!("an agent goes: {}", short(&closed.reason)),
+        E::AgentSpawned(spawned) => format!("an agent starts: {}", spawned.agent_state_id),
+        E::AgentClosed(closed) => format!("an agent ends: {}", short(&closed.reason)),
         E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
@@ -109,8 +109,8 @@ fn by(person: Option<&OwnerId>) -> String {
 
 fn begins(model: &str, attempt: u32) -> String {
     match attempt {
-        0 | 1 => format!("{model} begins to answer"),
-        _ => format!("{model} begins to answer, attempt {attempt}"),
+        0 | 1 => format!("{model} starts to answer"),
+        _ => format!("{model} starts to answer, attempt {attempt}"),
     }
 }
 
@@ -133,8 +133,8 @@ fn attempt(failed: &AttemptFailed) -> String {
 fn decision(decision: ApprovalDecision) -> &'static str {
     match decision {
         ApprovalDecision::Once => "yes, once",
-        ApprovalDecision::Session => "yes, and the like in this session",
-        ApprovalDecision::Always => "yes, and the like always",
+        ApprovalDecision::Session => "yes, and similar calls in this session",
+        ApprovalDecision::Always => "yes, and similar calls always",
         ApprovalDecision::Deny => "no",
     }
 }
@@ -150,16 +150,16 @@ fn condensing(event: &EnvironmentEvent) -> String {
             };
             format!("{} {what}{}", pin.message_id, by(pin.by.as_ref()))
         }
-        E::CondenseRequested(wish) => format!("{} wants the conversation condensed", who(wish.by.as_ref())),
+        E::CondenseRequested(wish) => format!("{} asks to condense the conversation", who(wish.by.as_ref())),
         E::ContextCondensed(condensed) => format!(
-            "a summary stands for events {} to {}: {}",
+            "a summary replaces events {} to {}: {}",
             condensed.from_seq,
             condensed.to_seq,
             short(&condensed.summary)
         ),
         E::CondensingFailed(failed) => format!("no summary: {}", short(&failed.message)),
         E::ContextRestored(restored) => format!(
-            "events {} to {} are read again as they were{}",
+            "events {} to {} are restored in full{}",
             restored.from_seq,
             restored.to_seq,
             by(restored.by.as_ref())
@@ -171,7 +171,7 @@ fn condensing(event: &EnvironmentEvent) -> String {
 fn action(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::CallModel => "ask the model",
-        ActionKind::Condense => "have a summary written of what was said before",
+        ActionKind::Condense => "write a summary of earlier messages",
         ActionKind::CallTool => "run a tool",
         ActionKind::AnswerCall => "answer a call without running it",
         ActionKind::StartTimer => "wait for a time",
@@ -182,17 +182,17 @@ fn action(kind: ActionKind) -> &'static str {
 
 fn config(change: &ConfigChange) -> String {
     match change {
-        ConfigChange::Model(model) => format!("another model from here on: {}", visible(&model.id)),
-        ConfigChange::Limits(_) => "other limits from here on".into(),
-        ConfigChange::Approval(mode) => format!("who decides: {mode:?}").to_lowercase(),
-        ConfigChange::RuleAdded(rule) => format!("one rule more, for {}", visible(&rule.tool)),
-        ConfigChange::Condensing(_) => "another way to condense from here on".into(),
-        ConfigChange::ServerRules(Some(_)) => "the rules of the server hold from here on".into(),
+        ConfigChange::Model(model) => format!("new model: {}", visible(&model.id)),
+        ConfigChange::Limits(_) => "new limits".into(),
+        ConfigChange::Approval(mode) => format!("approval mode: {mode:?}").to_lowercase(),
+        ConfigChange::RuleAdded(rule) => format!("new rule for {}", visible(&rule.tool)),
+        ConfigChange::Condensing(_) => "new settings for condensing".into(),
+        ConfigChange::ServerRules(Some(_)) => "the server's rules now apply".into(),
         ConfigChange::ServerRules(None) => {
-            "no server's rules hold any more: it goes on without a server".into()
+            "the server's rules no longer apply: the session continues without a server".into()
         }
-        ConfigChange::Guard(_) => "files with secrets and AgentX's own files are guarded from here on".into(),
-        ConfigChange::Tools(tools) => format!("other tools from here on: {}", tools.len()),
+        ConfigChange::Guard(_) => "files with secrets and AgentX's own files are now guarded".into(),
+        ConfigChange::Tools(tools) => format!("new tools: {}", tools.len()),
         _ => "the configuration changes".into(),
     }
 }

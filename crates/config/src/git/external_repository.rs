@@ -34,7 +34,7 @@ impl GitPrograms {
             self.add_elsewhere(place, &path);
         }
         if others.next().is_some() {
-            self.add(place, ".git elsewhere", " in more places than are looked at");
+            self.add(place, ".git elsewhere", " in more places than are checked");
         }
         let file = common.join("objects/info/http-alternates");
         match readable(&file, MAX_BYTES) {

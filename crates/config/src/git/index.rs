@@ -39,7 +39,7 @@ pub(super) fn repositories(index: &Path, hash: usize) -> Result<Vec<PathBuf>, St
     };
     match read(&bytes, hash, each) {
         Some(()) => Ok(found),
-        None => Err("its form is not known".to_owned()),
+        None => Err("unknown format".to_owned()),
     }
 }
 

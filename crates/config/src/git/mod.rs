@@ -114,7 +114,7 @@ impl GitPrograms {
                 continue;
             }
             if depth >= MAX_DEPTH || self.repositories >= MAX_REPOSITORIES {
-                return self.add(place, "more repositories than are looked at", "");
+                return self.add(place, "more repositories than are checked", "");
             }
             self.repositories += 1;
             let place = format!("{place}{}: ", plain(&path.to_string_lossy()));
@@ -134,7 +134,7 @@ impl GitPrograms {
                     self.add(place, &format!("hook {}", plain(&name)), &format!(" {hash}"));
                 }
                 if hooks.has_more {
-                    self.add(place, "more hooks than are looked at", "");
+                    self.add(place, "more hooks than are checked", "");
                 }
             }
         }
@@ -184,10 +184,10 @@ pub(crate) fn directory(top: &Path) -> Result<PathBuf, String> {
     if git.is_dir() {
         return Ok(git);
     }
-    let bytes = readable(&git, MAX_BYTES)?.ok_or(".git leads nowhere")?;
+    let bytes = readable(&git, MAX_BYTES)?.ok_or(".git is a broken link")?;
     let path = bytes
         .strip_prefix(b"gitdir: ")
-        .ok_or(".git is of no known form")?;
+        .ok_or(".git has an unknown format")?;
     Ok(top.join(path_of(path.without_line_ends())))
 }
 
@@ -239,7 +239,7 @@ fn is_repository(git: &Path, common: &Path) -> bool {
 /// Why they cannot be read.
 fn readable(file: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
     match std::fs::metadata(file) {
-        Ok(found) if !found.is_file() => Err("no plain file".to_owned()),
+        Ok(found) if !found.is_file() => Err("not a regular file".to_owned()),
         Ok(found) if found.len() > most => Err(format!("{} bytes", found.len())),
         Ok(_) => std::fs::read(file)
             .map(Some)

@@ -192,7 +192,7 @@ fn hash(text: &str) -> String {
     hash
 }
 
-/// The name and the value without what stands before the `@` of an address; `None` where there is none.
+/// The name and the value without what stands before the `@` of an address; `None` if there is none.
 fn without_passwords(setting: &Setting) -> Option<(String, String)> {
     let name = without_sign_in(&setting.name);
     let value = match setting.value.contains("://") || !setting.last().ends_with("proxy") {
@@ -212,7 +212,7 @@ fn without_passwords(setting: &Setting) -> Option<(String, String)> {
     ))
 }
 
-/// A text without what stands before the `@` of its addresses; `None` where there is none. The name of a person at a server of SSH is no
+/// A text without what stands before the `@` of its addresses; `None` if there is none. The name of a person at a server of SSH is no
 /// secret.
 fn without_sign_in(text: &str) -> Option<String> {
     let mut pieces = text.split("://");

@@ -118,7 +118,7 @@ impl Text<'_> {
         }
     }
 
-    /// All settings; `None` where a line is none of Git's.
+    /// All settings; `None` if a line is none of Git's.
     fn read(&mut self, settings: &mut Vec<Setting>) -> Option<()> {
         let mut section = Vec::new();
         let mut in_comment = false;

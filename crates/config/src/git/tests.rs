@@ -170,7 +170,7 @@ fn samples_do_not_hide_a_hook_and_too_many_hooks_are_said() {
     for number in 0..MAX_HOOKS {
         write(&hooks.join(number.to_string()), "x");
     }
-    assert!(names(&folder).contains(&"more hooks than are looked at".to_owned()));
+    assert!(names(&folder).contains(&"more hooks than are checked".to_owned()));
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_folders_status_command_names_its_program_plainly() {
             assert!(
                 loaded.ignored[0]
                     .why
-                    .starts_with("of a folder, only a command counts")
+                    .starts_with("a folder may only set a command that")
                     || line.starts_with("..")
             );
         }

@@ -14,7 +14,7 @@ pub struct Divergence {
     pub step: u64,
     /// What is on record: kind and request.
     pub recorded: (String, Value),
-    /// What was asked now; `None` where the run ended before this step.
+    /// What was asked now; `None` if the run ended before this step.
     pub asked: Option<(String, Value)>,
 }
 

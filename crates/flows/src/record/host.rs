@@ -52,11 +52,11 @@ enum Replayed {
 }
 
 impl<W: World> RecordingHost<W> {
-    /// A host over `world` for the script with this hash. `stop` fires where the run must not go on. Must be called inside a
+    /// A host over `world` for the script with this hash. `stop` fires where the run must not continue. Must be called inside a
     /// tokio runtime.
     ///
     /// # Errors
-    /// Where another script is on record.
+    /// If another script is on record.
     pub fn open(
         journal: Journal,
         secrets: Secrets,
@@ -108,7 +108,7 @@ impl<W: World> RecordingHost<W> {
     /// The run came to its end by itself: whether all that is on record was done again.
     ///
     /// # Errors
-    /// Where there is more on record.
+    /// If there is more on record.
     pub fn check_end(&self) -> Result<(), Box<Divergence>> {
         if let Some(divergence) = self.diverged() {
             return Err(Box::new(divergence));

@@ -14,7 +14,7 @@
 //! is harmless: `generate`, `generate_json`, `generate_stream`, `http` with GET or HEAD, `sleep` (for what is left of it),
 //! an input for an agent (which is not given twice), `invoke` of a tool that may be called twice. Any other (`http` with POST,
 //! PUT, PATCH or DELETE, `invoke` of any other tool) ends with the error `unknown_outcome`, for nobody knows whether it had
-//! its effect; the script may catch it, look, and go on.
+//! its effect; the script may catch it, look, and continue.
 
 mod divergence;
 mod host;

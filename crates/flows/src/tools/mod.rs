@@ -110,7 +110,7 @@ pub(crate) struct ToolsShared {
 pub struct Unusable {
     /// The tool's name.
     pub tool: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -144,7 +144,7 @@ impl ToolFactory {
     /// The tool that a definition describes.
     ///
     /// # Errors
-    /// Where the script is none, a filter is none, or nobody here can be the tool (`built-in`).
+    /// If the script is none, a filter is none, or nobody here can be the tool (`built-in`).
     pub fn tool(&self, definition: &ToolDefinition) -> Result<Arc<dyn Tool>, Unusable> {
         let shared = &self.shared;
         let tool: Result<Arc<dyn Tool>, String> = match &definition.body {
@@ -203,7 +203,7 @@ fn spec(definition: &ToolDefinition) -> ToolSpec {
     }
 }
 
-/// What it reaches, as its file says; `None` where that is nothing.
+/// What it reaches, as its file says; `None` if that is nothing.
 fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
     let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let mut hosts: Vec<String> = definition.hosts().into_iter().map(host_of).collect();

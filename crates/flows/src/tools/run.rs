@@ -16,7 +16,7 @@ use crate::{Divergence, RecordFinish, RecordingHost, Secrets};
 /// What all calls of one tool share.
 pub(super) struct SharedToolParts {
     pub(super) name: String,
-    /// Another hash is another tool: a call that it began cannot go on with this one.
+    /// Another hash is another tool: a call that it began cannot continue with this one.
     pub(super) hash: String,
     pub(super) grants: Arc<Grants>,
     pub(super) network: Arc<Network>,
@@ -27,7 +27,7 @@ pub(super) struct SharedToolParts {
 /// A call that runs.
 pub(super) struct RunningTool {
     pub(super) host: RecordingHost<CallWorld>,
-    /// Fires where the run must not go on.
+    /// Fires where the run must not continue.
     pub(super) stop: CancellationToken,
     secrets: Secrets,
     finish: RecordFinish,

@@ -76,7 +76,7 @@ fn denied(reason: String) -> EffectError {
     EffectError::new("denied", reason)
 }
 
-/// Asks a person whether a step may call another tool; `None` where nobody has to be asked.
+/// Asks a person whether a step may call another tool; `None` if nobody has to be asked.
 pub(super) fn permit(
     call: &Arc<FileToolCall>,
     effect: &HostEffect,

@@ -11,7 +11,7 @@ use super::call_permission::WantedCall;
 use super::{FileToolCall, text};
 use crate::PerformedEffect;
 
-/// How many calls may stand inside each other, whatever a tool's own limit says.
+/// The number of calls that may stand inside each other, whatever a tool's own limit says.
 const MAX_DEPTH: u32 = 16;
 /// What of a tool's details tells what it made of a file.
 const FILE: [&str; 6] = [

@@ -4,7 +4,7 @@ use agentx_luau_tools::{EffectError, Outcome};
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// How many mistakes are told.
+/// The number of mistakes that are told.
 const MAX_MISTAKES: usize = 5;
 
 /// What a model is told that is to answer with JSON.
@@ -32,7 +32,7 @@ pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     }
 }
 
-/// The first mistakes of a value, each with its place; none where it fits.
+/// The first mistakes of a value, each with its place; none if it fits.
 pub(crate) fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
     let errors = validator.iter_errors(value).take(MAX_MISTAKES);
     let told = errors.map(|error| match error.instance_path().to_string() {

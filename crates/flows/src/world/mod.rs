@@ -191,7 +191,7 @@ impl World for CallWorld {
     }
 }
 
-/// A text of a request; empty where there is none.
+/// A text of a request; empty if there is none.
 pub(crate) fn text<'a>(request: &'a Value, key: &str) -> &'a str {
     request.get(key).and_then(Value::as_str).unwrap_or_default()
 }

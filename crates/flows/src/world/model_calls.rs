@@ -89,7 +89,7 @@ pub(crate) async fn ask(
 
 async fn tell(hears: Option<&mpsc::Sender<ModelUpdate>>, heard: impl FnOnce() -> ModelUpdate) {
     if let Some(hears) = hears {
-        // Whoever went away hears no more; the answer goes on, for its record.
+        // Whoever went away hears no more; the answer continues, for its record.
         let _ = hears.send(heard()).await;
     }
 }

@@ -21,7 +21,7 @@ pub enum BranchTurn {
     Input {
         /// The event.
         seq: u64,
-        /// Its texts.
+        /// The texts of the message.
         texts: Vec<String>,
     },
     /// By the model.
@@ -38,9 +38,9 @@ pub enum BranchTurn {
 /// One of the two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BranchSide {
-    /// Which session.
+    /// The id of the session.
     pub session_id: SessionId,
-    /// Its last event.
+    /// The number of the last event.
     pub last_seq: u64,
     /// What was said since they parted.
     pub turns: Vec<BranchTurn>,
@@ -49,13 +49,13 @@ pub struct BranchSide {
 /// A file that one of them changed since they parted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
     /// The same, relative to the workspace where it lies inside.
     pub shown: String,
     /// Whether each changed it.
     pub changed: [bool; 2],
-    /// What each left there: `None` where that is not known, else the bytes, or `None` where there is no file.
+    /// What each left there: `None` if that is not known, else the bytes, or `None` where there is no file.
     pub left: [Option<Option<Vec<u8>>>; 2],
 }
 
@@ -73,7 +73,7 @@ pub struct Branches {
 /// Compares two sessions that have a beginning in common.
 ///
 /// # Errors
-/// Where they have none, or one of them cannot be read.
+/// If they have none, or one of them cannot be read.
 pub async fn branches_of(
     runtime: &dyn Runtime,
     one: &SessionId,
@@ -153,7 +153,7 @@ impl BranchRead {
     }
 }
 
-/// The bytes of an image: `None` where it is not known. Either of the sessions may be the one that has the blob.
+/// The bytes of an image: `None` if it is not known. Either of the sessions may be the one that has the blob.
 async fn bytes(
     runtime: &dyn Runtime,
     sessions: [&SessionId; 2],
@@ -183,7 +183,7 @@ async fn parting(runtime: &dyn Runtime, one: &SessionId, other: &SessionId) -> R
     });
     common.ok_or_else(|| {
         RuntimeError::Refused(format!(
-            "{one} and {other} are no branches of one session: neither was forked from the other, nor both from a third"
+            "{one} and {other} are not branches of one session: they have no common origin"
         ))
     })
 }
@@ -239,7 +239,7 @@ async fn read(
     Ok(BranchRead { history, side })
 }
 
-/// What was said.
+/// The messages of a branch since the fork.
 #[derive(Default)]
 struct Talk {
     root: Option<AgentStateId>,

@@ -40,7 +40,7 @@ impl FileVersion {
 pub struct FileChange {
     /// The event that tells of it.
     pub seq: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The tool that made it, or `rewind`.
     pub by: String,

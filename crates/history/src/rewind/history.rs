@@ -26,9 +26,9 @@ pub struct PastInput {
     pub seq: u64,
     /// The message.
     pub message_id: MessageId,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Its texts.
+    /// The texts of the message.
     pub texts: Vec<String>,
     /// Whether the agent was at work when it was said. To go back to before it leaves of that answer what had come by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -40,7 +40,7 @@ pub struct PastInput {
 pub struct IrreversibleEffect {
     /// The event that tells of its end.
     pub seq: u64,
-    /// Which tool.
+    /// The tool.
     pub tool: String,
     /// What it was called with.
     pub input: Value,
@@ -301,7 +301,7 @@ impl SessionHistory {
         &self.restorings
     }
 
-    /// The latest time that files were put back, where nothing says that this ended: the process died, or could not write it down.
+    /// The latest time that files were put back, if nothing says that this ended: the process died, or could not write it down.
     pub fn unfinished(&self) -> Option<&Restoring> {
         self.restorings.last().filter(|last| last.unfinished)
     }
@@ -342,7 +342,7 @@ impl SessionHistory {
 /// Reads what a session did. The same for a session here and one of a server.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub async fn history_of(runtime: &dyn Runtime, session: &SessionId) -> Result<SessionHistory, RuntimeError> {
     let mut history = SessionHistory::default();
     let mut events = runtime.watch(session, 0, View::Environment, false).await?;

@@ -11,11 +11,11 @@ use super::history::history_of;
 pub struct Restoring {
     /// The event.
     pub seq: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// They were to be as before this event.
     pub to_seq: u64,
-    /// Which.
+    /// The paths of the files.
     pub files: Vec<String>,
     /// Whether nothing says that it ended. Any of the files may still be as it was.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -68,7 +68,7 @@ impl Restoring {
 /// from; and in which of them that is on record.
 ///
 /// # Errors
-/// Where the session cannot be read.
+/// If the session cannot be read.
 pub async fn latest_restoring(
     runtime: &dyn Runtime,
     session: &SessionId,

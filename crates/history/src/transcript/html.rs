@@ -63,7 +63,7 @@ fn section(transcript: &Transcript, entry: &TranscriptEntry) -> String {
         text.push_str(&part_of(transcript, part));
     }
     if entry.partial {
-        text.push_str("<p class=\"broke\">it broke off here</p>\n");
+        text.push_str("<p class=\"broke\">interrupted here</p>\n");
     }
     if let Some(act) = &entry.act {
         text.push_str(&format!("<p class=\"act\">{}</p>\n", escaped(act)));

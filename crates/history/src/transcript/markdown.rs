@@ -46,13 +46,13 @@ fn body(transcript: &Transcript, entry: &TranscriptEntry) -> String {
         .filter_map(|part| part_of(transcript, part))
         .collect();
     if entry.partial {
-        parts.push("*it broke off here*".into());
+        parts.push("*interrupted here*".into());
     }
     if let Some(act) = &entry.act {
         parts.push(code(act));
     }
     if parts.is_empty() {
-        parts.push("*nothing was said*".into());
+        parts.push("*no messages*".into());
     }
     parts.join("\n\n") + "\n"
 }
@@ -65,7 +65,7 @@ fn part_of(transcript: &Transcript, part: &ContentPart) -> Option<String> {
         ContentPart::ToolCall(call) => {
             let diff = transcript.diffs.get(&call.tool_call_id).map(String::as_str);
             let mut text = format!(
-                "**{}** is asked for:\n\n{}",
+                "**{}** called with:\n\n{}",
                 code(&call.name),
                 fenced(&arguments(&call.input, diff), "json")
             );

@@ -70,7 +70,7 @@ pub fn act_of_another(event: &RuntimeEvent) -> Option<(&OwnerId, String)> {
     let (by, what) = match event {
         RuntimeEvent::ConversationInterrupted(stopped) => (&stopped.by, "stopped the run".to_owned()),
         RuntimeEvent::SessionUpdated(updated) => match &updated.change {
-            SessionChange::Title(title) => (&updated.by, format!("called the session {title:?}")),
+            SessionChange::Title(title) => (&updated.by, format!("renamed the session to {title:?}")),
             SessionChange::Config(part) => (&updated.by, format!("changed the configuration: {part}")),
             SessionChange::Access(changed) => {
                 (&changed.by, format!("changed what {} may do", changed.person))

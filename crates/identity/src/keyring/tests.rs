@@ -216,7 +216,7 @@ fn a_list_that_makes_no_sense_is_an_error_with_its_line_and_stays_as_it_is() {
         (
             "[\n  {\"public_key\": \"ed25519:short\"}\n]".to_owned(),
             2,
-            "43 letters",
+            "`ed25519:` must be followed by",
         ),
         (format!("[\n{one},\n]"), 3, "trailing comma"),
         (format!("[\n{one},\n{one}\n]"), 3, "twice"),

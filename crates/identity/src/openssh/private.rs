@@ -10,7 +10,7 @@ use crate::{KeyError, SecretKey};
 const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const END: &str = "-----END OPENSSH PRIVATE KEY-----";
 const MAGIC: &[u8] = b"openssh-key-v1\0";
-/// What the secret part is filled up to where nothing encrypts it.
+/// What the secret part is filled up to if nothing encrypts it.
 const BLOCK: usize = 8;
 /// Letters of a line, as OpenSSH writes them.
 const LINE: usize = 70;
@@ -54,14 +54,11 @@ fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
 }
 
 fn read_blob(blob: &[u8]) -> Result<SecretKey, KeyError> {
-    let mut outer = KeyReader(
-        blob.strip_prefix(MAGIC)
-            .ok_or(damaged("it is of an unknown version"))?,
-    );
+    let mut outer = KeyReader(blob.strip_prefix(MAGIC).ok_or(damaged("unknown version"))?);
     let (cipher, derivation) = (outer.string()?, outer.string()?);
     outer.string()?;
     if outer.number()? != 1 {
-        return Err(damaged("it does not hold one key"));
+        return Err(damaged("it does not contain exactly one key"));
     }
     // The kind before the passphrase: of a key that is of no use here nobody needs to take the passphrase away.
     let public = read_public_blob(outer.string()?)?;
@@ -71,23 +68,23 @@ fn read_blob(blob: &[u8]) -> Result<SecretKey, KeyError> {
     let mut secret = KeyReader(outer.string()?);
     outer.end()?;
     if secret.number()? != secret.number()? {
-        return Err(damaged("its two check numbers differ"));
+        return Err(damaged("its two check values differ"));
     }
     secret.kind()?;
     let inner: [u8; 32] = secret.array()?;
     let pair = secret.string()?;
     secret.string()?;
     if !secret.0.iter().copied().eq((1..=u8::MAX).take(secret.0.len())) || secret.0.len() >= BLOCK {
-        return Err(damaged("it does not end as it should"));
+        return Err(damaged("invalid padding at its end"));
     }
     let Some((seed, again)) = pair.split_first_chunk::<32>() else {
-        return Err(damaged("a part of it has another length"));
+        return Err(damaged("a field has the wrong length"));
     };
     let key = SecretKey::from_seed(seed)?;
     if *key.public_key() == public && inner == *public.as_bytes() && again == public.as_bytes() {
         Ok(key)
     } else {
-        Err(damaged("its public half is that of another key"))
+        Err(damaged("its public half belongs to another key"))
     }
 }
 

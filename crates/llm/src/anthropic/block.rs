@@ -1,5 +1,16 @@
-//! Content blocks while they stream. Text, thinking and tool calls are said as they come; every other block is put together
-//! here, deltas and all, and said whole, because it must be sent back as if it had never been in pieces.
+//! Content blocks while they stream. Text, thinking and tool calls are said as they come; every other block
+//! is put together here, deltas and all, and said whole, because it must be sent back as if it had never been
+//! in pieces.
+//!
+//! | type of the block | while it streams | when it ends |
+//! | --- | --- | --- |
+//! | `text` | `text_chunk` | a `provider_part` with its citations, attached to the text |
+//! | `thinking` | `thinking_chunk` | a `provider_part` with its signature, attached to the thinking |
+//! | `tool_use` | `tool_call_start`, `tool_call_chunk` | `tool_call` |
+//! | any other: `redacted_thinking`, `server_tool_use`, … | nothing | one `provider_part` with the block |
+//! | `fallback` | `model_fell_back`, at its start | one `provider_part` with the block |
+//!
+//! A `provider_part` is sent back to Anthropic unchanged in later requests; other APIs never see it.
 
 use agentx_types::{EnvironmentEvent, InvalidInput, ModelFellBack, ToolCallId};
 use serde_json::{Map, Value};
@@ -20,17 +31,22 @@ const KNOWN_DELTAS: [&str; 5] = [
 /// The block that is open.
 #[derive(Clone, Debug)]
 pub(super) enum OpenBlock {
-    /// Text or thinking. `extra` is what came beside the words (signature, citations, what is new): it is attached to the
-    /// part when the block ends.
+    /// Text or thinking. `extra` is what came beside the words (signature, citations, what is new): it is
+    /// attached to the part when the block ends.
     Words {
+        /// Whether the block is text or thinking.
         kind: PartKind,
         extra: Map<String, Value>,
     },
     /// A tool call.
     Tool {
+        /// The id that the result of the call refers to; the provider's own unless it is missing or a
+        /// duplicate.
         id: ToolCallId,
         name: String,
+        /// The `input` of `content_block_start`. It is `{}` unless a gateway sends the whole input at once.
         given: Value,
+        /// The pieces of `input_json_delta`, joined.
         json: String,
         extra: Map<String, Value>,
     },
@@ -38,7 +54,8 @@ pub(super) enum OpenBlock {
     Whole { block: Map<String, Value>, json: String },
 }
 
-/// A call that has ended without arguments. Whether that means "none" is known when the message says why it ends.
+/// A call that has ended without arguments. Whether that means "none" is known when the message says why it
+/// ends.
 #[derive(Clone, Debug)]
 pub(super) struct HeldCall {
     pub(super) id: ToolCallId,
@@ -47,12 +64,21 @@ pub(super) struct HeldCall {
 }
 
 impl HeldCall {
+    /// Emits the call with an empty input, or as an invalid call if the answer was `cut` off by its length
+    /// limit: then the arguments are missing, not empty.
     pub(super) fn say(self, cut: bool, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         say_call(self.id, self.name, parse_input("", cut), self.extra, emitter, out);
     }
 }
 
 impl OpenBlock {
+    /// Opens a block from the object `content_block` of a `content_block_start` event:
+    ///
+    /// ```text
+    /// {"type":"tool_use","id":"toolu_1","name":"read","input":{}}
+    /// ```
+    ///
+    /// Fields that this decoder does not know are kept in `extra`, so that they can be sent back.
     pub(super) fn start(
         mut block: Map<String, Value>,
         emitter: &mut Emitter,
@@ -87,6 +113,7 @@ impl OpenBlock {
         }
     }
 
+    /// Opens a text or thinking block. Its first words may already be in the start event.
     fn words(
         kind: PartKind,
         key: &str,
@@ -103,8 +130,8 @@ impl OpenBlock {
         Self::Words { kind, extra: block }
     }
 
-    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false` where it does not:
-    /// then [`Self::merge`] takes it whole.
+    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false`
+    /// where it does not: then [`Self::merge`] takes it whole.
     pub(super) fn delta(
         &mut self,
         delta: &mut BlockDelta<'_>,
@@ -222,6 +249,7 @@ impl OpenBlock {
     }
 }
 
+/// Emits a chunk of text or thinking. Empty chunks are left out.
 fn say_chunk(
     kind: PartKind,
     text: Option<crate::lenient_json::Str<'_>>,
@@ -235,6 +263,7 @@ fn say_chunk(
     }
 }
 
+/// Emits a complete call, and the fields that belong to it as an attached `provider_part`.
 fn say_call(
     id: ToolCallId,
     name: String,
@@ -249,7 +278,8 @@ fn say_call(
     }
 }
 
-/// The model that continues with the answer, in a block `fallback`: `{"from": {"model": …}, "to": {"model": …}}`.
+/// The model that continues with the answer, in a block `fallback`:
+/// `{"from": {"model": …}, "to": {"model": …}}`.
 fn fallback_model(block: &Map<String, Value>) -> Option<String> {
     let model = block.get("to")?.get("model")?.as_str()?;
     (!model.is_empty()).then(|| model.to_owned())
@@ -262,6 +292,7 @@ fn tool_extra(mut block: Map<String, Value>) -> Map<String, Value> {
     block
 }
 
+/// Whether a field carries no information: `null`, an empty text or an empty list.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -271,6 +302,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
+/// Removes a text from a block; the result is empty if there is none.
 fn take_string(block: &mut Map<String, Value>, key: &str) -> String {
     match block.remove(key) {
         Some(Value::String(text)) => text,
@@ -278,6 +310,7 @@ fn take_string(block: &mut Map<String, Value>, key: &str) -> String {
     }
 }
 
+/// Appends an item to the list under `key`, and creates the list if needed.
 fn push_to(into: &mut Map<String, Value>, key: &str, item: Option<Value>) {
     if let Some(item) = item {
         match into.get_mut(key) {

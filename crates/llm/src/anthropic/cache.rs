@@ -1,10 +1,10 @@
-//! Where the prompt cache is told to look. A breakpoint says: everything up to here may be read from the cache, and is
-//! written to it. Four are allowed, three are used:
+//! Where the prompt cache is told to look. A breakpoint says: everything up to here may be read from the
+//! cache, and is written to it. Four are allowed, three are used:
 //!
 //! - the end of what never changes in a session: tools, then system prompt;
 //! - the end of the last message on the user's side: what this call writes, the next one reads;
-//! - the end of the message on the user's side before that: what the last call wrote, this one reads, even where more than
-//!   the twenty blocks that the provider looks back lie between the two.
+//! - the end of the message on the user's side before that: what the last call wrote, this one reads, even
+//!   where more than the twenty blocks that the provider looks back lie between the two.
 
 use super::request::MessageTurn;
 use crate::json::{BorrowedJson, object};

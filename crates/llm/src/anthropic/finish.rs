@@ -1,4 +1,7 @@
 //! What the end of a message means: why it ended and what it cost.
+//!
+//! `message_delta` reports both: `{"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":12}}`. Input
+//! tokens of the API exclude cached ones; [`Usage`] keeps the three counts apart.
 
 use agentx_types::{StopReason, Usage};
 use serde_json::Value;
@@ -8,8 +11,8 @@ use crate::lenient_json::{self, LenientCount};
 
 /// The counts after this report. It is cumulative: what it says replaces what an earlier one said.
 ///
-/// Gateways end an answer with zeros where they know no more than at its beginning, so zeros replace no counts. Counts that cannot be
-/// (1e30, -5) say nothing.
+/// Gateways end an answer with zeros where they know no more than at its beginning, so zeros replace no
+/// counts. Counts that cannot be (1e30, -5) say nothing.
 pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
     let read = [
         wire.input_tokens,

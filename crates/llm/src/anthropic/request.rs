@@ -24,10 +24,11 @@ pub struct AnthropicOptions {
     pub temperature: bool,
     /// Whether cache breakpoints are set.
     pub cache: bool,
-    /// Whether the model reasons where nothing is asked. Its reasoning, and what it says between tool calls, come without a word
-    /// unless they are asked for.
+    /// Whether the model reasons if nothing is asked. Its reasoning, and what it says between tool calls,
+    /// come without a word unless they are asked for.
     pub thinks_by_default: bool,
-    /// Whether the model refuses its own thinking once anything before it has changed: it is then asked to drop that instead.
+    /// Whether the model refuses its own thinking once anything before it has changed: it is then asked to
+    /// drop that instead.
     pub binds_thinking: bool,
 }
 
@@ -50,7 +51,7 @@ pub enum ThinkingMode {
     /// A budget of tokens: models up to 4.5, and 4.6 still.
     #[default]
     Budget,
-    /// The model decides; the tokens asked for become an effort. Models from 4.6 on, the only way from 4.7 on.
+    /// The model decides; the tokens asked for become an effort. From 4.6, and the only way from 4.7.
     Adaptive,
     /// The model cannot reason; nothing is asked.
     None,
@@ -59,13 +60,14 @@ pub enum ThinkingMode {
 /// The body of the request, with `stream: true`.
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
-/// - Behind an answer that paused with plain words, a model that takes no prefill is told to go on.
-/// - Parts of another API, thinking of another model or without a signature, and text without anything but whitespace are left out.
-/// - Thinking at the end of a message is left out, and the message with it where nothing else is in it.
+/// - Behind an answer that paused with plain words, a model that takes no prefill is told to continue.
+/// - Parts of another API, thinking of another model or without a signature, and text without anything but
+///   whitespace are left out.
+/// - Thinking at the end of a message is left out, and the message with it if nothing else is in it.
 /// - Names of tools are made to fit what the API takes: a model may have made them up.
-/// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there is no room
-///   for it, or if the turn that the tool results belong to began without thinking, no thinking is requested, and the last message of the
-///   assistant is sent without its own.
+/// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there
+///   is no room for it, or if the turn that the tool results belong to began without thinking, no thinking is
+///   requested, and the last message of the assistant is sent without its own.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut turns = turns(request, options, blobs);
@@ -75,7 +77,8 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
         .filter_map(|text| text_block(text))
         .collect();
     let mut tools: Vec<BorrowedJson<'_>> = request.tools.iter().map(tool).collect();
-    // Nothing begins like the request for a summary: to write it into the cache costs a quarter more for nothing.
+    // Nothing begins like the request for a summary: to write it into the cache costs a quarter more for
+    // nothing.
     if options.cache && !request.plain && !request.asks_for_summary() {
         cache::mark_prefix(&mut system, &mut tools);
         cache::mark_conversation(&mut turns);
@@ -164,9 +167,10 @@ fn turns<'a>(
     turns
 }
 
-/// What is said to a model that takes no prefill, behind an answer that paused. With a tool of the server in it, the answer goes back as
-/// it is, and the model continues with it (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). Behind plain
-/// words that would be a prefill, which models from 4.6 on, those that reason by themselves, refuse
+/// What is said to a model that takes no prefill, behind an answer that paused. With a tool of the server in
+/// it, the answer goes back as it is, and the model continues with it
+/// (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). Behind plain words that
+/// would be a prefill, which models from 4.6 on, those that reason by themselves, refuse
 /// (<https://github.com/cloudflare/agents/pull/1618>). It stays in later requests, so that those begin alike.
 fn go_on_after<'a>(last: Option<&MessageTurn<'_>>, options: &AnthropicOptions) -> Option<MessageTurn<'a>> {
     let last = last.filter(|turn| turn.role == "assistant" && options.thinking == ThinkingMode::Adaptive)?;
@@ -196,21 +200,23 @@ fn assistant_blocks<'a>(
             ContentPart::Opaque(part) => opaque(&part.provider, model),
             _ => None,
         })
-        // A server's tool call that broke off before its result is refused, unless the turn goes on with it.
+        // A server's tool call that broke off before its result is refused, unless the turn continues it.
         .filter(|block| {
             let id = block.text("id").unwrap_or_default();
             is_last || block.kind() != Some("server_tool_use") || answered.contains(id)
         })
         .collect();
-    // "The final block in an assistant message cannot be `thinking`" (github.com/tailcallhq/forgecode/issues/2107): an answer that
-    // was interrupted or cut off may end so. It is left out of every request from then on, so that those begin alike.
+    // "The final block in an assistant message cannot be `thinking`"
+    // (github.com/tailcallhq/forgecode/issues/2107): an answer that was interrupted or cut off may end so. It
+    // is left out of every request from then on, so that those begin alike.
     while blocks.last().is_some_and(thinking::is_thinking) {
         blocks.pop();
     }
     blocks
 }
 
-/// "final assistant content cannot end with trailing whitespace". What was sent so stays so in later requests.
+/// "final assistant content cannot end with trailing whitespace". What was sent so stays so in later
+/// requests.
 fn without_blanks_at_the_end(turn: &mut MessageTurn<'_>) {
     if turn.role == "assistant"
         && let Some(last) = turn.blocks.last_mut()
@@ -221,7 +227,8 @@ fn without_blanks_at_the_end(turn: &mut MessageTurn<'_>) {
     }
 }
 
-/// The calls of the server's tools that have their results: those may come in a later message, where a turn was paused.
+/// The calls of the server's tools that have their results: those may come in a later message, where a turn
+/// was paused.
 fn answered_server_calls(conversation: &[Arc<Message>]) -> BTreeSet<&str> {
     let parts = conversation.iter().flat_map(|message| &message.content);
     parts
@@ -260,6 +267,7 @@ fn thought<'a>(part: &'a ThinkingPart, model: &str) -> Option<BorrowedJson<'a>> 
     ))
 }
 
+/// A call of the model as it is sent back. The input must be an object.
 fn tool_use(part: &ToolCallPart) -> BorrowedJson<'_> {
     let input = if part.input.is_object() {
         BorrowedJson::Value(&part.input)
@@ -282,8 +290,9 @@ fn call_id(id: &str) -> Cow<'_, str> {
 }
 
 /// The block with these keys of what came with it: the API takes no others there, and gateways add some
-/// (`TextBlockParam`, `ThinkingBlockParam` and `ToolUseBlockParam` of <https://pypi.org/project/anthropic/2.14.0/>;
-/// "messages.1.content.1.tool_use.index: Extra inputs are not permitted", <https://github.com/langchain-ai/langchain/issues/31208>).
+/// (`TextBlockParam`, `ThinkingBlockParam` and `ToolUseBlockParam` of
+/// <https://pypi.org/project/anthropic/2.14.0/>; "messages.1.content.1.tool_use.index: Extra inputs are not
+/// permitted", <https://github.com/langchain-ai/langchain/issues/31208>).
 fn with_provider_data<'a>(
     mut block: BorrowedJson<'a>,
     provider: Option<&'a ProviderData>,
@@ -298,8 +307,8 @@ fn with_provider_data<'a>(
     block
 }
 
-/// What a person or a tool says. An input of nothing but whitespace is one all the same: without it the request would end with
-/// what the model said, which newer models refuse.
+/// What a person or a tool says. An input of nothing but whitespace is one anyway: without it the
+/// request would end with what the model said, which newer models refuse.
 fn user_content<'a>(message: &'a Message, blobs: &dyn BlobSource) -> Vec<BorrowedJson<'a>> {
     let mut blocks = user_blocks(&message.content, blobs);
     if blocks.is_empty() && message.role == Role::User {
@@ -326,6 +335,7 @@ fn user_block<'a>(part: &'a ContentPart, blobs: &dyn BlobSource) -> Option<Borro
     }
 }
 
+/// A block of text; `None` if the text is blank, because the API refuses blank blocks.
 fn text_block(text: &str) -> Option<BorrowedJson<'_>> {
     (!text.trim().is_empty()).then(|| object! {"type": "text", "text": text})
 }
@@ -333,7 +343,8 @@ fn text_block(text: &str) -> Option<BorrowedJson<'_>> {
 fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> BorrowedJson<'a> {
     let mut block = object! {"type": "tool_result", "tool_use_id": call_id(part.tool_call_id.as_str())};
     let content: Vec<BorrowedJson<'a>> = match part.is_error {
-        // "all content must be type `text` if `is_error` is true" (github.com/vellum-ai/vellum-assistant/pull/18387).
+        // "all content must be type `text` if `is_error` is true"
+        // (github.com/vellum-ai/vellum-assistant/pull/18387).
         true => part.content.iter().filter_map(text_only).collect(),
         false => user_blocks(&part.content, blobs),
     };

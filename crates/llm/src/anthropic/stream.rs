@@ -1,4 +1,4 @@
-//! Decodes the answer of the Messages API, streamed or whole.
+//! Decodes the answer of the Messages API as it streams.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::block::{HeldCall, OpenBlock};
 use super::finish;
-use super::wire::{BlockDelta, Event, MessageBody, MessageStart, UsageWire};
+use super::wire::{BlockDelta, Event, MessageStart, UsageWire};
 use crate::emitter::Emitter;
 use crate::error;
 use crate::lenient_json;
@@ -16,10 +16,31 @@ use crate::stream::{Head, StreamContext, StreamError};
 
 /// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks are told apart by
-/// their `index`, as the vendor's SDKs do, and said one after another. Anthropic never has two of them open; gateways that translate
-/// parallel calls of another API have (<https://github.com/langchain-ai/langchain/pull/37025>,
-/// <https://github.com/praxis-proxy/ai/pull/273>). A delta with the index of no block belongs to the open one.
+/// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks
+/// are told apart by their `index`, as the vendor's SDKs do, and said one after another. Anthropic never has
+/// two of them open; gateways that translate parallel calls of another API have
+/// (<https://github.com/langchain-ai/langchain/pull/37025>, <https://github.com/praxis-proxy/ai/pull/273>). A
+/// delta with the index of no block belongs to the open one.
+///
+/// ```
+/// use agentx_llm::StreamContext;
+/// use agentx_llm::anthropic::AnthropicDecoder;
+/// use agentx_types::EnvironmentEvent;
+///
+/// let mut decoder = AnthropicDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut events = Vec::new();
+/// for data in [
+///     r#"{"type":"message_start","message":{"id":"msg_1","model":"m"}}"#,
+///     r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi"}}"#,
+///     r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+///     r#"{"type":"message_stop"}"#,
+/// ] {
+///     decoder.push(format!("data: {data}\n\n").as_bytes(), &mut events)?;
+/// }
+/// assert!(decoder.is_done());
+/// assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+/// # Ok::<(), agentx_llm::StreamError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct AnthropicDecoder {
     sse: sse::SseDecoder,
@@ -29,6 +50,8 @@ pub struct AnthropicDecoder {
 
 impl AnthropicDecoder {
     /// A decoder for one stream.
+    ///
+    /// The context provides a message id for servers that send none, and the number of the attempt.
     pub fn new(context: StreamContext) -> Self {
         Self {
             sse: sse::SseDecoder::default(),
@@ -37,10 +60,14 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Takes the next bytes.
+    /// Decodes the next bytes of the body and appends the events to `out`.
+    ///
+    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// Where the provider reports one, an event makes no sense, or a limit is broken.
+    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event does
+    /// not have the shape of its type, and the errors of the limits. After an error, `out` has everything
+    /// that was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -59,11 +86,11 @@ impl AnthropicDecoder {
     }
 
     /// The bytes have ended. An answer that says why it stops is whole: some gateways send no `message_stop`
-    /// (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and Anthropic's own SDK asks for a `stop_reason` alone
-    /// (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
+    /// (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and Anthropic's own SDK asks for a
+    /// `stop_reason` alone (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
     ///
     /// # Errors
-    /// Where neither `message_stop` nor a reason came.
+    /// If neither `message_stop` nor a reason came.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -87,64 +114,23 @@ impl AnthropicDecoder {
         result.and(Err(self.head.broken()))
     }
 
-    /// Whether `stream_end` was said.
+    /// Whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
         self.answer.emitter.ended()
     }
 }
 
-/// Decodes a whole answer that was not streamed.
-///
-/// # Errors
-/// Where the body is an error, or not an answer of this API.
-pub fn decode_body(
-    context: StreamContext,
-    body: &[u8],
-    out: &mut Vec<EnvironmentEvent>,
-) -> Result<(), StreamError> {
-    let text = String::from_utf8_lossy(body);
-    let body: MessageBody<'_> =
-        serde_json::from_str(&text).map_err(|error| StreamError::malformed(&error, &text))?;
-    if body.kind.as_deref() == Some("error") {
-        return Err(StreamError::Provider(error::from_stream(&text)));
-    }
-    let Some(content) = body.content else {
-        return Err(StreamError::malformed("no content", &text));
-    };
-    let mut answer = MessageState::new(context);
-    answer.start(
-        &MessageStart {
-            id: body.id,
-            model: body.model,
-            usage: None,
-        },
-        out,
-    );
-    for block in content {
-        answer.block_start(block, out);
-        answer.block_stop(out);
-    }
-    let delta = BlockDelta {
-        stop_reason: body.stop_reason,
-        stop_sequence: body.stop_sequence,
-        stop_details: body.stop_details,
-        ..BlockDelta::default()
-    };
-    answer.message_delta(&delta, body.usage, out);
-    answer.stop(out);
-    answer.emitter.check()
-}
-
 /// The state of the answer that is being read.
 #[derive(Clone, Debug)]
-struct MessageState {
-    emitter: Emitter,
+pub(super) struct MessageState {
+    pub(super) emitter: Emitter,
     /// The id of the message, as it was given.
     id: Option<String>,
     block: Option<OpenBlock>,
     /// The index of the block that is open, or of the last one.
     index: Option<u64>,
-    /// The events of blocks that began while another one was open, by index: they are said when that one has ended.
+    /// The events of blocks that began while another one was open, by index: they are said when that one has
+    /// ended.
     waiting: BTreeMap<u64, Vec<String>>,
     held: Option<HeldCall>,
     usage: Usage,
@@ -154,7 +140,7 @@ struct MessageState {
 }
 
 impl MessageState {
-    fn new(context: StreamContext) -> Self {
+    pub(super) fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
             id: None,
@@ -216,6 +202,7 @@ impl MessageState {
         waits.then_some(index)
     }
 
+    /// Decodes the data of one event and emits what follows from it.
     fn event(&mut self, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() {
             return Ok(());
@@ -306,14 +293,16 @@ impl MessageState {
         }
     }
 
-    /// Whether this begins another message than the one that is being read: a gateway asked twice, and two answers run into one.
+    /// Whether this begins another message than the one that is being read: a gateway asked twice, and two
+    /// answers run into one.
     fn is_another(&self, message: &MessageStart<'_>) -> bool {
         let id = message.id.as_deref().unwrap_or_default();
         let given = self.id.as_deref().unwrap_or_default();
         !id.is_empty() && !given.is_empty() && id != given
     }
 
-    fn start(&mut self, message: &MessageStart<'_>, out: &mut Vec<EnvironmentEvent>) {
+    /// Opens the stream. The usage of the start has the input tokens; that of `message_delta` is added later.
+    pub(super) fn start(&mut self, message: &MessageStart<'_>, out: &mut Vec<EnvironmentEvent>) {
         let id = message.id.as_deref().unwrap_or_default();
         self.id.get_or_insert_with(|| id.to_owned());
         self.emitter
@@ -321,7 +310,8 @@ impl MessageState {
         self.usage(message.usage, out);
     }
 
-    fn block_start(&mut self, block: Map<String, Value>, out: &mut Vec<EnvironmentEvent>) {
+    /// Opens a block, and ends the one before it: some gateways send no `content_block_stop`.
+    pub(super) fn block_start(&mut self, block: Map<String, Value>, out: &mut Vec<EnvironmentEvent>) {
         self.emitter.start("", "", out);
         self.block_stop(out);
         self.release(false, out);
@@ -340,7 +330,7 @@ impl MessageState {
         }
     }
 
-    fn block_stop(&mut self, out: &mut Vec<EnvironmentEvent>) {
+    pub(super) fn block_stop(&mut self, out: &mut Vec<EnvironmentEvent>) {
         if let Some(block) = self.block.take() {
             self.held = block.stop(&mut self.emitter, out);
         }
@@ -352,7 +342,7 @@ impl MessageState {
         }
     }
 
-    fn message_delta(
+    pub(super) fn message_delta(
         &mut self,
         delta: &BlockDelta<'_>,
         usage: Option<UsageWire>,
@@ -376,7 +366,7 @@ impl MessageState {
         }
     }
 
-    fn stop(&mut self, out: &mut Vec<EnvironmentEvent>) {
+    pub(super) fn stop(&mut self, out: &mut Vec<EnvironmentEvent>) {
         self.block_stop(out);
         self.release(false, out);
         let (reason, raw) = std::mem::replace(&mut self.stop, (StopReason::Other, None));

@@ -1,7 +1,8 @@
 //! How reasoning is asked for, and what becomes of it where the conversation has changed since.
 //!
 //! The rules are those of platform.claude.com/docs/en/build-with-claude, as of November 2026: `thinking` and
-//! `adaptive-thinking` for what is asked, `preserved-thinking` for thinking that is bound to what stood before it.
+//! `adaptive-thinking` for what is asked, `preserved-thinking` for thinking that is bound to what stood
+//! before it.
 
 use agentx_types::{ModelRequest, RequestPart};
 
@@ -11,7 +12,8 @@ use crate::json::{BorrowedJson, object};
 /// The smallest budget that the API takes.
 const SMALLEST_BUDGET: u64 = 1_024;
 
-/// The beta under which a request may say what becomes of thinking that no longer fits: without this header the field is refused.
+/// The beta under which a request may say what becomes of thinking that no longer fits: without this header
+/// the field is refused.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 /// The value of the `anthropic-beta` header that a request needs, if it needs one.
@@ -20,7 +22,8 @@ pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'stat
         .then_some(BINDING_CONTROLS)
 }
 
-/// Sets what the request says of reasoning, or the temperature where it says nothing of it. Returns whether reasoning is asked for.
+/// Sets what the request says of reasoning, or the temperature where it says nothing of it. Returns whether
+/// reasoning is asked for.
 pub(super) fn ask(
     request: &ModelRequest,
     options: &AnthropicOptions,
@@ -55,8 +58,8 @@ pub(super) fn ask(
     false
 }
 
-/// Leaves thinking out of the last message of the assistant: a model that is not to think refuses it there. It is so near a full window, where
-/// no budget fits, in the middle of a turn that began with thinking.
+/// Leaves thinking out of the last message of the assistant: a model that is not to think refuses it there.
+/// It is so near a full window, where no budget fits, in the middle of a turn that began with thinking.
 pub(super) fn leave_out_of_last(turns: &mut [MessageTurn<'_>]) {
     let last = turns.iter_mut().rfind(|turn| turn.role == "assistant");
     if let Some(turn) = last {
@@ -64,8 +67,8 @@ pub(super) fn leave_out_of_last(turns: &mut [MessageTurn<'_>]) {
     }
 }
 
-/// The model decides how much it thinks. `display` is `omitted` by default from Opus 4.7 on: all reasoning, and on the newest models
-/// all words between tool calls, would come as empty blocks.
+/// The model decides how much it thinks. `display` is `omitted` by default from Opus 4.7 on: all reasoning,
+/// and on the newest models all words between tool calls, would come as empty blocks.
 fn adaptive(request: &ModelRequest, options: &AnthropicOptions) -> BorrowedJson<'static> {
     let mut thinking = object! {"type": "adaptive"};
     if !request.plain {
@@ -89,8 +92,9 @@ pub(crate) fn effort(tokens: u64) -> &'static str {
     }
 }
 
-/// While tool calls are being answered, the API refuses a budget unless the turn that they belong to began with thinking. It thinks
-/// once, at the beginning of that turn: later answers in it have none, and that is as it should be.
+/// While tool calls are being answered, the API refuses a budget unless the turn that they belong to began
+/// with thinking. It thinks once, at the beginning of that turn: later answers in it have none, and that is
+/// as it should be.
 fn may_think(turns: &[MessageTurn<'_>]) -> bool {
     let is_open = |turn: &MessageTurn<'_>| turn.role == "assistant" || turn.has_block("tool_result");
     let from = turns.iter().rposition(|turn| !is_open(turn));

@@ -1,5 +1,5 @@
-//! The events of a Messages stream as they are read: everything optional, unknown keys ignored, text borrowed. One struct
-//! covers all the usual events, so that the common ones are parsed once.
+//! The events of a Messages stream as they are read: everything optional, unknown keys ignored, text
+//! borrowed. One struct covers all the usual events, so that the common ones are parsed once.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -59,6 +59,8 @@ pub(super) struct MessageStart<'a> {
 }
 
 /// Token counts. Cumulative: what a later event gives replaces what an earlier one gave.
+///
+/// Counts are cumulative within an answer: a later report replaces an earlier one.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct UsageWire {

@@ -1,5 +1,5 @@
-//! The catalog as it is written: in the embedded file, and in a person's configuration, where everything that is left
-//! out stays as it was.
+//! The catalog as it is written: in the embedded file, and in a person's configuration, where everything that
+//! is left out stays as it was.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct CatalogConfig {
 pub struct ProviderConfig {
     /// For people.
     pub title: Option<String>,
-    /// The protocol; `openai-chat` where nothing is said.
+    /// The protocol; `openai-chat` if nothing is said.
     pub api: Option<Api>,
     /// Where it is, without the path of the API.
     pub base_url: Option<String>,
@@ -76,7 +76,7 @@ pub struct ModelConfig {
     /// What its tokens cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<PricesConfig>,
-    /// What it takes beside text; nobody knows where nothing is said.
+    /// What it takes beside text; nobody knows if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
     /// How it wants to be asked, where that is not how its provider's others do.
@@ -92,10 +92,10 @@ pub struct PricesConfig {
     pub input: f64,
     /// Written.
     pub output: f64,
-    /// Read from the cache; the price of `input` where nothing is said.
+    /// Read from the cache; the price of `input` if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
-    /// Written into the cache; the price of `input` where nothing is said.
+    /// Written into the cache; the price of `input` if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
     /// What every token of a call costs that reads a lot.

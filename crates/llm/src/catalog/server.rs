@@ -3,8 +3,8 @@
 use super::{Catalog, ProviderEntry};
 
 impl ProviderEntry {
-    /// The origin of the server that its models are asked at, where that is not its own server. `None` for a built-in provider at its
-    /// own address, and where `base_url` is not an address.
+    /// The origin of the server that its models are asked at, where that is not its own server. `None` for a
+    /// built-in provider at its own address, and where `base_url` is not an address.
     pub fn other_server(&self) -> Option<String> {
         let asked = origin(&self.base_url)?;
         let own = self.own_url.as_deref().and_then(origin);
@@ -26,13 +26,14 @@ impl Catalog {
     }
 }
 
-/// The variable that holds a built-in provider's address, as vendors' own programs call theirs: `GROQ_BASE_URL`.
+/// The variable that holds a built-in provider's address, as vendors' own programs call theirs:
+/// `GROQ_BASE_URL`.
 pub(super) fn base_url_variable(provider: &str) -> String {
     format!("{}_BASE_URL", provider.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// The origin of an HTTP address: scheme, host and port in lower case, without user, path, query, or the default port of the scheme.
-/// `None` if this is not an HTTP address.
+/// The origin of an HTTP address: scheme, host and port in lower case, without user, path, query, or the
+/// default port of the scheme. `None` if this is not an HTTP address.
 ///
 /// ```
 /// use agentx_llm::origin;

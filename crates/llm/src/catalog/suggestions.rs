@@ -1,7 +1,7 @@
 //! The names nearest to a mistyped one.
 
-/// At most three of `names`, nearest first: those that differ by a few keystrokes, and those that begin with what was
-/// typed.
+/// At most three of `names`, nearest first: those that differ by a few keystrokes, and those that begin with
+/// what was typed.
 ///
 /// ```
 /// let names = ["gpt-5", "gpt-5-mini", "claude-opus-4-5"];

@@ -1,16 +1,18 @@
-//! How to ask a model of OpenAI's that the catalog does not know: new ones come every few weeks, and refuse at their first request what
-//! older ones want.
+//! How to ask a model of OpenAI's that the catalog does not know: new ones come every few weeks, and refuse
+//! at their first request what older ones want.
 
 use agentx_types::{Api, ModelRequest};
 
 use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
 use crate::request::WireOptions;
 
-/// What the name says about how OpenAI wants this model to be asked; `None` where it is none of its reasoning models.
+/// What the name says about how OpenAI wants this model to be asked; `None` if it is none of its reasoning
+/// models.
 ///
-/// From gpt-5.5 on, tools are only taken beside `reasoning_effort: "none"` at Chat Completions; gpt-6-sol says so on its page
-/// (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as gpt-6-astra and gpt-6.1-sol, refuse `none`
-/// as well: their tools need the Responses API (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>).
+/// From gpt-5.5 on, tools are only taken beside `reasoning_effort: "none"` at Chat Completions; gpt-6-sol
+/// says so on its page (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as
+/// gpt-6-astra and gpt-6.1-sol, refuse `none` as well: their tools need the Responses API
+/// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>).
 pub(super) fn wire(id: &str) -> Option<WireOptions> {
     let effort_with_tools = match reasoning_version(id)? {
         ..54 => EffortWithTools::AsWished,
@@ -31,8 +33,8 @@ pub(super) fn wire(id: &str) -> Option<WireOptions> {
     })
 }
 
-/// What a person should know before a request with tools is sent to OpenAI's own server, which refuses it: models that take tools at the
-/// Responses API only. `None` where it may be sent.
+/// What a person should know before a request with tools is sent to OpenAI's own server, which refuses it:
+/// models that take tools at the Responses API only. `None` if it may be sent.
 ///
 /// Chat Completions refuses their tools with any `reasoning_effort`, `none` too
 /// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>). Gateways may translate.

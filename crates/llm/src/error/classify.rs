@@ -1,5 +1,5 @@
-//! From what a provider said to one of our codes. The status alone is not enough: a full context window is a 400 here and a
-//! 413 there, an empty account a 400, 402, 403 or 429.
+//! From what a provider said to one of our codes. The status alone is not enough: a full context window is a
+//! 400 here and a 413 there, an empty account a 400, 402, 403 or 429.
 
 use super::{ErrorCode, Extracted, overflow, template};
 
@@ -12,20 +12,25 @@ struct CodeRule {
     phrases: &'static [&'static str],
 }
 
-/// These say more than any status. No money, or a limit of spending that somebody has set: waiting does not help.
+/// These say more than any status. No money, or a limit of spending that somebody has set: waiting does not
+/// help.
 ///
-/// - Anthropic: 400 "You have reached your specified API usage limits" or "… specified workspace API usage limits", and 429
-///   `rate_limit_error` with `details.error_code` `enforced_spend_limit_reached` (<https://platform.claude.com/docs/en/api/errors>,
-///   <https://platform.claude.com/docs/en/api/rate-limits>, <https://github.com/anthropics/claude-code/issues/38038>).
+/// - Anthropic: 400 "You have reached your specified API usage limits" or "… specified workspace API usage
+///   limits", and 429 `rate_limit_error` with `details.error_code` `enforced_spend_limit_reached`
+///   (<https://platform.claude.com/docs/en/api/errors>,
+///   <https://platform.claude.com/docs/en/api/rate-limits>,
+///   <https://github.com/anthropics/claude-code/issues/38038>).
 /// - OpenAI: 429 `insufficient_quota` with one of four newer codes
 ///   (<https://help.openai.com/en/articles/6614457-troubleshooting-api-usage-and-spend-limits>).
-/// - Gemini: 429 "Your prepayment credits are depleted", "Your project has exceeded its monthly spending cap"; its "You exceeded your
-///   current quota" is a limit per minute or day.
+/// - Gemini: 429 "Your prepayment credits are depleted", "Your project has exceeded its monthly spending
+///   cap"; its "You exceeded your current quota" is a limit per minute or day.
 /// - xAI: 429 "has either used all available credits or reached its monthly spending limit"
 ///   (<https://github.com/continuedev/continue/issues/10373>).
-/// - OpenRouter: 402, and 403 "Key limit exceeded (monthly limit)" (<https://github.com/gptme/gptme/issues/1449>).
+/// - OpenRouter: 402, and 403 "Key limit exceeded (monthly limit)"
+///   (<https://github.com/gptme/gptme/issues/1449>).
 /// - Moonshot: 429 `exceeded_current_quota_error`, "suspended due to insufficient balance"
-///   (<https://github.com/666ghj/BettaFish/issues/524>). DeepSeek: 402 "Insufficient Balance". Zhipu: 429 with code 1113.
+///   (<https://github.com/666ghj/BettaFish/issues/524>). DeepSeek: 402 "Insufficient Balance". Zhipu: 429
+///   with code 1113.
 /// - DashScope: 400 `Arrearage`, "please make sure your account is in good standing"
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
 ///
@@ -81,19 +86,21 @@ const OUT_OF_MONEY: CodeRule = CodeRule {
     ],
 };
 
-/// The account may not be used at all, whatever is sent: Anthropic says so in a 400 with the type of any bad request
-/// (<https://github.com/anthropics/claude-code/issues/19028>).
+/// The account may not be used at all, whatever is sent: Anthropic says so in a 400 with the type of any bad
+/// request (<https://github.com/anthropics/claude-code/issues/19028>).
 const ACCOUNT_CLOSED: CodeRule = CodeRule {
     code: ErrorCode::Forbidden,
     words: &[],
     phrases: &["this organization has been disabled"],
 };
 
-/// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is none.
+/// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is
+/// none.
 ///
-/// What a filter refuses is a 400 with the type of any bad request at Anthropic ("Output blocked by content filtering policy",
-/// <https://github.com/anthropics/claude-code/issues/58367>), and has the code `invalid_prompt` at OpenAI ("your prompt was flagged as
-/// potentially violating our usage policy", <https://github.com/openai/codex/issues/38849>).
+/// What a filter refuses is a 400 with the type of any bad request at Anthropic ("Output blocked by content
+/// filtering policy", <https://github.com/anthropics/claude-code/issues/58367>), and has the code
+/// `invalid_prompt` at OpenAI ("your prompt was flagged as potentially violating our usage policy",
+/// <https://github.com/openai/codex/issues/38849>).
 const AFTER_STATUS: &[CodeRule] = &[
     CodeRule {
         code: ErrorCode::Unauthorized,
@@ -185,7 +192,8 @@ const AFTER_STATUS: &[CodeRule] = &[
     CodeRule {
         code: ErrorCode::BadGeneration,
         words: &["tool_use_failed", "json_validate_failed", "output_parse_failed"],
-        // 500s about what the server's own model wrote: Ollama's (<https://github.com/ollama/ollama/issues/12064>) and llama.cpp's
+        // 500s about what the server's own model wrote: Ollama's
+        // (<https://github.com/ollama/ollama/issues/12064>) and llama.cpp's
         // (<https://github.com/noonghunna/club-3090/issues/1195>).
         phrases: &["error parsing tool call", "failed to parse tool call"],
     },
@@ -217,6 +225,9 @@ const SIDES: &[CodeRule] = &[
     },
 ];
 
+/// The kind of an error, by the first of these that decides: a context window that is too small, refusals of
+/// a chat template, words of `BEFORE_STATUS`, a status with one meaning, words of `AFTER_STATUS`, the class
+/// of the status, words of `SIDES`. An error without any of them is a [`ErrorCode::ServerError`].
 pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
     let message = extracted.message.to_ascii_lowercase();
     let find = |rules: &[CodeRule]| {
@@ -249,9 +260,11 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
 
 /// Statuses that mean one thing.
 ///
-/// 501, 505, 506 and 510 say that the server cannot do this at all, so the same request fails again: they count as an address that is not there. Tabby answers so where it was
-/// started without a model (<https://github.com/TabbyML/tabby/issues/4281>). The SDKs of Anthropic and OpenAI and the AI SDK of Vercel try 408, 409, 429 and every status from 500
-/// on again, but twice only; this program waits for a server of 500s for ten minutes. A server that wants to be asked again says so (`x-should-retry`).
+/// 501, 505, 506 and 510 say that the server cannot do this at all, so the same request fails again: they
+/// count as an address that is not there. Tabby answers so where it was started without a model
+/// (<https://github.com/TabbyML/tabby/issues/4281>). The SDKs of Anthropic and OpenAI and the AI SDK of
+/// Vercel try 408, 409, 429 and every status from 500 on again, but twice only; this program waits for a
+/// server of 500s for ten minutes. A server that wants to be asked again says so (`x-should-retry`).
 fn telling_status(status: u16) -> Option<ErrorCode> {
     Some(match status {
         401 | 407 => ErrorCode::Unauthorized,

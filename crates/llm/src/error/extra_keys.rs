@@ -1,10 +1,11 @@
 //! Which part of a conversation has a key that the provider does not take.
 //!
 //! Sources of the words: Anthropic ("messages.1.content.1.tool_use.index: Extra inputs are not permitted",
-//! <https://github.com/langchain-ai/langchain/issues/31208>), Groq ("`messages[3].reasoning`: reasoning is not supported with this model",
-//! <https://github.com/vercel/ai/issues/8056>; "property 'reasoning_content' is unsupported", <https://github.com/janhq/jan/issues/8136>),
-//! Fireworks ("Extra inputs are not permitted, field: 'messages[8].reasoning', value: …",
-//! <https://github.com/earendil-works/pi/issues/4514>), MiniMax ("Mismatch type []*open_platform_oai.ReasoningDetail",
+//! <https://github.com/langchain-ai/langchain/issues/31208>), Groq ("`messages[3].reasoning`: reasoning is
+//! not supported with this model", <https://github.com/vercel/ai/issues/8056>; "property 'reasoning_content'
+//! is unsupported", <https://github.com/janhq/jan/issues/8136>), Fireworks ("Extra inputs are not permitted,
+//! field: 'messages[8].reasoning', value: …", <https://github.com/earendil-works/pi/issues/4514>), MiniMax
+//! ("Mismatch type []*open_platform_oai.ReasoningDetail",
 //! <https://github.com/iOfficeAI/gemini-cli-pro/pull/33>).
 
 use agentx_types::RequestPart;

@@ -1,4 +1,17 @@
 //! Finds the words in an error body. Every provider has its own shape; most have several.
+//!
+//! ```text
+//! OpenAI      {"error":{"message":"…","type":"invalid_request_error","param":"temperature","code":null}}
+//! Anthropic   {"type":"error","error":{"type":"overloaded_error","message":"…"}}
+//! Google      [{"error":{"code":429,"message":"…","status":"RESOURCE_EXHAUSTED","details":[…]}}]
+//! FastAPI     {"detail":[{"loc":["body","messages",0],"msg":"field required"}]}
+//! OpenRouter  {"error":{"message":"Provider returned error","metadata":{"raw":"{…}"}}}
+//! a proxy     <html><head><title>502 Bad Gateway</title></head>…
+//! ```
+//!
+//! The result is neutral: `classify.rs` decides what kind of error it is, `overflow.rs` and `retry_after.rs`
+//! read sizes and waiting times. Objects are searched at most four levels deep, and lists up to their eighth
+//! item.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +26,7 @@ pub(crate) struct Extracted {
     pub(crate) words: Vec<String>,
     /// A status that the body names.
     pub(crate) status: Option<u16>,
-    /// How many tokens fit, where the body says so in a field.
+    /// The number of tokens that fit, where the body says so in a field.
     pub(crate) window: Option<u64>,
     /// How many were asked with, likewise.
     pub(crate) asked: Option<u64>,
@@ -40,14 +53,15 @@ pub(crate) fn from_body(body: &[u8]) -> Extracted {
     }
 }
 
+/// Reads a body that is JSON.
 fn from_value(value: &Value) -> Extracted {
     let mut extracted = Extracted::default();
     visit(value, &mut extracted, 0);
     extracted
 }
 
-/// Collects from the object and from the error objects inside it; the innermost message wins, because outer ones are
-/// often no more than "error".
+/// Collects from the object and from the error objects inside it; the innermost message wins, because outer
+/// ones are often no more than "error".
 fn visit(value: &Value, into: &mut Extracted, depth: usize) {
     const DEEPEST: usize = 4;
     if depth > DEEPEST {
@@ -94,6 +108,7 @@ fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<Stri
     }
 }
 
+/// Collects types and codes, then descends into the fields that may hold a message or an inner error.
 fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize) {
     overflow::note_fields(object, into);
     retry_after::note_fields(object, into);
@@ -150,6 +165,7 @@ fn visit_object(object: &Map<String, Value>, into: &mut Extracted, depth: usize)
     }
 }
 
+/// Keeps an HTTP status that the body names. Other numbers, such as error codes of a vendor, are ignored.
 fn note_status(number: Option<u64>, into: &mut Extracted) {
     if let Some(status) = number.and_then(|number| u16::try_from(number).ok())
         && (400..600).contains(&status)
@@ -174,6 +190,7 @@ fn from_text(text: &str) -> String {
     strip_tags(text)
 }
 
+/// The text of a page without its tags.
 fn strip_tags(text: &str) -> String {
     let mut inside = false;
     text.chars()

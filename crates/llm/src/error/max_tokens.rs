@@ -1,10 +1,13 @@
 //! When a provider refuses the longest answer that was asked for, and how long it may be.
 //!
-//! Sources of the words: Anthropic ("max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens"), OpenAI
-//! ("max_tokens is too large: 32000. This model supports at most 16384 completion tokens",
-//! <https://github.com/ChatGPTNextWeb/NextChat/issues/3195>), Groq ("`max_tokens` must be less than or equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of max_tokens should be [1, 8192]"),
-//! Volcano ("expected a value <= 12288", <https://github.com/Gitlawb/openclaude/issues/331>), Bedrock ("The maximum tokens you requested
-//! exceeds the model limit of 8192"). Servers that count the answer into the window say how much was read: see [`super::overflow`].
+//! Sources of the words: Anthropic ("max_tokens: 128000 > 64000, which is the maximum allowed number of
+//! output tokens"), OpenAI ("max_tokens is too large: 32000. This model supports at most 16384 completion
+//! tokens", <https://github.com/ChatGPTNextWeb/NextChat/issues/3195>), Groq ("`max_tokens` must be less than
+//! or equal to `8192`"), DeepSeek and DashScope ("the valid range of max_tokens is [1, 8192]", "Range of
+//! max_tokens should be [1, 8192]"), Volcano ("expected a value <= 12288",
+//! <https://github.com/Gitlawb/openclaude/issues/331>), Bedrock ("The maximum tokens you requested exceeds
+//! the model limit of 8192"). Servers that count the answer into the window say how much was read: see
+//! [`super::overflow`].
 
 use super::ErrorCode;
 use super::overflow::number_after;

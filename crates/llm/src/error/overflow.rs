@@ -1,22 +1,27 @@
-//! When a refusal means that the conversation does not fit into the model, and what it says about how much would.
+//! When a refusal means that the conversation does not fit into the model, and what it says about how much
+//! would.
 //!
-//! There is no code that all vendors share, so words decide. Sources of the words: OpenAI, Azure and OpenRouter
-//! (`context_length_exceeded`, "maximum context length is N tokens"), Anthropic ("prompt is too long: N tokens > M maximum"), Bedrock
-//! ("Input is too long for requested model"), Nova on Bedrock ("exceeds maximum length"), Gemini ("input token count (N) exceeds the
-//! maximum number of tokens allowed (M)"), xAI ("maximum prompt length is M but the request contains N tokens"), Groq ("reduce the
-//! length of the messages"), Mistral ("too large for model with M maximum context length"), Moonshot ("exceeded model token limit: M"),
-//! Volcano ("Input length N exceeds the maximum length M"), llama.cpp (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`,
-//! tools/server/server-context.cpp), Ollama ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio
-//! ("greater than the context length"), vLLM ("maximum context length", "maximum model length of M"; of the answer that is asked for
-//! "'max_tokens' … is too large: 64000. This model's maximum context length is 64001 tokens and your request has 24235 input tokens",
-//! <https://github.com/claude-code-best/claude-code/issues/272>), DashScope ("Range of input length
-//! should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>), text-generation-inference ("`inputs` tokens + `max_new_tokens`
-//! must be <= M", <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds the maximum
-//! allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`).
+//! There is no code that all vendors share, so words decide. Sources of the words: OpenAI, Azure and
+//! OpenRouter (`context_length_exceeded`, "maximum context length is N tokens"), Anthropic ("prompt is too
+//! long: N tokens > M maximum"), Bedrock ("Input is too long for requested model"), Nova on Bedrock ("exceeds
+//! maximum length"), Gemini ("input token count (N) exceeds the maximum number of tokens allowed (M)"), xAI
+//! ("maximum prompt length is M but the request contains N tokens"), Groq ("reduce the length of the
+//! messages"), Mistral ("too large for model with M maximum context length"), Moonshot ("exceeded model token
+//! limit: M"), Volcano ("Input length N exceeds the maximum length M"), llama.cpp
+//! (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`, tools/server/server-context.cpp), Ollama
+//! ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio ("greater than
+//! the context length"), vLLM ("maximum context length", "maximum model length of M"; of the answer that is
+//! asked for "'max_tokens' … is too large: 64000. This model's maximum context length is 64001 tokens and
+//! your request has 24235 input tokens", <https://github.com/claude-code-best/claude-code/issues/272>),
+//! DashScope ("Range of input length should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>),
+//! text-generation-inference ("`inputs` tokens + `max_new_tokens` must be <= M",
+//! <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds
+//! the maximum allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`).
 //!
-//! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length is 2048"), OpenAI says
-//! "Invalid 'messages': array too long. Expected an array with maximum length 2048"
-//! (its words for another list: <https://github.com/openai/openai-dotnet/issues/317>). Less of it fits, so that is a full window too.
+//! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length
+//! is 2048"), OpenAI says "Invalid 'messages': array too long. Expected an array with maximum length 2048"
+//! (its words for another list: <https://github.com/openai/openai-dotnet/issues/317>). Less of it fits, so
+//! that is a full window too.
 
 use agentx_types::Overflow;
 use serde_json::{Map, Value};
@@ -80,10 +85,11 @@ const TOO_MANY: &[&str] = &[
     "number of messages exceeds",
     "maximum number of messages",
 ];
-/// One request of more tokens than an account may send in a minute never gets through, however long one waits: OpenAI (429) and Groq
-/// (413) both say "Request too large for model …: Limit M, Requested N".
+/// One request of more tokens than an account may send in a minute never gets through, however long one
+/// waits: OpenAI (429) and Groq (413) both say "Request too large for model …: Limit M, Requested N".
 const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
-/// Who says one of these wants the caller to wait: Bedrock's "Too many tokens, please wait before trying again".
+/// Who says one of these wants the caller to wait: Bedrock's "Too many tokens, please wait before trying
+/// again".
 const LATER: &[&str] = &[
     "please wait",
     "try again later",
@@ -167,8 +173,9 @@ pub(super) fn read(said: &Extracted) -> Overflow {
     }
 }
 
-/// The prompt alone, where what is asked for the answer is counted with it: "However, you requested 4726 tokens (3726 in the messages, 1000 in
-/// the completion)" (<https://github.com/vllm-project/vllm/pull/965>), at OpenAI with "150 in the functions" between them.
+/// The prompt alone, where what is asked for the answer is counted with it: "However, you requested 4726
+/// tokens (3726 in the messages, 1000 in the completion)" (<https://github.com/vllm-project/vllm/pull/965>),
+/// at OpenAI with "150 in the functions" between them.
 fn parts_of_the_prompt(message: &str) -> Option<u64> {
     let before = |phrase: &str| {
         let (text, _) = message.split_once(phrase)?;

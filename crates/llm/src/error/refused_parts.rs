@@ -1,5 +1,5 @@
-//! Which part of a conversation a provider refuses for its form. Such a request is refused again however often it is sent, and
-//! with it every later one of the session: so it is not repeated but repaired.
+//! Which part of a conversation a provider refuses for its form. Such a request is refused again however
+//! often it is sent, and with it every later one of the session: so it is not repeated but repaired.
 
 use agentx_types::RequestPart;
 
@@ -7,17 +7,21 @@ use super::{ErrorCode, Extracted, extra_keys, max_tokens, refused_setting, templ
 
 /// Words that name a part, in lower case; the first that fits counts.
 ///
-/// - thinking: "The block is bound to a different conversation", "Invalid `signature` in `thinking` block", "`thinking` or
-///   `redacted_thinking` blocks in the latest assistant message cannot be modified", "The final block in an assistant message
-///   cannot be `thinking`", "Expected `thinking` or `redacted_thinking`, but found `text`"
-///   (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting, github.com/anthropics/claude-code/issues/63357).
+/// - thinking: "The block is bound to a different conversation", "Invalid `signature` in `thinking` block",
+///   "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified", "The
+///   final block in an assistant message cannot be `thinking`", "Expected `thinking` or `redacted_thinking`,
+///   but found `text`" (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting,
+///   github.com/anthropics/claude-code/issues/63357).
 /// - extras: "Function tools with reasoning_effort are not supported for … in /v1/chat/completions"
-///   (github.com/BerriAI/litellm/pull/34569), "block_binding: Extra inputs are not permitted", "Unexpected value(s) … for the `anthropic-beta` header".
-/// - media: "Could not process image", "image exceeds 5 MB maximum", "image dimensions exceed", "The image data you provided does
-///   not represent a valid image" (github.com/anthropics/claude-code/issues/3073, github.com/vybestack/llxprt-code/pull/3075).
-/// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls' must be followed by
-///   tool messages", "messages.1.content.0.tool_use.name: String should match pattern",
-///   DeepSeek's "The `reasoning_content` in the thinking mode must be passed back to the API", which it says of answers with calls.
+///   (github.com/BerriAI/litellm/pull/34569), "block_binding: Extra inputs are not permitted", "Unexpected
+///   value(s) … for the `anthropic-beta` header".
+/// - media: "Could not process image", "image exceeds 5 MB maximum", "image dimensions exceed", "The image
+///   data you provided does not represent a valid image" (github.com/anthropics/claude-code/issues/3073,
+///   github.com/vybestack/llxprt-code/pull/3075).
+/// - calls: "`tool_use` ids were found without `tool_result` blocks", "An assistant message with 'tool_calls'
+///   must be followed by tool messages", "messages.1.content.0.tool_use.name: String should match pattern",
+///   DeepSeek's "The `reasoning_content` in the thinking mode must be passed back to the API", which it says
+///   of answers with calls.
 const NAMES: &[(RequestPart, &[&str])] = &[
     (RequestPart::Thinking, &["different conversation"]),
     (RequestPart::Extras, &[EFFORT_BESIDE_TOOLS]),
@@ -91,10 +95,11 @@ const SETTINGS: &[&str] = &[
     "model:",
 ];
 
-/// What names the definition of a tool: "Invalid schema for function 'now': In context=(), object schema missing properties"
-/// (<https://github.com/spring-projects/spring-ai/issues/4776>), "Invalid 'tools[3].function.name': string does not match pattern",
-/// "Invalid 'tools': array too long. Expected an array with maximum length 128", and Anthropic's
-/// "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
+/// What names the definition of a tool: "Invalid schema for function 'now': In context=(), object schema
+/// missing properties" (<https://github.com/spring-projects/spring-ai/issues/4776>), "Invalid
+/// 'tools[3].function.name': string does not match pattern", "Invalid 'tools': array too long. Expected an
+/// array with maximum length 128", and Anthropic's "tools.14.custom.input_schema.properties: Property keys
+/// should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
 /// (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
 const TOOLS: &[&str] = &[
     "invalid schema for function",
@@ -113,9 +118,10 @@ fn names_a_tool(message: &str) -> bool {
     TOOLS.iter().any(|words| message.contains(words)) || by_place("tools.") || by_place("tools[")
 }
 
-/// A kind of content that another server of Anthropic's API, or an older version of it, does not know: "messages.1.content.0: Input tag
-/// 'server_tool_use' found using 'type' does not match any of the expected tags: 'document', 'image', …". Of `thinking`: "thinking: Input
-/// tag 'adaptive' found using 'type' does not match …" (<https://github.com/earendil-works/pi/issues/3784>).
+/// A kind of content that another server of Anthropic's API, or an older version of it, does not know:
+/// "messages.1.content.0: Input tag 'server_tool_use' found using 'type' does not match any of the expected
+/// tags: 'document', 'image', …". Of `thinking`: "thinking: Input tag 'adaptive' found using 'type' does not
+/// match …" (<https://github.com/earendil-works/pi/issues/3784>).
 fn unknown_tag(message: &str) -> Option<RequestPart> {
     let (place, rest) = message.split_once("input tag '")?;
     let (tag, rest) = rest.split_once('\'')?;
@@ -131,7 +137,8 @@ fn unknown_tag(message: &str) -> Option<RequestPart> {
     })
 }
 
-/// What Gemini says of calls that it did not make itself (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+/// What Gemini says of calls that it did not make itself
+/// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const UNSIGNED: &str = "missing a thought_signature";
 
 pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) -> Option<RequestPart> {

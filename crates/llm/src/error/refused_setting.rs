@@ -1,14 +1,18 @@
-//! Which single setting of a request a provider refuses by name. Any other request passes without it, so it is left out, or sent under its
-//! other name.
+//! Which single setting of a request a provider refuses by name. Any other request passes without it, so it
+//! is left out, or sent under its other name.
 //!
-//! Sources of the words: OpenAI and Azure ("Unsupported parameter: 'max_tokens' is not supported with this model. Use
-//! 'max_completion_tokens' instead.", <https://github.com/OpenHands/software-agent-sdk/issues/1083>; the other way round "Unrecognized request
-//! argument supplied: max_completion_tokens", <https://github.com/BerriAI/litellm/issues/8855>; "Unsupported value: 'temperature' does not
-//! support 0 with this model", <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>; "'reasoning_effort' does not support 'none' with this
-//! model. Supported values are: …", <https://github.com/Kilo-Org/cloud/pull/3807>), Cerebras ("reasoning_effort Input should be 'low', 'medium'
-//! or 'high'", <https://github.com/egoist/chatwise-releases/issues/1325>), Fireworks ("Extra inputs are not permitted, field:
-//! 'stream_options'", <https://github.com/FlowiseAI/Flowise/issues/2866>), and whatever is built on FastAPI (422 `extra_forbidden` with the
-//! place `body.stream_options`, <https://github.com/gpustack/gpustack/issues/429>).
+//! Sources of the words: OpenAI and Azure ("Unsupported parameter: 'max_tokens' is not supported with this
+//! model. Use 'max_completion_tokens' instead.",
+//! <https://github.com/OpenHands/software-agent-sdk/issues/1083>; the other way round "Unrecognized request
+//! argument supplied: max_completion_tokens", <https://github.com/BerriAI/litellm/issues/8855>; "Unsupported
+//! value: 'temperature' does not support 0 with this model",
+//! <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>; "'reasoning_effort' does not support 'none' with
+//! this model. Supported values are: …", <https://github.com/Kilo-Org/cloud/pull/3807>), Cerebras
+//! ("reasoning_effort Input should be 'low', 'medium' or 'high'",
+//! <https://github.com/egoist/chatwise-releases/issues/1325>), Fireworks ("Extra inputs are not permitted,
+//! field: 'stream_options'", <https://github.com/FlowiseAI/Flowise/issues/2866>), and whatever is built on
+//! FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
+//! <https://github.com/gpustack/gpustack/issues/429>).
 
 use agentx_types::RequestPart;
 
@@ -40,8 +44,8 @@ pub(super) const UNKNOWN: &[&str] = &[
 /// What is said of a value.
 const WRONG_VALUE: &[&str] = &["does not support", "should be", "must be", "may only", "invalid"];
 
-/// The setting that is refused, where the message, in lower case, names one; of several the one that it names first. `param` is where the body
-/// says so in a field.
+/// The setting that is refused, where the message, in lower case, names one; of several the one that it names
+/// first. `param` is where the body says so in a field.
 pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
     let by_field = param.and_then(|param| SETTINGS.iter().find(|(name, _)| *name == param));

@@ -1,5 +1,6 @@
-//! How long a provider wants the caller to wait, where it says so in words alone: OpenAI and Groq "Please try again in 1m0.36s", "in
-//! 579ms" (<https://github.com/Pythagora-io/gpt-pilot/pull/608>), Gemini "Please retry in 34.07s", Azure "Please retry after 26 seconds".
+//! How long a provider wants the caller to wait, where it says so in words alone: OpenAI and Groq "Please try
+//! again in 1m0.36s", "in 579ms" (<https://github.com/Pythagora-io/gpt-pilot/pull/608>), Gemini "Please retry
+//! in 34.07s", Azure "Please retry after 26 seconds".
 
 use serde_json::{Map, Value};
 
@@ -18,7 +19,8 @@ pub(super) fn in_words(message: &str) -> Option<u64> {
 }
 
 /// Notes what an object of an error says in fields: Google's `RetryInfo` has `retryDelay: "4s"`
-/// (<https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto>), OpenRouter hands on `X-RateLimit-Reset` in `metadata.headers`.
+/// (<https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto>), OpenRouter hands
+/// on `X-RateLimit-Reset` in `metadata.headers`.
 pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     let delay = object.get("retryDelay").and_then(Value::as_str).and_then(time);
     into.wait_ms = into.wait_ms.or(delay);
@@ -31,12 +33,14 @@ pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     into.resets_at_ms = into.resets_at_ms.or(reset.filter(|at| *at >= MILLIS));
 }
 
-/// What is said of a quota of a whole day: Gemini's "reset at midnight Pacific time" (<https://ai.google.dev/gemini-api/docs/rate-limits>).
+/// What is said of a quota of a whole day: Gemini's "reset at midnight Pacific time"
+/// (<https://ai.google.dev/gemini-api/docs/rate-limits>).
 pub(super) const UNTIL_MIDNIGHT: &str =
     "this quota is one per day, which begins again at midnight Pacific time";
 
-/// Whether Google's `QuotaFailure` names a quota of a day: `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. The `retryDelay` beside it
-/// is less than a minute all the same (<https://github.com/UKGovernmentBEIS/inspect_ai/issues/5526>).
+/// Whether Google's `QuotaFailure` names a quota of a day:
+/// `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. The `retryDelay` beside it is less than a minute all
+/// the same (<https://github.com/UKGovernmentBEIS/inspect_ai/issues/5526>).
 fn names_a_day(object: &Map<String, Value>) -> bool {
     let violations = object.get("violations").and_then(Value::as_array);
     let ids = violations.into_iter().flatten();
@@ -44,7 +48,8 @@ fn names_a_day(object: &Map<String, Value>) -> bool {
     ids.any(|id| id.contains("PerDay"))
 }
 
-/// A point in time in milliseconds since 1970; smaller numbers are seconds, or a time to wait: what they mean differs.
+/// A point in time in milliseconds since 1970; smaller numbers are seconds, or a time to wait: what they mean
+/// differs.
 pub(super) fn time_or_delay_ms(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|at| *at >= MILLIS)
 }

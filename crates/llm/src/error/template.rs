@@ -1,14 +1,16 @@
-//! When a refusal comes from the chat template of a model: servers of local models render the conversation with it, and it raises an
-//! exception where a role or an order is not its own. Several servers call that their own failure (500), yet the same
-//! conversation fails for ever.
+//! When a refusal comes from the chat template of a model: servers of local models render the conversation
+//! with it, and it raises an exception where a role or an order is not its own. Several servers call that
+//! their own failure (500), yet the same conversation fails for ever.
 //!
-//! Sources of the words: llama.cpp ("Jinja Exception: Conversation roles must alternate …", 500 `server_error`,
-//! <https://github.com/sipeed/picoclaw/issues/207>, <https://github.com/mistralai/mistral-vibe/issues/255>), Ollama ("chat template
-//! prompt error", <https://github.com/mistralai/mistral-vibe/issues/1006>), LM Studio ("Error rendering prompt with jinja template",
-//! <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1586>), vLLM ("Conversation roles must alternate …",
-//! <https://github.com/vllm-project/vllm/issues/6862>; "System role not supported", <https://github.com/huggingface/chat-ui/issues/1386>),
-//! text-generation-inference ("Template error: …", <https://github.com/huggingface/text-generation-inference/issues/3198>), Mistral
-//! ("Unexpected role 'user' after role 'tool'", <https://github.com/aliou/pi-neuralwatt/issues/12>).
+//! Sources of the words: llama.cpp ("Jinja Exception: Conversation roles must alternate …", 500
+//! `server_error`, <https://github.com/sipeed/picoclaw/issues/207>,
+//! <https://github.com/mistralai/mistral-vibe/issues/255>), Ollama ("chat template prompt error",
+//! <https://github.com/mistralai/mistral-vibe/issues/1006>), LM Studio ("Error rendering prompt with jinja
+//! template", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1586>), vLLM ("Conversation roles
+//! must alternate …", <https://github.com/vllm-project/vllm/issues/6862>; "System role not supported",
+//! <https://github.com/huggingface/chat-ui/issues/1386>), text-generation-inference ("Template error: …",
+//! <https://github.com/huggingface/text-generation-inference/issues/3198>), Mistral ("Unexpected role 'user'
+//! after role 'tool'", <https://github.com/aliou/pi-neuralwatt/issues/12>).
 
 /// Pieces of a message, in lower case.
 const PHRASES: &[&str] = &[
@@ -27,19 +29,21 @@ const PHRASES: &[&str] = &[
     "no user query found",
 ];
 
-/// Servers of models without eyes, in lower case: llama.cpp answers 500 ("image input is not supported - hint: if this is unexpected, you
-/// may need to provide the mmproj", <https://github.com/ggml-org/llama.cpp/issues/13566>), Ollama 500 ("missing data required for
-/// image input"), OpenRouter 404 ("No endpoints found that support image input").
+/// Servers of models without eyes, in lower case: llama.cpp answers 500 ("image input is not supported -
+/// hint: if this is unexpected, you may need to provide the mmproj",
+/// <https://github.com/ggml-org/llama.cpp/issues/13566>), Ollama 500 ("missing data required for image
+/// input"), OpenRouter 404 ("No endpoints found that support image input").
 const NO_PICTURES: &[&str] = &[
     "image input is not supported",
     "data required for image input",
     "support image input",
 ];
 
-/// Servers and models that take no tools, in lower case: Ollama ("registry.ollama.ai/library/gemma3:4b does not support tools",
-/// <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires --enable-auto-tool-choice and
-/// --tool-call-parser to be set", <https://docs.vllm.ai/en/latest/features/tool_calling/>), OpenRouter ("No endpoints found that
-/// support tool use").
+/// Servers and models that take no tools, in lower case: Ollama ("registry.ollama.ai/library/gemma3:4b does
+/// not support tools", <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires
+/// --enable-auto-tool-choice and --tool-call-parser to be set",
+/// <https://docs.vllm.ai/en/latest/features/tool_calling/>), OpenRouter ("No endpoints found that support
+/// tool use").
 const NO_TOOLS: &[&str] = &[
     "does not support tools",
     "does not support tool",
@@ -56,7 +60,8 @@ pub(super) fn is_missing(message: &str) -> bool {
     message.contains(NO_TEMPLATES)
 }
 
-/// Whether this message, in lower case, says that the model or its server takes no tools: no other form of the request helps.
+/// Whether this message, in lower case, says that the model or its server takes no tools: no other form of
+/// the request helps.
 pub(super) fn takes_no_tools(message: &str) -> bool {
     is_missing(message) || NO_TOOLS.iter().any(|phrase| message.contains(phrase))
 }

@@ -1,14 +1,17 @@
-//! Roles in turns, as many chat templates and some vendors want them. They refuse two messages of a person in a row, a person's message
-//! right behind a tool's, a system message in the middle and a conversation that ends with the assistant. All of that happens: a
-//! run is stopped, fails or reaches a limit, a summary takes the place of what was said, a picture follows a result.
+//! Roles in turns, as many chat templates and some vendors want them. They refuse two messages of a person in
+//! a row, a person's message right behind a tool's, a system message in the middle and a conversation that
+//! ends with the assistant. All of that happens: a run is stopped, fails or reaches a limit, a summary takes
+//! the place of what was said, a picture follows a result.
 //!
-//! - Devstral, Mistral Small and Ministral on llama.cpp, LM Studio and Ollama: "conversation roles must alternate user and assistant
-//!   roles except for tool calls and results" (<https://github.com/mistralai/mistral-vibe/issues/255>,
+//! - Devstral, Mistral Small and Ministral on llama.cpp, LM Studio and Ollama: "conversation roles must
+//!   alternate user and assistant roles except for tool calls and results"
+//!   (<https://github.com/mistralai/mistral-vibe/issues/255>,
 //!   <https://github.com/mistralai/mistral-vibe/issues/1006>)
 //! - Gemma 3 on vLLM: "Conversation roles must alternate user/assistant/user/assistant/..."
 //!   (<https://github.com/google/adk-python/issues/1373>)
-//! - Mistral's own API: "Unexpected role 'user' after role 'tool'" (<https://github.com/BerriAI/litellm/issues/17761>), and no
-//!   assistant's message at the end (<https://github.com/0xPlaygrounds/rig/pull/1130>)
+//! - Mistral's own API: "Unexpected role 'user' after role 'tool'"
+//!   (<https://github.com/BerriAI/litellm/issues/17761>), and no assistant's message at the end
+//!   (<https://github.com/0xPlaygrounds/rig/pull/1130>)
 
 use crate::json::{BorrowedJson, object};
 

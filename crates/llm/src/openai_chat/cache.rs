@@ -1,7 +1,8 @@
-//! Cache breakpoints for Claude behind a gateway of this API. Without them every call pays for the whole conversation. OpenRouter
-//! (<https://openrouter.ai/docs/features/prompt-caching>) and LiteLLM (<https://docs.litellm.ai/docs/completion/prompt_caching>) take
-//! `cache_control` in the text parts of a message and hand it on. Anthropic allows four; three are used, as for its own API: the
-//! system prompt, and the last two messages on the user's side.
+//! Cache breakpoints for Claude behind a gateway of this API. Without them every call pays for the whole
+//! conversation. OpenRouter (<https://openrouter.ai/docs/features/prompt-caching>) and LiteLLM
+//! (<https://docs.litellm.ai/docs/completion/prompt_caching>) take `cache_control` in the text parts of a
+//! message and hand it on. Anthropic allows four; three are used, as for its own API: the system prompt, and
+//! the last two messages on the user's side.
 
 use std::sync::Arc;
 
@@ -10,10 +11,11 @@ use agentx_types::{Message, ModelRequest, Role};
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
 
-/// The key by which OpenAI routes the calls of one conversation to one machine, together with the hash of how they begin. Without it
-/// sessions with the same instructions and tools all go to the same machine, and above 15 requests a minute to any
-/// (<https://developers.openai.com/api/docs/guides/prompt-caching.md>). It follows from the random id of the first message that a person
-/// wrote, which stays whatever is condensed, and says nothing about them. `None` for a request that nothing else begins like.
+/// The key by which OpenAI routes the calls of one conversation to one machine, together with the hash of how
+/// they begin. Without it sessions with the same instructions and tools all go to the same machine, and above
+/// 15 requests a minute to any (<https://developers.openai.com/api/docs/guides/prompt-caching.md>). It
+/// follows from the random id of the first message that a person wrote, which stays whatever is condensed,
+/// and says nothing about them. `None` for a request that nothing else begins like.
 pub(super) fn key(request: &ModelRequest) -> Option<String> {
     let by_person =
         |message: &&Arc<Message>| message.role == Role::User && message.message_id.as_str() != LEFT_OUT;

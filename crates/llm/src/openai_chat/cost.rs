@@ -1,7 +1,8 @@
-//! What a gateway says that a call costs. OpenRouter names dollars in `usage.cost`, with every answer; where a person's own key of a vendor
-//! is used (`is_byok`), that is its fee, and what the vendor charges stands in `cost_details.upstream_inference_cost`
-//! (<https://openrouter.ai/docs/use-cases/usage-accounting>). Perplexity has an object with `total_cost`
-//! (its schema: <https://github.com/api-evangelist/perplexity/blob/main/json-schema/perplexity-cost-schema.json>).
+//! What a gateway says that a call costs. OpenRouter names dollars in `usage.cost`, with every answer; where
+//! a person's own key of a vendor is used (`is_byok`), that is its fee, and what the vendor charges stands in
+//! `cost_details.upstream_inference_cost` (<https://openrouter.ai/docs/use-cases/usage-accounting>).
+//! Perplexity has an object with `total_cost` (its schema:
+//! <https://github.com/api-evangelist/perplexity/blob/main/json-schema/perplexity-cost-schema.json>).
 
 use agentx_types::NanoUsd;
 use serde::{Deserialize, Deserializer};

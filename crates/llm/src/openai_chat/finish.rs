@@ -6,8 +6,8 @@ use crate::error;
 use crate::stream::StreamError;
 
 /// The error that an answer ended with, where its server says that it failed in the middle: DeepSeek
-/// (<https://api-docs.deepseek.com/api/create-chat-completion>: `insufficient_system_resource`), Z.AI (`network_error`), OpenRouter
-/// (`error`), SGLang and vLLM (`abort`).
+/// (<https://api-docs.deepseek.com/api/create-chat-completion>: `insufficient_system_resource`), Z.AI
+/// (`network_error`), OpenRouter (`error`), SGLang and vLLM (`abort`).
 pub(super) fn failure(word: Option<&str>) -> Option<StreamError> {
     let code = match bare(word?) {
         // What Gemini itself cannot read: it is not run, and asked for again.
@@ -27,8 +27,8 @@ fn bare(word: &str) -> &str {
     word.rsplit(": ").next().unwrap_or(word)
 }
 
-/// Gemini's own words for an answer that it holds back (<https://ai.google.dev/api/generate-content#FinishReason>): gateways to it hand
-/// them on.
+/// Gemini's own words for an answer that it holds back
+/// (<https://ai.google.dev/api/generate-content#FinishReason>): gateways to it hand them on.
 const GEMINI_DECLINES: &[&str] = &[
     "SAFETY",
     "RECITATION",
@@ -40,8 +40,8 @@ const GEMINI_DECLINES: &[&str] = &[
     "IMAGE_RECITATION",
 ];
 
-/// The reason, and the provider's word where it says more. An answer with tool calls wants tools, whatever word the
-/// server has for it, and an answer that refuses is a refusal.
+/// The reason, and the provider's word where it says more. An answer with tool calls wants tools, whatever
+/// word the server has for it, and an answer that refuses is a refusal.
 pub(super) fn stop_reason(
     word: Option<&str>,
     has_calls: bool,

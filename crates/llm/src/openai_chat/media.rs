@@ -1,4 +1,12 @@
 //! Media in a Chat Completions request.
+//!
+//! | media | part of the message |
+//! | --- | --- |
+//! | image | `{"type":"image_url","image_url":{"url":"data:image/png;base64,…"}}` |
+//! | audio, as `wav` or `mp3` | `{"type":"input_audio","input_audio":{"data":"…","format":"wav"}}` |
+//! | PDF | `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,…"}}` |
+//! | text file | its text, after its name |
+//! | anything else, or a blob that is no longer stored | a text that names it |
 
 use std::borrow::Cow;
 
@@ -9,7 +17,7 @@ use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
 /// What a message shows.
 pub(super) enum ShownMedia<'a> {
-    /// A text, or what stands in the place of a medium.
+    /// A text, or what stands instead of a medium.
     Words(Cow<'a, str>),
     /// A content part for a medium.
     Medium(BorrowedJson<'a>),
@@ -55,14 +63,17 @@ pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> ShownMed
     }
 }
 
+/// A part `image_url`. The address is a `data:` URL, or an `https:` URL that the provider loads.
 fn image(url: Cow<'_, str>) -> ShownMedia<'_> {
     ShownMedia::Medium(object! {"type": "image_url", "image_url": object! {"url": url}})
 }
 
+/// The bytes of a medium, which are base64 already, as a `data:` URL.
 fn data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
+/// The name of the format in the API; `None` for formats that it does not accept.
 fn audio_format(media_type: &str) -> Option<&'static str> {
     match media_type.split(';').next().unwrap_or_default().trim() {
         "audio/wav" | "audio/x-wav" | "audio/wave" => Some("wav"),

@@ -20,14 +20,15 @@ pub struct ChatOptions {
     pub effort_with_tools: EffortWithTools,
     /// Whether the model takes a temperature.
     pub temperature: bool,
-    /// Whether a person and the assistant speak in turns: neighbouring messages of a person are one, the assistant speaks between
-    /// a tool's message and a person's, and it does not speak last. Chat templates of local models often refuse anything else, so it
-    /// is the default; vendors that take any order are sent what was said.
+    /// Whether a person and the assistant speak in turns: neighbouring messages of a person are one, the
+    /// assistant speaks between a tool's message and a person's, and it does not speak last. Chat templates
+    /// of local models often refuse anything else, so it is the default; vendors that take any order are sent
+    /// what was said.
     pub strict_turns: bool,
     /// Whether a model of Anthropic's is sent cache breakpoints: gateways hand them on.
     pub cache_control: bool,
-    /// Whether the calls of a conversation are sent a key of their own, by which OpenAI finds the machine that has its beginning in the
-    /// cache. Other servers refuse fields that they do not know.
+    /// Whether the calls of a conversation are sent a key of their own, by which OpenAI finds the machine
+    /// that has its beginning in the cache. Other servers refuse fields that they do not know.
     pub prompt_cache_key: bool,
     /// Whether ids of tool calls must be nine letters or digits (Mistral).
     pub short_call_ids: bool,
@@ -62,8 +63,9 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// Which reasoning is sent back: all that is of the model that is asked, or none, so that the beginning of a growing conversation stays the same and
-/// can be read from the server's cache. `reasoning_details` with signatures always are sent back.
+/// Which reasoning is sent back: all that is of the model that is asked, or none, so that the beginning of a
+/// growing conversation stays the same and can be read from the server's cache. `reasoning_details` with
+/// signatures always are sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningEcho {
@@ -133,17 +135,17 @@ impl Effort {
     }
 }
 
-/// Which reasoning effort may stand beside tools. OpenAI's models from gpt-5.4 on refuse function tools with reasoning at this API:
-/// "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use
-/// /v1/responses or set reasoning_effort to 'none'."
+/// Which reasoning effort may stand beside tools. OpenAI's models from gpt-5.4 on refuse function tools with
+/// reasoning at this API: "Function tools with reasoning_effort are not supported for gpt-5.6 in
+/// /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffortWithTools {
     /// Any.
     #[default]
     AsWished,
-    /// The field must be left out: gpt-5.4, which does not reason unless it is asked to. It has refused `none` too
-    /// (<https://github.com/livekit/agents/issues/5084>, March 2026).
+    /// The field must be left out: gpt-5.4, which does not reason unless it is asked to. It has refused
+    /// `none` too (<https://github.com/livekit/agents/issues/5084>, March 2026).
     Omitted,
     /// It must be `none`, in so many words: gpt-5.5 and gpt-5.6, which reason unless they are told not to
     /// (<https://github.com/BerriAI/litellm/pull/34569>, July 2026).

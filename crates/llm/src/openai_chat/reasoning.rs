@@ -1,6 +1,12 @@
-//! `reasoning_details` (OpenRouter, Vercel): the reasoning with what its provider wants back, signatures and encrypted
-//! blocks. They stream in pieces of a few tokens; here the pieces of one block become one block again, which is sent back with the
-//! next request.
+//! `reasoning_details` (OpenRouter, Vercel): the reasoning with what its provider wants back, signatures and
+//! encrypted blocks. They stream in pieces of a few tokens; here the pieces of one block become one block
+//! again, which is sent back with the next request.
+//!
+//! ```text
+//! {"delta":{"reasoning_details":[{"type":"reasoning.text","index":0,"text":"First, "}]}}
+//! {"delta":{"reasoning_details":[{"type":"reasoning.text","index":0,"text":"I look."}]}}
+//! {"delta":{"reasoning_details":[{"type":"reasoning.encrypted","index":1,"data":"…"}]}}
+//! ```
 
 use serde_json::{Map, Value, json};
 

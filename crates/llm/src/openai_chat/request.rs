@@ -24,8 +24,8 @@ const LONGEST_ID: usize = 40;
 
 /// The body of the request, with `stream: true`.
 ///
-/// System prompts become one system message. Results of tools become one `tool` message each; images in them follow in a
-/// `user` message, because `tool` messages hold text only. A failed result says so in its text.
+/// System prompts become one system message. Results of tools become one `tool` message each; images in them
+/// follow in a `user` message, because `tool` messages hold text only. A failed result says so in its text.
 pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut messages = messages(request, options, blobs);
     if request.turns {
@@ -76,7 +76,8 @@ fn max_tokens_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'s
     taken.map(|(name, _)| name)
 }
 
-/// A person's own word about this model counts first, then what the vendor takes beside tools, then how much is wished.
+/// A person's own word about this model counts first, then what the vendor takes beside tools, then how much
+/// is wished.
 fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
     if request.is_without(RequestPart::ReasoningEffort) {
         return;
@@ -107,17 +108,20 @@ fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut B
     }
 }
 
-/// Gateways to Claude are sent cache breakpoints, unless they refuse them; nothing begins like the request for a summary.
+/// Gateways to Claude are sent cache breakpoints, unless they refuse them; nothing begins like the request
+/// for a summary.
 fn sends_cache_control(request: &ModelRequest, options: &ChatOptions) -> bool {
     options.cache_control && !request.plain && !request.asks_for_summary() && is_claude(&request.model.id)
 }
 
+/// A tool as the API describes it: `{"type":"function","function":{"name", "description", "parameters"}}`.
 fn tool(tool: &ToolSpec) -> BorrowedJson<'_> {
     let parameters = schema::parameters(&tool.input_schema);
     let function = object! {"name": &tool.name, "description": &tool.description, "parameters": parameters};
     object! {"type": "function", "function": function}
 }
 
+/// The conversation as `messages`, in its order. Results of parallel calls stay together; see [`flush`].
 fn messages<'a>(
     request: &'a ModelRequest,
     options: &ChatOptions,
@@ -160,6 +164,7 @@ fn words(message: &Message) -> Cow<'_, str> {
     joined(message.content.iter().filter_map(ContentPart::as_text), "")
 }
 
+/// Adds the media of tool results as one `user` message, after the last result of an answer.
 fn flush<'a>(waiting: &mut Vec<BorrowedJson<'a>>, out: &mut Vec<BorrowedJson<'a>>) {
     if !waiting.is_empty() {
         out.push(object! {"role": "user", "content": std::mem::take(waiting)});
@@ -238,7 +243,7 @@ fn tool_result<'a>(
     (text, pictures)
 }
 
-/// The model's own message; `None` where nothing in it can be sent.
+/// The model's own message; `None` if nothing in it can be sent.
 fn assistant<'a>(
     message: &'a Message,
     request: &ModelRequest,
@@ -281,10 +286,11 @@ fn assistant<'a>(
     Some(out)
 }
 
-/// What stands beside tool calls where the model said no words: an empty text, because many servers refuse `null` or break on it
-/// (LM Studio: <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261>, Mistral:
-/// <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and none that are known refuses this but
-/// gateways that hand it on to Claude, which takes no empty text (<https://github.com/vercel/ai/issues/14612>): there it is `null`.
+/// What stands beside tool calls where the model said no words: an empty text, because many servers refuse
+/// `null` or break on it (LM Studio: <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261>,
+/// Mistral: <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and none
+/// that are known refuses this but gateways that hand it on to Claude, which takes no empty text
+/// (<https://github.com/vercel/ai/issues/14612>): there it is `null`.
 fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> BorrowedJson<'a> {
     if text.is_empty() && is_claude(model) {
         return BorrowedJson::Null;
@@ -292,17 +298,21 @@ fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> BorrowedJson<'a> {
     BorrowedJson::Text(text)
 }
 
-/// Whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`, `us.anthropic.claude-…`.
+/// Whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`,
+/// `us.anthropic.claude-…`.
 pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
 }
 
-/// What stands for reasoning that there is none of, or that is another model's, where the vendor refuses a request without.
+/// What stands for reasoning that there is none of, or that is another model's, where the vendor refuses a
+/// request without.
 ///
 /// DeepSeek reasons by default and then refuses any answer in a conversation without `reasoning_content`
-/// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model (<https://github.com/Astro-Han/pawwork/issues/250>).
-/// An empty text is taken (<https://github.com/SillyTavern/SillyTavern/pull/5545>). Moonshot refuses an answer with calls without it, and
-/// takes an empty text for none, but not a blank (<https://github.com/theopenco/llmgateway/pull/2093>).
+/// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model
+/// (<https://github.com/Astro-Han/pawwork/issues/250>). An empty text is taken
+/// (<https://github.com/SillyTavern/SillyTavern/pull/5545>). Moonshot refuses an answer with calls without
+/// it, and takes an empty text for none, but not a blank
+/// (<https://github.com/theopenco/llmgateway/pull/2093>).
 fn placeholder(model: &str, has_calls: bool) -> Option<&'static str> {
     let model = model.to_ascii_lowercase();
     match () {
@@ -312,6 +322,8 @@ fn placeholder(model: &str, has_calls: bool) -> Option<&'static str> {
     }
 }
 
+/// A call in `tool_calls`. The API expects the arguments as a text with JSON, and refuses anything but an
+/// object.
 fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &ChatOptions) -> BorrowedJson<'a> {
     let arguments = if call.input.is_object() {
         call.input.to_string()
@@ -328,8 +340,9 @@ fn tool_call<'a>(call: &'a ToolCallPart, model: &str, options: &ChatOptions) -> 
     out
 }
 
-/// The words of the reasoning, where they are not another API's or another model's: at Groq models that do not reason refuse them
-/// (<https://github.com/vercel/ai/issues/8056>). Where nobody knows whose they are, in sessions of older versions, they are sent.
+/// The words of the reasoning, where they are not another API's or another model's: at Groq models that do
+/// not reason refuse them (<https://github.com/vercel/ai/issues/8056>). Where nobody knows whose they are, in
+/// sessions of older versions, they are sent.
 fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
     let is_own = |data: &ProviderData| data.api == API && !data.is_of_another(model);
     let texts = message.content.iter().filter_map(|part| match part {
@@ -357,7 +370,8 @@ fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<Borrow
     (!details.is_empty()).then_some(details)
 }
 
-/// The id as it is. If it is too long, or the server wants nine letters or digits, a hash of it: the same for call and result.
+/// The id as it is. If it is too long, or the server wants nine letters or digits, a hash of it: the same for
+/// call and result.
 fn call_id<'a>(id: &'a str, options: &ChatOptions) -> Cow<'a, str> {
     const LENGTH: usize = 9;
     let fits = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());

@@ -1,6 +1,6 @@
-//! The signature that Gemini 3 and later wants with the first call of each answer, and refuses a request without
-//! (<https://ai.google.dev/gemini-api/docs/thought-signatures>). Calls that another model made have none: for those Google documents a word
-//! that is not checked.
+//! The signature that Gemini 3 and later wants with the first call of each answer, and refuses a request
+//! without (<https://ai.google.dev/gemini-api/docs/thought-signatures>). Calls that another model made have
+//! none: for those Google documents a word that is not checked.
 
 use agentx_types::{ModelRequest, RequestPart, ToolCallPart};
 use serde_json::Value;
@@ -12,7 +12,8 @@ use crate::json::{BorrowedJson, object};
 /// The word that stands for a signature.
 const UNCHECKED: &str = "skip_thought_signature_validator";
 
-/// Whether the model wants signatures: its name says so, or it has refused a request without. OpenRouter has a form of its own for them.
+/// Whether the model wants signatures: its name says so, or it has refused a request without. OpenRouter has
+/// a form of its own for them.
 pub(super) fn are_wanted(request: &ModelRequest, options: &ChatOptions) -> bool {
     let is_named = options.thinking != ThinkingParam::ReasoningObject && is_gemini_3(&request.model.id);
     is_named || request.is_without(RequestPart::ThoughtSignature)

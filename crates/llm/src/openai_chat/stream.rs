@@ -1,4 +1,4 @@
-//! Decodes the answer of Chat Completions, streamed or whole.
+//! Decodes the answer of Chat Completions as it streams.
 
 use agentx_types::{EnvironmentEvent, StopReason};
 
@@ -17,9 +17,24 @@ use crate::stream::{Head, StreamContext, StreamError};
 
 /// Decodes one Chat Completions stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers send no
-/// `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them, because only then both
-/// are known to be whole.
+/// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers
+/// send no `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them,
+/// because only then both are known to be whole.
+///
+/// ```
+/// use agentx_llm::StreamContext;
+/// use agentx_llm::openai_chat::ChatDecoder;
+/// use agentx_types::EnvironmentEvent;
+///
+/// let mut decoder = ChatDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut events = Vec::new();
+/// let chunk = br#"data: {"id":"c1","model":"m","choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+/// decoder.push(chunk, &mut events)?;
+/// decoder.push(b"\n\ndata: [DONE]\n\n", &mut events)?;
+/// assert!(decoder.is_done());
+/// assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+/// # Ok::<(), agentx_llm::StreamError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ChatDecoder {
     sse: sse::SseDecoder,
@@ -29,6 +44,8 @@ pub struct ChatDecoder {
 
 impl ChatDecoder {
     /// A decoder for one stream.
+    ///
+    /// The context provides a message id for servers that send none, and the number of the attempt.
     pub fn new(context: StreamContext) -> Self {
         Self {
             sse: sse::SseDecoder::default(),
@@ -37,10 +54,15 @@ impl ChatDecoder {
         }
     }
 
-    /// Takes the next bytes.
+    /// Decodes the next bytes of the body and appends the events to `out`.
+    ///
+    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// Where the provider reports one, an event makes no sense, or a limit is broken.
+    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is
+    /// not a chunk, and the errors of the limits: the length of a line, of an event and of the arguments of
+    /// tool calls. After an error, `out` has everything that was decoded before it, and the decoder ignores
+    /// further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -58,10 +80,14 @@ impl ChatDecoder {
         result.inspect_err(|_| self.answer.give_up(out))
     }
 
-    /// The bytes have ended.
+    /// Ends the stream: the server has closed the connection.
+    ///
+    /// An answer that has a finish reason is complete even without `[DONE]`. An event that the end of the
+    /// bytes cut in two is ignored.
     ///
     /// # Errors
-    /// Where neither `[DONE]` nor a finish reason came.
+    /// If the answer is not complete, with a description of the first bytes if they were no event stream at
+    /// all.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -88,47 +114,15 @@ impl ChatDecoder {
             .and(Err(self.head.broken()))
     }
 
-    /// Whether `stream_end` was said.
+    /// Whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
         self.answer.emitter.ended()
     }
 }
 
-/// Decodes a whole answer that was not streamed.
-///
-/// # Errors
-/// Where the body is an error, or not an answer of this API.
-pub fn decode_body(
-    context: StreamContext,
-    body: &[u8],
-    out: &mut Vec<EnvironmentEvent>,
-) -> Result<(), StreamError> {
-    let text = String::from_utf8_lossy(body);
-    let mut chunk = CompletionChunk::parse(&text)?;
-    if let Some(error) = chunk.error() {
-        return Err(error);
-    }
-    let Some(message) = chunk
-        .choices
-        .as_mut()
-        .and_then(|choices| choices.first_mut()?.message.take())
-    else {
-        return match error::Extracted::is_error(&text) {
-            true => Err(StreamError::Provider(error::from_stream(&text))),
-            false => Err(StreamError::malformed("no message", &text)),
-        };
-    };
-    let mut answer = CompletionState::new(context);
-    answer.begin(&chunk, out);
-    answer.delta(message, out);
-    answer.note(&chunk);
-    let closed = answer.close(out);
-    closed.inspect_err(|_| answer.give_up(out))
-}
-
 /// The state of the answer that is being read.
 #[derive(Clone, Debug)]
-struct CompletionState {
+pub(super) struct CompletionState {
     emitter: Emitter,
     calls: ToolCallBuffer,
     details: Details,
@@ -144,7 +138,7 @@ struct CompletionState {
 }
 
 impl CompletionState {
-    fn new(context: StreamContext) -> Self {
+    pub(super) fn new(context: StreamContext) -> Self {
         Self {
             emitter: Emitter::new(context),
             calls: ToolCallBuffer::default(),
@@ -159,6 +153,8 @@ impl CompletionState {
         }
     }
 
+    /// Decodes the data of one server-sent event. Some servers report errors as an event with the name
+    /// `error`, others as an object `error` in the data, or instead of the choices.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() {
             return Ok(());
@@ -221,7 +217,7 @@ impl CompletionState {
     }
 
     /// Opens the stream, unless this is Azure's first chunk, which has neither an id nor anything else.
-    fn begin(&mut self, chunk: &CompletionChunk<'_>, out: &mut Vec<EnvironmentEvent>) {
+    pub(super) fn begin(&mut self, chunk: &CompletionChunk<'_>, out: &mut Vec<EnvironmentEvent>) {
         if self.emitter.started() {
             return;
         }
@@ -233,7 +229,7 @@ impl CompletionState {
     }
 
     /// Keeps what the end will need.
-    fn note(&mut self, chunk: &CompletionChunk<'_>) {
+    pub(super) fn note(&mut self, chunk: &CompletionChunk<'_>) {
         let reported = chunk
             .usage
             .or_else(|| chunk.x_groq.as_ref().and_then(|extra| extra.usage));
@@ -252,8 +248,8 @@ impl CompletionState {
         }
     }
 
-    /// Takes a whole message that comes in a stream: all of it where nothing was said yet, and at the end what did not come piece by
-    /// piece. Everything else in it was said before.
+    /// Takes a whole message that comes in a stream: all of it if nothing was said yet, and at the end
+    /// what did not come piece by piece. Everything else in it was said before.
     fn whole_message(&mut self, message: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
         let is_last = self.finish_reason.is_some();
         if !is_last && (self.has_said || self.has_thought || !self.calls.is_empty()) {
@@ -274,7 +270,8 @@ impl CompletionState {
         );
     }
 
-    fn delta(&mut self, delta: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
+    /// Emits the new parts of an answer in a fixed order: reasoning, text, refusal, tool calls.
+    pub(super) fn delta(&mut self, delta: ChoiceDelta<'_>, out: &mut Vec<EnvironmentEvent>) {
         // A server that fills both says the same twice, and one that fills one may send the other one empty.
         let reasoning = [delta.reasoning_content, delta.reasoning];
         if let Some(reasoning) = reasoning.into_iter().flatten().find(|said| !said.is_empty()) {
@@ -358,7 +355,7 @@ impl CompletionState {
     }
 
     /// Ends the answer, unless its server failed in the middle of it.
-    fn close(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+    pub(super) fn close(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if let Some(failure) = finish::failure(self.finish_reason.as_deref()) {
             return Err(failure);
         }
@@ -380,7 +377,7 @@ impl CompletionState {
     }
 
     /// The stream is broken: what it cost is still said.
-    fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
+    pub(super) fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
         if !self.emitter.ended() && self.emitter.started() {
             self.say_held(out);
             self.say_usage(out);

@@ -1,11 +1,13 @@
-//! Thinking that stands in the words of an answer, as `<think>…</think>` at its beginning: DeepSeek-R1, Qwen 3 and their like write it so, and
-//! a server that was started without a parser for it passes it on (vLLM without `--reasoning-parser`, llama.cpp with
-//! `--reasoning-format none`). litellm and goose read the same tags. A tag further on in an answer is a word like any other.
+//! Thinking that stands in the words of an answer, as `<think>…</think>` at its beginning: DeepSeek-R1, Qwen
+//! 3 and their like write it so, and a server that was started without a parser for it passes it on (vLLM
+//! without `--reasoning-parser`, llama.cpp with `--reasoning-format none`). litellm and goose read the same
+//! tags. A tag further on in an answer is a word like any other.
 //!
 //! Where the template of the model writes the tag that opens, the answer has only the one that closes
-//! (<https://github.com/ggml-org/llama.cpp/issues/11861>, <https://github.com/ml-explore/mlx-lm/issues/877>). vLLM and SGLang take what
-//! stands before it for thinking, too; they know which model they serve, and here nobody knows before the tag comes. What came until
-//! then was handed out as words, so all that can be said of it is that it was thinking.
+//! (<https://github.com/ggml-org/llama.cpp/issues/11861>, <https://github.com/ml-explore/mlx-lm/issues/877>).
+//! vLLM and SGLang take what stands before it for thinking, too; they know which model they serve, and here
+//! nobody knows before the tag comes. What came until then was handed out as words, so all that can be said
+//! of it is that it was thinking.
 
 use crate::emitter::PartKind;
 
@@ -98,7 +100,7 @@ impl ThinkTags {
         }
     }
 
-    /// Goes on by one place. `false` where more has to come first.
+    /// Goes on by one place. `false` if more has to come first.
     fn step(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let begins = self.held.trim_start();
         match self.place {
@@ -147,7 +149,8 @@ impl ThinkTags {
         }
     }
 
-    /// Hands out words up to a tag that closes without one that opens. What follows it tells whether it is one.
+    /// Hands out words up to a tag that closes without one that opens. What follows it tells whether it is
+    /// one.
     fn speak(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let held = std::mem::take(&mut self.held);
         if held.contains(OPEN) {

@@ -1,5 +1,14 @@
-//! Tool calls while they stream. Several may stream at once, told apart by index; some servers leave out the index or the
-//! id, repeat id and name in every piece, send a name in pieces, or give all calls the index 0.
+//! Tool calls while they stream. Several may stream at once, told apart by index; some servers leave out the
+//! index or the id, repeat id and name in every piece, send a name in pieces, or give all calls the index 0.
+//!
+//! ```text
+//! {"index":0,"id":"call_1","type":"function","function":{"name":"read","arguments":""}}
+//! {"index":0,"function":{"arguments":"{\"path\":"}}
+//! {"index":0,"function":{"arguments":"\"a.md\"}"}}
+//! ```
+//!
+//! The first piece of a call becomes `tool_call_start`, each piece of arguments a `tool_call_chunk`. The
+//! complete `tool_call` follows at the end of the answer, when its arguments are known to be whole.
 
 use agentx_types::{EnvironmentEvent, ToolCallId};
 use serde_json::{Value, json};
@@ -16,7 +25,7 @@ pub(super) struct ToolCallBuffer(Vec<OpenToolCall>);
 #[derive(Clone, Debug)]
 struct OpenToolCall {
     index: Option<u64>,
-    /// As the server gave it; empty where it gave none.
+    /// As the server gave it; empty if it gave none.
     given_id: String,
     name: String,
     json: String,
@@ -27,6 +36,7 @@ struct OpenToolCall {
 }
 
 impl ToolCallBuffer {
+    /// Whether the answer has no calls so far.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -57,6 +67,9 @@ impl ToolCallBuffer {
     }
 
     /// Says all calls: the answer has ended. `cut`: by its length limit.
+    ///
+    /// Emits the complete calls, in the order in which they began. If the answer was `cut` off by its length
+    /// limit, a call without arguments is invalid: they are missing, not empty.
     pub(super) fn finish(self, cut: bool, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         for call in self.0 {
             let id = match call.id {
@@ -70,7 +83,7 @@ impl ToolCallBuffer {
         }
     }
 
-    /// The call that a piece belongs to, or a new one; none where a server says a whole call again.
+    /// The call that a piece belongs to, or a new one; none if a server says a whole call again.
     fn find(
         &mut self,
         index: Option<u64>,
@@ -105,8 +118,8 @@ impl ToolCallBuffer {
 }
 
 impl OpenToolCall {
-    /// Takes what a piece says of the name: nothing, all of it (again and again, at some servers), or before the arguments begin what
-    /// comes behind the piece before.
+    /// Takes what a piece says of the name: nothing, all of it (again and again, at some servers), or before
+    /// the arguments begin what comes behind the piece before.
     fn take_name(&mut self, name: &str) {
         if name.is_empty() || self.name == name {
             return;
@@ -117,7 +130,8 @@ impl OpenToolCall {
         self.name.push_str(name);
     }
 
-    /// Takes a piece of the arguments, and says it: with all that came before where the call had no name until now.
+    /// Takes a piece of the arguments, and says it: with all that came before where the call had no name
+    /// until now.
     fn take_arguments(&mut self, piece: &str, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
         emitter.count_arguments(piece.len());
         if self.is_empty_so_far() && piece.trim_start().starts_with('{') {
@@ -136,9 +150,10 @@ impl OpenToolCall {
         }
     }
 
-    /// Whether a piece with this id and name begins another call under the same index or id: a server that numbers all calls
-    /// 0, or names all of them alike, sends each of them whole (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is
-    /// whole too, where the next one has an id of its own. An id that changes in the middle of a call is none: there are servers that
+    /// Whether a piece with this id and name begins another call under the same index or id: a server that
+    /// numbers all calls 0, or names all of them alike, sends each of them whole
+    /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is whole too, where the next
+    /// one has an id of its own. An id that changes in the middle of a call is none: there are servers that
     /// give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let another_id = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
@@ -156,8 +171,9 @@ impl OpenToolCall {
         same && arguments == self.json && self.is_whole()
     }
 
-    /// Whether all that came are the empty arguments with which some gateways begin a call of Claude's, before the real ones
-    /// (<https://github.com/BerriAI/litellm/issues/4537>, <https://github.com/openai/openai-agents-js/pull/712>).
+    /// Whether all that came are the empty arguments with which some gateways begin a call of Claude's,
+    /// before the real ones (<https://github.com/BerriAI/litellm/issues/4537>,
+    /// <https://github.com/openai/openai-agents-js/pull/712>).
     fn is_empty_so_far(&self) -> bool {
         self.json.trim() == "{}"
     }

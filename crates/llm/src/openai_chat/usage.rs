@@ -1,18 +1,19 @@
 //! What an answer cost in tokens, in the words of every dialect.
 //!
-//! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, where it is more than prompt and
-//! completion together. What is beyond them is, in this order:
+//! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, where it is
+//! more than prompt and completion together. What is beyond them is, in this order:
 //!
-//! 1. tokens of the cache, where their number is exactly that: Azure's grok counts cached tokens beside the prompt, and gateways to
-//!    Bedrock what was written to the cache too
+//! 1. tokens of the cache, where their number is exactly that: Azure's grok counts cached tokens beside the
+//!    prompt, and gateways to Bedrock what was written to the cache too
 //!    (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html>);
 //! 2. reasoning, where its number is exactly that: xAI counts it beside the completion;
-//! 3. else output that has no name: Gemini counts its thoughts in the total alone, and gateways to it hand that on
-//!    (<https://github.com/mozilla-ai/any-llm/issues/1290>, <https://github.com/vercel/ai/issues/6082>). They are charged as output. Only
-//!    what Gemini's own tools read (`toolUsePromptTokenCount`) would be input, and AgentX asks for none of those tools.
+//! 3. else output that has no name: Gemini counts its thoughts in the total alone, and gateways to it hand
+//!    that on (<https://github.com/mozilla-ai/any-llm/issues/1290>,
+//!    <https://github.com/vercel/ai/issues/6082>). They are charged as output. Only what Gemini's own tools
+//!    read (`toolUsePromptTokenCount`) would be input, and AgentX asks for none of those tools.
 //!
-//! Where a count cannot be (1e30, -5), none of what was read, or of what was written, is taken from the server: the caller estimates
-//! what is 0.
+//! Where a count cannot be (1e30, -5), none of what was read, or of what was written, is taken from the
+//! server: the caller estimates what is 0.
 
 use agentx_types::Usage;
 
@@ -88,7 +89,7 @@ fn beside_prompt(read: UsageRead, reasoning: u64, rest: u64) -> u64 {
         .unwrap_or(read.beside)
 }
 
-/// `None` where a count cannot be.
+/// `None` if a count cannot be.
 fn read(wire: &UsageWire) -> Option<UsageRead> {
     let details = [wire.prompt_tokens_details, wire.input_tokens_details].map(Option::unwrap_or_default);
     let cached = [
@@ -125,7 +126,7 @@ fn read(wire: &UsageWire) -> Option<UsageRead> {
     })
 }
 
-/// `None` where a count cannot be.
+/// `None` if a count cannot be.
 fn written(wire: &UsageWire) -> Option<Written> {
     let details = [wire.completion_tokens_details, wire.output_tokens_details].map(Option::unwrap_or_default);
     let completion = [wire.completion_tokens, wire.output_tokens];
@@ -146,8 +147,8 @@ fn first(counts: &[Option<LenientCount>]) -> u64 {
     counts.find(|count| *count > 0).unwrap_or_default()
 }
 
-/// The later of two reports of one answer. One of nothing but zeros takes no count back: gateways end an answer so where they know no
-/// more.
+/// The later of two reports of one answer. One of nothing but zeros takes no count back: gateways end an
+/// answer so where they know no more.
 pub(super) fn later(before: Option<UsageWire>, now: UsageWire) -> UsageWire {
     let counts = [
         now.prompt_tokens,

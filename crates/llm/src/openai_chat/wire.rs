@@ -1,4 +1,5 @@
-//! Chunks and bodies of Chat Completions as they are read: everything optional, unknown keys ignored, text borrowed.
+//! Chunks and bodies of Chat Completions as they are read: everything optional, unknown keys ignored, text
+//! borrowed.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -50,7 +51,8 @@ pub(super) struct Choice<'a> {
     pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) delta: Option<ChoiceDelta<'a>>,
-    /// In a body, or in the place of `delta`. Perplexity repeats the message so far beside each `delta`: there it is not looked at.
+    /// In a body, or instead of `delta`. Perplexity repeats the message so far beside each `delta`:
+    /// there it is not looked at.
     #[serde(borrow)]
     pub(super) message: Option<ChoiceDelta<'a>>,
     #[serde(borrow)]

@@ -1,4 +1,5 @@
-//! Bounds by turns how long a neighbour of a hostile script waits. A test holds the lane and gives the turns itself, and reads no clock.
+//! Bounds by turns how long a neighbour of a hostile script waits. A test holds the lane and gives the turns
+//! itself, and reads no clock.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ const HOSTILE: u64 = 1;
 const NEIGHBOUR: u64 = 2;
 /// So many turns of the hostile script may come before that of the neighbour.
 const MOST: usize = 2;
-/// After so many turns of the hostile script it is taken to go on for ever.
+/// After so many turns of the hostile script it is taken to continue for ever.
 const TURNS: usize = 12;
 
 /// What a hostile script comes to.
@@ -22,7 +23,7 @@ const TURNS: usize = 12;
 enum Ends {
     /// It gives its turn away, each time.
     Never,
-    /// It comes to where it cannot give its turn away, and the limit `turn` ends it there.
+    /// It comes to if it cannot give its turn away, and the limit `turn` ends it there.
     ByTurn,
 }
 
@@ -154,7 +155,8 @@ fn a_neighbour_waits_for_two_turns_of_a_hostile_script_at_most() -> Result<(), S
         let (mut turns, mut in_a_row) = (0, 0);
         let mut ended = held.ended();
         while turns < TURNS && ended.is_none() {
-            // From here on the neighbour is ready, also where its last turn was over before it asked for something.
+            // From here on the neighbour is ready, also where its last turn was over before it asked for
+            // something.
             held.answer_the_neighbour();
             if held.lane.next_turn() == Some(NEIGHBOUR) {
                 in_a_row = 0;

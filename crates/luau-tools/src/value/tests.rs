@@ -1,5 +1,6 @@
-//! Any value, on its way out of a VM and into it, with memory that ends at any allocation: what fits comes as it is, what does not is
-//! an error, and the VM goes on. A short look by default; `AGENTX_FUZZ_SECONDS=1800` for a longer one, and `just fuzz` with the address sanitizer.
+//! Any value, on its way out of a VM and into it, with memory that ends at any allocation: what fits comes as
+//! it is, what does not is an error, and the VM continues. A short look by default; `AGENTX_FUZZ_SECONDS=1800`
+//! for a longer one, and `just fuzz` with the address sanitizer.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::time::{Duration, Instant};
@@ -140,7 +141,8 @@ impl Ways {
     }
 }
 
-/// A value as it comes back: inside the VM bytes are a text, so those that are one outside are no longer marked.
+/// A value as it comes back: inside the VM bytes are a text, so those that are one outside are no longer
+/// marked.
 fn unmarked(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(unmarked).collect(),
@@ -226,7 +228,7 @@ fn a_panic_ends_before_it_reaches_the_vm() {
     std::panic::set_hook(hook);
     assert_eq!(
         problem.unwrap().as_deref(),
-        Some("AgentX made a mistake with this value")
+        Some("internal error with this value")
     );
     assert_eq!(came_to, 0);
     ways.goes_on();

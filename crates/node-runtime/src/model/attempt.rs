@@ -22,7 +22,8 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
 /// How long the end of the connection's current answer is waited for, so that the next call can use it again.
 const REUSE_TIME: Duration = Duration::from_millis(200);
-/// Comments and pings keep an answer alive for so many times the limit on silence: models reason for long without a word.
+/// Comments and pings keep an answer alive for so many times the limit on silence: models reason for long
+/// without a word.
 const WORDLESS: u32 = 6;
 
 /// How an attempt ended.
@@ -210,8 +211,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Takes the next piece of a body, and where they flow those that are to be said with it. What was understood is in
-    /// `events`, whatever comes of the rest. `false` at the end of the body.
+    /// Takes the next piece of a body, and where they flow those that are to be said with it. What was
+    /// understood is in `events`, whatever comes of the rest. `false` at the end of the body.
     async fn take(&self, body: &mut StreamingBody, events: &mut Vec<EnvironmentEvent>) -> Step<bool> {
         let mut goes_on = self.piece(body, events).await?;
         while goes_on && let Some(until) = body.flow.holds(events, Instant::now()) {
@@ -326,8 +327,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// What the decoder could not make sense of, or the provider's own words in the middle of an answer. A page of HTML in the
-    /// place of an answer comes again: the address is wrong.
+    /// What the decoder could not make sense of, or the provider's own words in the middle of an answer. A
+    /// page of HTML instead of an answer comes again: the address is wrong.
     fn misunderstood(&self, error: StreamError, hopeless: bool) -> CallEnd {
         let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
         let who = self.endpoint.who();
@@ -346,8 +347,8 @@ impl<'a> Attempt<'a> {
         failed(AttemptFailure::transport(error, &self.endpoint.place(), false))
     }
 
-    /// Says what was understood; `gathered` where more was waited for already. What an answer cost that its server did not count
-    /// is said before its end.
+    /// Says what was understood; `gathered` where more was waited for already. What an answer cost that its
+    /// server did not count is said before its end.
     async fn say(&mut self, mut events: Vec<EnvironmentEvent>, gathered: bool) -> Step<()> {
         let mut uncounted = None;
         self.call.price(&mut events);

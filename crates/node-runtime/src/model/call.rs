@@ -1,4 +1,5 @@
-//! One model call: attempts, the waits between them, and exactly one end. See the [module](super) for its grammar.
+//! One model call: attempts, the waits between them, and exactly one end. See the [module](super) for its
+//! grammar.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Says what another model costs that continues with the answer, and which one answers where it is not the one that was asked and
-    /// costs something else.
+    /// Says what another model costs that continues with the answer, and which one answers where it is not
+    /// the one that was asked and costs something else.
     pub(super) fn price(&self, events: &mut Vec<EnvironmentEvent>) {
         let asked = &self.request.model;
         let price = |model: &str| (self.parts.prices)(&asked.provider, model);
@@ -157,8 +158,8 @@ impl Call {
         }
     }
 
-    /// Says what failed, after the end of what had come, and for how long it is still tried; then waits for the next attempt. `false`
-    /// if there is none.
+    /// Says what failed, after the end of what had come, and for how long it is still tried; then waits for
+    /// the next attempt. `false` if there is none.
     async fn after_failure(
         &self,
         number: u32,
@@ -184,7 +185,8 @@ impl Call {
         }
     }
 
-    /// Waits between two attempts, or until a person wants the next one; `false` where it was interrupted, which is then said.
+    /// Waits between two attempts, or until a person wants the next one; `false` if it was interrupted,
+    /// which is then said.
     async fn wait(&self, time: Duration, wishes: broadcast::Receiver<SessionId>) -> bool {
         tokio::select! {
             biased;
@@ -223,8 +225,8 @@ fn endpoint_of<'a>(
 ) -> Result<&'a Endpoint, String> {
     if model.api == Api::Unknown {
         return Err(format!(
-            "{} is asked in a way that this version does not know, because a newer program opened the session: go on with that one, or choose \
-             another model",
+            "{} is called in a way that this version does not support, because a newer version opened the \
+             session: continue with that version, or choose another model",
             model.id
         ));
     }
@@ -247,7 +249,7 @@ mod tests {
     fn a_model_of_an_api_that_is_not_known_is_not_asked() {
         let model = fixture::model(Api::Unknown);
         let why = endpoint_of(&BTreeMap::new(), &model).err().unwrap_or_default();
-        assert!(why.contains("a newer program opened the session"), "{why}");
+        assert!(why.contains("is called in a way that this"), "{why}");
         let known = endpoint_of(&BTreeMap::new(), &fixture::model(Api::Anthropic)).err();
         assert!(known.is_some_and(|why| why.contains("no endpoint")));
     }

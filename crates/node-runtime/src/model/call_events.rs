@@ -15,7 +15,8 @@ pub(super) fn stream_end(stop_reason: StopReason) -> EnvironmentEvent {
     .into()
 }
 
-/// Attempt number `attempt` failed; the next one follows in `retry_in`, or none does. The server is waited for within `gives_up_in`.
+/// Attempt number `attempt` failed; the next one follows in `retry_in`, or none does. The server is waited
+/// for within `gives_up_in`.
 pub(super) fn attempt_failed(
     attempt: u32,
     failure: &AttemptFailure,

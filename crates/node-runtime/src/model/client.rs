@@ -1,7 +1,8 @@
 //! The HTTP clients: one for plain addresses and one for TLS, each made when it is first needed.
 //!
-//! Reading the machine's root certificates takes milliseconds that a call to a local server, or `agentx --version`, should
-//! not pay; so the plain client trusts nobody, and the TLS client is made on a thread of its own.
+//! Reading the machine's root certificates takes milliseconds that a call to a local server, or
+//! `agentx --version`, should not pay; so the plain client trusts nobody, and the TLS client is made on a
+//! thread of its own.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -38,7 +39,7 @@ impl ModelClients {
             let make = || async move {
                 let made = tokio::task::spawn_blocking(move || make(connect, true)).await;
                 made.map_err(|error| {
-                    AttemptFailure::setup(format!("the HTTP client could not be made: {error}"))
+                    AttemptFailure::setup(format!("cannot create the HTTP client: {error}"))
                 })?
             };
             return self.tls.get_or_try_init(make).await;
@@ -78,7 +79,7 @@ fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
     builder.build().map_err(|error| {
         let hint = "is the package `ca-certificates` installed, or SSL_CERT_FILE set?";
         AttemptFailure::setup(format!(
-            "the HTTP client could not be made: {}; {hint}",
+            "cannot create the HTTP client: {}; {hint}",
             describe(&error)
         ))
     })

@@ -1,4 +1,5 @@
-//! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways pack it all the same.
+//! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways
+//! pack it anyway.
 
 use reqwest::Response;
 
@@ -57,7 +58,7 @@ impl IncomingBody {
         &self.response
     }
 
-    /// What it says it is, in lower case and without parameters; empty where it says nothing.
+    /// What it says it is, in lower case and without parameters; empty if it says nothing.
     pub(super) fn content_type(&self) -> String {
         let headers = self.response.headers();
         let value = headers.get("content-type").and_then(|value| value.to_str().ok());
@@ -69,7 +70,7 @@ impl IncomingBody {
     pub(super) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, UnreadableBody> {
         if let ContentCoding::Unknown(name) = &self.packing {
             return Err(UnreadableBody::Packed(format!(
-                "the answer is packed as `{name}`, which was not asked for"
+                "the answer is encoded as `{name}`, which was not requested"
             )));
         }
         let Some(piece) = self.response.chunk().await.map_err(UnreadableBody::Lost)? else {
@@ -77,9 +78,8 @@ impl IncomingBody {
         };
         #[cfg(feature = "gzip")]
         if let ContentCoding::Gzip(unpacker) = &mut self.packing {
-            let unpacked = gzip::unpack(unpacker, &piece, self.most).map_err(|error| {
-                UnreadableBody::Packed(format!("the answer is not the gzip that it says it is: {error}"))
-            })?;
+            let unpacked = gzip::unpack(unpacker, &piece, self.most)
+                .map_err(|error| UnreadableBody::Packed(format!("the answer is not valid gzip: {error}")))?;
             return Ok(Some(unpacked));
         }
         Ok(Some(piece.to_vec()))
@@ -94,7 +94,8 @@ mod gzip {
 
     pub(super) type Unpacker = MultiGzDecoder<Vec<u8>>;
 
-    /// What is unpacked at once: a kilobyte may stand for a thousand of them, so that the limit is looked at before more comes.
+    /// What is unpacked at once: a kilobyte may stand for a thousand of them, so that the limit is looked at
+    /// before more comes.
     const STEP: usize = 1_024;
 
     pub(super) fn unpack(decoder: &mut Unpacker, piece: &[u8], most: usize) -> io::Result<Vec<u8>> {
@@ -110,7 +111,8 @@ mod gzip {
 }
 
 impl UnreadableBody {
-    /// The failure of the attempt. An answer that is packed wrongly is not asked for again: it would be packed the same way.
+    /// The failure of the attempt. An answer that is packed wrongly is not asked for again: it would be
+    /// packed the same way.
     pub(super) fn into_failure(self, place: &str) -> AttemptFailure {
         match self {
             Self::Lost(error) => AttemptFailure::transport(&error, place, true),

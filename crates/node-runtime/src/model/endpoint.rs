@@ -1,5 +1,5 @@
-//! Where a provider is and how it is entered. What must not be seen stays in here: everything that is said about an
-//! endpoint goes through [`Endpoint::scrub`] or [`Endpoint::place`].
+//! Where a provider is and how it is entered. What must not be seen stays in here: everything that is said
+//! about an endpoint goes through [`Endpoint::scrub`] or [`Endpoint::place`].
 
 use std::net::IpAddr;
 
@@ -63,7 +63,8 @@ impl Endpoint {
         }
     }
 
-    /// Says `hint` where a key is missing: how one is given. Without it, the key is named as the configuration names it.
+    /// Says `hint` where a key is missing: how one is given. Without it, the key is named as the
+    /// configuration names it.
     #[must_use]
     pub fn saying_of_its_key(mut self, hint: &str) -> Self {
         self.key_hint = Some(hint.to_owned());
@@ -135,7 +136,7 @@ impl Endpoint {
         }
     }
 
-    /// Why this server is sure to refuse a request, where that is known beforehand.
+    /// Why this server is sure to refuse a request, if that is known beforehand.
     pub(super) fn refuses(&self, request: &ModelRequest) -> Option<String> {
         let is_openais = self.url().and_then(Url::host_str) == Some("api.openai.com");
         is_openais.then(|| tools_need_responses(request)).flatten()
@@ -149,7 +150,7 @@ impl Endpoint {
         }
         let now = self.origin.as_deref().unwrap_or("no known address");
         Some(format!(
-            "{} was asked at {asked_at} in this session and is at {now} now: nothing was sent",
+            "this session used {} at {asked_at}, which is now at {now}: nothing was sent",
             self.provider.name
         ))
     }
@@ -178,13 +179,15 @@ impl Endpoint {
         }
         let name = &self.provider.name;
         if let Some(hint) = &self.key_hint {
-            return Some(format!("no key for {name}: {hint}"));
+            return Some(format!("no API key for {name}: {hint}"));
         }
         Some(match &self.provider.key_env {
             Some(variable) => {
-                format!("no key for {name}: set {variable}, or providers.{name}.api_key in the config file")
+                format!(
+                    "no API key for {name}: set {variable}, or providers.{name}.api_key in the config file"
+                )
             }
-            None => format!("no key for {name}: set providers.{name}.api_key in the config file"),
+            None => format!("no API key for {name}: set providers.{name}.api_key in the config file"),
         })
     }
 

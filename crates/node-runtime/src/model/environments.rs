@@ -1,4 +1,5 @@
-//! The models of a vendor as a reactor: attached to a runtime that acts, with a key of their own, and detached again, while sessions run.
+//! The models of a vendor as a reactor: attached to a runtime that acts, with a key of their own, and
+//! detached again, while sessions run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::WireOptionsOf;
 /// The message for a missing key.
 const KEY_HINT: &str = "give the environment its key when it is made";
 
-/// Anthropic's models: it answers the calls of agents whose model's provider is `anthropic`, and has their conversations condensed, for as
-/// long as it is attached.
+/// Anthropic's models: it answers the calls of agents whose model's provider is `anthropic`, and has their
+/// conversations condensed, for as long as it is attached.
 ///
 /// ```no_run
 /// # async fn attach(runtime: agentx_node_runtime::NodeRuntime, key: String) -> Result<(), agentx_bus::ReactorFailure> {
@@ -34,8 +35,9 @@ const KEY_HINT: &str = "give the environment its key when it is made";
 #[derive(Debug)]
 pub struct ClaudeEnvironment(Vendor);
 
-/// OpenAI's models, by Chat Completions, or those of a server that speaks the same: it answers the calls of agents whose model's provider is
-/// `openai`, and has their conversations condensed, for as long as it is attached.
+/// OpenAI's models, by Chat Completions, or those of a server that speaks the same: it answers the calls of
+/// agents whose model's provider is `openai`, and has their conversations condensed, for as long as it is
+/// attached.
 #[derive(Debug)]
 pub struct OpenAiEnvironment(Vendor);
 

@@ -1,7 +1,9 @@
-//! What an answer costs that its provider did not count: estimated, so that it is not booked as nothing and limits hold.
+//! What an answer costs that its provider did not count: estimated, so that it is not booked as nothing and
+//! limits hold.
 //!
-//! Vendors bill what was read and written until the connection ended. Anthropic counts what was read when an answer begins;
-//! servers of OpenAI's protocol count everything at its end, and many local servers and gateways never do.
+//! Vendors bill what was read and written until the connection ended. Anthropic counts what was read when an
+//! answer begins; servers of OpenAI's protocol count everything at its end, and many local servers and
+//! gateways never do.
 
 use agentx_agent::{estimate_request, estimate_text};
 use agentx_types::{EnvironmentEvent, ModelRequest, Usage, UsageReport};
@@ -44,8 +46,8 @@ impl TokenEstimate {
         }
     }
 
-    /// What the answer to `request` has cost until now, if that is more than was reported. Where the provider has counted all
-    /// that came, its count holds.
+    /// What the answer to `request` has cost until now, if that is more than was reported. Where the provider
+    /// has counted all that came, its count holds.
     pub(super) fn estimate(&self, request: &ModelRequest) -> Option<EnvironmentEvent> {
         let mut usage = self.reported;
         if usage.read_tokens() == 0 {

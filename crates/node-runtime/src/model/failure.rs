@@ -12,7 +12,8 @@ use super::policy::CallLimits;
 /// Which limit that is.
 const WORDLESS: &str = "six times `calls.idle_timeout`";
 /// What a person can do where a model takes no tools.
-const WITHOUT_TOOLS: &str = "choose a model that takes tools, or set `tools.enabled: []` to do without them";
+const WITHOUT_TOOLS: &str =
+    "choose a model that supports tools, or set `tools.enabled: []` to work without them";
 
 /// Why an attempt came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +26,8 @@ pub(super) struct AttemptFailure {
     pub(super) status: Option<u16>,
     /// Whether the same request may well succeed later.
     pub(super) retryable: bool,
-    /// Whether the server is overloaded, failing or not there: it is waited for. Anything else is tried a few times.
+    /// Whether the server is overloaded, failing or not there: it is waited for. Anything else is tried a few
+    /// times.
     pub(super) unavailable: bool,
     /// Whether nothing listens at the server's address.
     pub(super) nobody_listens: bool,
@@ -56,8 +58,8 @@ impl AttemptFailure {
         }
     }
 
-    /// A limit of ours ran out. The server may be at work still, and what it has done is paid for: whether it is asked again is
-    /// for a person to say.
+    /// A limit of ours ran out. The server may be at work still, and what it has done is paid for: whether it
+    /// is asked again is for a person to say.
     pub(super) fn timeout(message: String) -> Self {
         Self {
             code: "timeout",
@@ -65,7 +67,8 @@ impl AttemptFailure {
         }
     }
 
-    /// A limit on time ran out: `total`, that of the whole answer, or else that on silence, before or after it `started`.
+    /// A limit on time ran out: `total`, that of the whole answer, or else that on silence, before or after
+    /// it `started`.
     pub(super) fn late(total: bool, started: bool, limits: &CallLimits, place: &str) -> Self {
         let (what, setting) = match (total, started) {
             (true, _) => {
@@ -85,21 +88,21 @@ impl AttemptFailure {
             (false, true) => {
                 let time = limits.idle;
                 let what = format!(
-                    "{place} said nothing for {} in the middle of its answer",
+                    "{place} was silent for {} in the middle of its answer",
                     show_time(time)
                 );
                 (what, "calls.idle_timeout")
             }
         };
         Self::timeout(format!(
-            "{what} (`{setting}`); it may still be at work, so it is not asked again by itself"
+            "{what} (`{setting}`); it may still be working, so the call is not retried automatically"
         ))
     }
 
     /// The server only showed that it is there, and said nothing for so long.
     pub(super) fn wordless(time: Duration, place: &str) -> Self {
         Self::timeout(format!(
-            "{place} kept the connection open for {} without a word of its answer ({WORDLESS}); it may still be at work, so it is not asked again by itself",
+            "{place} kept the connection open for {} without sending any text ({WORDLESS}); it may still be working, so the call is not retried automatically",
             show_time(time)
         ))
     }
@@ -136,7 +139,7 @@ impl AttemptFailure {
     pub(super) fn said(error: ModelError, who: &str) -> Self {
         let code = error.code.as_str();
         let message = match error.message.trim() {
-            "" => format!("{who} refused without words ({code})"),
+            "" => format!("{who} refused without a reason ({code})"),
             words if error.takes_no_tools() => format!("{who} says: {words} ({WITHOUT_TOOLS})"),
             words => format!("{who} says: {words}"),
         };
@@ -173,7 +176,7 @@ impl AttemptFailure {
             (
                 "bad_setup",
                 false,
-                format!("the request to {place} could not be made: {what}"),
+                format!("cannot build the request to {place}: {what}"),
             )
         } else if let Some(tls) = tls_error(error) {
             (
@@ -232,10 +235,10 @@ fn in_words(cause: &str) -> String {
     const WHERE: &str = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY";
     match cause.split_once(": ").unwrap_or((cause, "")) {
         ("tunnel error", "unsuccessful") => format!("the proxy of {WHERE} does not let it through"),
-        ("tunnel error", what) => format!("the proxy of {WHERE} answers oddly ({what})"),
+        ("tunnel error", what) => format!("the proxy of {WHERE} gave an unexpected answer ({what})"),
         _ => match cause.strip_prefix("unsupported scheme ") {
             Some(scheme) => {
-                format!("{WHERE} begins with {scheme}://, and only http:// and https:// are spoken")
+                format!("{WHERE} begins with {scheme}://, but only http:// and https:// are supported")
             }
             None => cause.to_owned(),
         },

@@ -1,6 +1,7 @@
-//! Which models a server has. Where a person names a server of their own and no model, the default model of its provider is hardly
-//! there; the server knows what is. Servers of OpenAI's protocol say so at `/models`
-//! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and LM Studio too.
+//! Which models a server has. Where a person names a server of their own and no model, the default model of
+//! its provider is hardly there; the server knows what is. Servers of OpenAI's protocol say so at `/models`
+//! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and
+//! LM Studio too.
 
 use std::fmt;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub enum NoList {
 impl fmt::Display for NoList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::KeyRefused(status) => write!(f, "it refuses the key (HTTP {status})"),
+            Self::KeyRefused(status) => write!(f, "it rejects the API key (HTTP {status})"),
             Self::Failed(what) => f.write_str(what),
         }
     }
@@ -40,11 +41,11 @@ impl fmt::Display for NoList {
 
 impl std::error::Error for NoList {}
 
-/// The ids of the models that the server of `provider` has, in its order; `None` where it is the vendor's own, which has its default
-/// model.
+/// The ids of the models that the server of `provider` has, in its order; `None` if it is the vendor's
+/// own, which has its default model.
 ///
 /// # Errors
-/// Where the server refuses the key, cannot be asked within 5 s, or answers with anything but a list.
+/// If the server refuses the key, cannot be asked within 5 s, or answers with anything but a list.
 pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Result<Vec<String>, NoList>> {
     let endpoint = endpoints(settings).remove(provider)?;
     if endpoint.server() == ServerKind::Vendors {
@@ -84,10 +85,11 @@ async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, NoList> {
             return Err(NoList::Failed("its list is too long".to_owned()));
         }
     }
-    ids(&body).ok_or_else(|| NoList::Failed("what it answers is no list of models".to_owned()))
+    ids(&body).ok_or_else(|| NoList::Failed("its answer is not a list of models".to_owned()))
 }
 
-/// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions` and `…/v1/messages`.
+/// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions` and
+/// `…/v1/messages`.
 fn list_of(api: &Url) -> Url {
     let mut url = api.clone();
     let path = api.path();

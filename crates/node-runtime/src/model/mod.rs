@@ -18,27 +18,28 @@
 //!
 //! - `stream_end{Broken}` never closes the action; any other `stream_end` does, and nothing follows it;
 //! - `attempt_failed` never closes the action; with `retry_in_ms: Some` the next attempt begins a new stream;
-//! - `error` closes the action and fails the run (`recoverable: true`: the session goes on). Its `code` and `message` are
-//!   those of the last attempt.
+//! - `error` closes the action and fails the run (`recoverable: true`: the session continues). Its `code` and
+//!   `message` are those of the last attempt.
 //!
 //! # When it is tried again
 //!
 //! A server that is overloaded, failing or not there is waited for, with growing pauses, within
 //! [`RetryPolicy::retry_for`]; a person who reads of the pause in `attempt_failed` ends it
-//! ([`Effector::retry_now`]). An answer that broke off or made no sense may have to be
-//! paid again and is asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
+//! ([`Effector::retry_now`]). An answer that broke off or made no sense may have to be paid again and is
+//! asked for [`RetryPolicy::retries`] times. An answer that a limit of ours cut off is not asked for again.
 //!
-//! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so (`estimated_tokens`). That
-//! holds for answers that are cut off, and for whole ones of servers that report no usage.
+//! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so
+//! (`estimated_tokens`). That holds for answers that are cut off, and for whole ones of servers that report
+//! no usage.
 //!
-//! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one batch. Where the
-//! session is gone (the sink refuses), the call stops without another word.
+//! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
+//! batch. Where the session is gone (the sink refuses), the call stops without another word.
 //!
 //! # What it never says
 //!
-//! Keys, the values of extra headers, and a user name or password inside an address: not in events, errors or logs, also
-//! where a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a header with a key would go
-//! along.
+//! Keys, the values of extra headers, and a user name or password inside an address: not in events, errors or
+//! logs, also where a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a
+//! header with a key would go along.
 
 mod attempt;
 mod call;
@@ -85,7 +86,7 @@ pub struct ModelParts {
     pub endpoints: BTreeMap<String, Endpoint>,
     /// How their servers want to be spoken to.
     pub wire_options: WireOptionsOf,
-    /// What another model of a provider costs that continues with an answer; `None` where that is not known.
+    /// What another model of a provider costs that continues with an answer; `None` if that is not known.
     pub prices: PricesOf,
     /// Where pictures and documents are.
     pub blobs: Arc<dyn BlobStore>,
@@ -138,8 +139,8 @@ impl ModelEffector {
         }
     }
 
-    /// Makes the HTTP client for `provider` ready in the background, so that the first call need not wait for it. Must be
-    /// called inside a tokio runtime.
+    /// Makes the HTTP client for `provider` ready in the background, so that the first call need not wait for
+    /// it. Must be called inside a tokio runtime.
     pub fn warm_up(&self, provider: &str) {
         if let Some(endpoint) = self.parts.endpoints.get(provider) {
             self.clients.warm_up(endpoint.url());

@@ -1,4 +1,5 @@
-//! How long a call may take, when it is tried again, and the waiting in between: values and one pure decision.
+//! How long a call may take, when it is tried again, and the waiting in between: values and one pure
+//! decision.
 
 use std::time::Duration;
 
@@ -7,16 +8,17 @@ use agentx_types::show_time;
 
 use super::failure::AttemptFailure;
 
-/// How long the parts of one attempt may take, and how much it may bring. While bytes come only silence ends an attempt: an answer
-/// of 128,000 tokens streams for 20 to 35 minutes.
+/// How long the parts of one attempt may take, and how much it may bring. While bytes come only silence ends
+/// an attempt: an answer of 128,000 tokens streams for 20 to 35 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallLimits {
     /// Until a connection stands. Default 10 s.
     pub connect: Duration,
-    /// From the request to the first byte of the answer's body. Default 10 min: some models reason in silence, and a local
-    /// server may load the model first.
+    /// From the request to the first byte of the answer's body. Default 10 min: some models reason in
+    /// silence, and a local server may load the model first.
     pub first_byte: Duration,
-    /// Between two pieces of the body. Default 10 min; a connection whose other end is gone is found earlier, by keep-alive.
+    /// Between two pieces of the body. Default 10 min; a connection whose other end is gone is found earlier,
+    /// by keep-alive.
     pub idle: Duration,
     /// The whole attempt; `None`, the default, for as long as bytes come.
     pub total: Option<Duration>,
@@ -39,11 +41,11 @@ impl Default for CallLimits {
 /// When and how often a failed call is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often an answer that broke off or made no sense is asked for again: each may have to be paid. Default 4. With 0
-    /// nothing is tried again, whatever failed.
+    /// How often an answer that broke off or made no sense is asked for again: each may have to be paid.
+    /// Default 4. With 0 nothing is tried again, whatever failed.
     pub retries: u32,
-    /// How long a server that is overloaded, failing or not there is waited for in all, attempts included; the longest wait
-    /// that a provider may ask for, too. Default 10 min.
+    /// How long a server that is overloaded, failing or not there is waited for in all, attempts included;
+    /// the longest wait that a provider may ask for, too. Default 10 min.
     pub retry_for: Duration,
     /// The wait before the second attempt; it doubles with each. Default 500 ms.
     pub base: Duration,
@@ -90,7 +92,7 @@ pub(super) enum RetryDecision {
 /// A failed attempt, as far as it matters for what follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailedAttempt<'a> {
-    /// Why.
+    /// The failure of the attempt.
     pub(super) failure: &'a AttemptFailure,
     /// Whether a part of an answer came.
     pub(super) begun: bool,
@@ -108,7 +110,7 @@ pub(super) struct Tries {
     broken: u32,
     /// How long an unavailable server has been waited for.
     waited: Duration,
-    /// For how long it is still waited for if it goes on failing so.
+    /// For how long it is still waited for if it continues failing so.
     left: Option<Duration>,
     /// The words of the last failure, and how often they came in a row.
     words: (String, u32),
@@ -135,7 +137,7 @@ impl Tries {
         if asked > policy.retry_for {
             let (asked, most) = (whole_seconds(asked), whole_seconds(policy.retry_for));
             return RetryDecision::GiveUp(Some(format!(
-                "it asks to wait {asked}; `calls.retry_for` allows {most}"
+                "it asks to wait {asked}, but `calls.retry_for` allows {most}"
             )));
         }
         let wait = policy.backoff(self.attempts, jitter).max(asked);
@@ -163,8 +165,9 @@ impl Tries {
         RetryDecision::Retry(wait)
     }
 
-    /// How long such a failure is waited for in all that came `same` times in a row. Servers of local models answer with a 500 to what they cannot do, each time
-    /// (llama.cpp, vLLM), and where nothing listens on this machine nobody is mending it.
+    /// How long such a failure is waited for in all that came `same` times in a row. Servers of local models
+    /// answer with a 500 to what they cannot do, each time (llama.cpp, vLLM), and if nothing listens on
+    /// this machine nobody is mending it.
     fn patience(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>, same: u32) -> Duration {
         let failure = failed.failure;
         let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME;
@@ -200,7 +203,8 @@ impl Tries {
         }))
     }
 
-    /// For how long the server is still waited for if it goes on failing so, the next pause included; `None` where attempts are counted instead.
+    /// For how long the server is still waited for if it continues failing so, the next pause included; `None`
+    /// where attempts are counted instead.
     pub(super) fn left(&self) -> Option<Duration> {
         self.left
     }
@@ -217,7 +221,8 @@ fn whole_seconds(wait: Duration) -> String {
 }
 
 impl RetryPolicy {
-    /// Between half of the doubled wait and all of it, so that many clients do not come back at the same time.
+    /// Between half of the doubled wait and all of it, so that many clients do not come back at the same
+    /// time.
     fn backoff(&self, attempt: u32, jitter: f64) -> Duration {
         let doubled = self
             .base
@@ -316,7 +321,7 @@ mod tests {
         );
         assert_eq!(first(&failure(true, Some(600)), 0.0), retry(600));
         for (seconds, named) in [(601, "10m1s"), (86_399, "23h59m59s"), (172_800, "2d")] {
-            let why = format!("it asks to wait {named}; `calls.retry_for` allows 10m");
+            let why = format!("it asks to wait {named}, but `calls.retry_for` allows 10m");
             let next = first(&failure(true, Some(seconds)), 0.0);
             assert_eq!(next, RetryDecision::GiveUp(Some(why)));
         }

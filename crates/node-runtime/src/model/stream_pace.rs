@@ -1,6 +1,6 @@
-//! How fast a stream flows, and so how it is said. Pieces that come far apart are said as they come. Where they come close behind
-//! each other some are held back for the next ones and said with them: a commit and a frame for each would cost more than the
-//! pieces do.
+//! How fast a stream flows, and so how it is said. Pieces that come far apart are said as they come. Where
+//! they come close behind each other some are held back for the next ones and said with them: a commit and a
+//! frame for each would cost more than the pieces do.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use tokio::time::Instant;
 const CLOSE: Duration = Duration::from_millis(5);
 /// After so many of them the stream flows. Short answers end before, and nothing of them is held back.
 const FLOWS: u32 = 16;
-/// While it flows, pieces are said when one comes so long after those that were said last: it needs no clock to wake up.
+/// While it flows, pieces are said when one comes so long after those that were said last: it needs no clock
+/// to wake up.
 const TOGETHER: Duration = Duration::from_millis(3);
 /// Where none comes they are held back no longer than this.
 const LONGEST: Duration = Duration::from_millis(5);
@@ -51,8 +52,8 @@ impl StreamPace {
         self.gathers() && events.len() < AT_ONCE
     }
 
-    /// Until when these events are held back for others; `None` where they are to be said. Where a part of the answer has ended
-    /// the end may be near: that is said at once.
+    /// Until when these events are held back for others; `None` where they are to be said. Where a part of
+    /// the answer has ended the end may be near: that is said at once.
     pub(super) fn holds(self, events: &[EnvironmentEvent], now: Instant) -> Option<Instant> {
         let said = self.said?;
         let holds = self.has_room(events)

@@ -16,7 +16,7 @@ const SAID_CHARS: usize = 160;
 pub(super) struct DemoAnswer {
     /// Shown as reasoning, before the text.
     pub(super) thinking: String,
-    /// What is said.
+    /// The text.
     pub(super) text: String,
     /// The tools that are asked for, with their arguments.
     pub(super) calls: Vec<(String, Value)>,
@@ -87,8 +87,8 @@ fn asks_for_tools(message: &Message) -> bool {
             .any(|part| matches!(part, ContentPart::ToolCall(_)))
 }
 
-/// The results that came after the last answer: those are news. What came before the input belongs to a run that is
-/// over or was turned away from: the input is what is answered.
+/// The results that came after the last answer: those are news. What came before the input belongs to a run
+/// that is over or was turned away from: the input is what is answered.
 fn last_results(since: &[std::sync::Arc<Message>]) -> Vec<&ToolResultPart> {
     let start = since
         .iter()

@@ -57,8 +57,8 @@ pub(super) const CONNECT: BilingualText = BilingualText {
          - `export ANTHROPIC_API_KEY=…` (and `ANTHROPIC_BASE_URL` for another address)\n\
          - `export OPENAI_API_KEY=…` (and `OPENAI_BASE_URL` for any compatible server, for example \
          `http://localhost:11434/v1` for Ollama)\n\
-         - or name a model and its provider in the config file; `agentx config path` says where it is\n\n\
-         `agentx models` lists what can be asked for with `--model`.",
+         - or set a model and its provider in the config file; `agentx config path` prints its path\n\n\
+         `agentx models` lists the models for `--model`.",
     zh: "要接入真实模型，设置下面之一，然后重新启动：\n\n\
          - `export ANTHROPIC_API_KEY=…`（别的地址用 `ANTHROPIC_BASE_URL`）\n\
          - `export OPENAI_API_KEY=…`（任何兼容的服务器用 `OPENAI_BASE_URL`，例如 Ollama 是 `http://localhost:11434/v1`）\n\
@@ -72,7 +72,7 @@ pub(super) const THANKS: BilingualText = BilingualText {
 };
 
 pub(super) const BYE: BilingualText = BilingualText {
-    en: "Goodbye. This session is kept: `agentx resume --last` goes on with it.",
+    en: "Goodbye. This session is saved: `agentx resume --last` continues it.",
     zh: "再见。这个会话会保留下来：`agentx resume --last` 可以继续。",
 };
 

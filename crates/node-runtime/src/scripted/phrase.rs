@@ -1,7 +1,8 @@
-//! Small tools for reading plain words: prefixes whatever their case, quotes, names of files. Used by the intents only.
+//! Small tools for reading plain words: prefixes whatever their case, quotes, names of files. Used by the
+//! intents only.
 
-/// What follows `prefix` in `text`, whatever the case of ASCII letters. A prefix that ends in a letter or digit must be a
-/// whole word there.
+/// What follows `prefix` in `text`, whatever the case of ASCII letters. A prefix that ends in a letter or
+/// digit must be a whole word there.
 pub(super) fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let head = text.get(..prefix.len())?;
     if !head.eq_ignore_ascii_case(prefix) {

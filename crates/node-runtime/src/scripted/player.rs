@@ -1,4 +1,5 @@
-//! Speaks an answer: small pieces with short pauses, and an end that always comes, also when it is interrupted.
+//! Speaks an answer: small pieces with short pauses, and an end that always comes, also when it is
+//! interrupted.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::phrase::is_han;
 
 /// The longest piece in bytes.
 const PIECE_BYTES: usize = 24;
-/// How many pieces are said together where nothing waits between them.
+/// The number of pieces that are said together if nothing waits between them.
 const PIECES_AT_ONCE: usize = 128;
 
 /// Says `answer` as the events of one model call.
@@ -57,7 +58,7 @@ pub(super) async fn play(
     end(events, request, said, reason).await;
 }
 
-/// Waits until the next piece is due; `false` where it was interrupted.
+/// Waits until the next piece is due; `false` if it was interrupted.
 async fn wait(pace: Duration, cancel: &CancellationToken) -> bool {
     if pace.is_zero() {
         return !cancel.is_cancelled();

@@ -1,12 +1,12 @@
-//! Calls in other people's sessions that wait for whoever decides, as the server tells of them. They come with the connection and not
-//! with a session, and may be told again when the connection is made again.
+//! Calls in other people's sessions that wait for whoever decides, as the server tells of them. They come
+//! with the connection and not with a session, and may be told again when the connection is made again.
 
 use std::collections::VecDeque;
 
 use agentx_types::wire::ApprovalWaiting;
 use tokio::sync::watch;
 
-/// How many calls are remembered: those who look later get these, and a call among them is not told again.
+/// The number of calls that are remembered: those who look later get these, and a call among them is not told again.
 const KEPT: usize = 64;
 
 /// What the server told of.
@@ -17,7 +17,7 @@ pub(super) struct ReportedCalls {
 
 #[derive(Default)]
 struct ReportedCall {
-    /// How many there were in all.
+    /// The total number.
     count: u64,
     last: VecDeque<ApprovalWaiting>,
 }
@@ -46,14 +46,15 @@ impl ReportedCalls {
     }
 }
 
-/// The calls that wait for whoever decides, one after the other. Who falls behind by more than 64 misses the oldest.
+/// The calls that wait for whoever decides, one after the other. Who falls behind by more than 64 misses the
+/// oldest.
 pub struct CallsWaiting {
     told: watch::Receiver<ReportedCall>,
     seen: u64,
 }
 
 impl CallsWaiting {
-    /// The next call; `None` where the connection is over. Safe to drop while it waits.
+    /// The next call; `None` if the connection is over. Safe to drop while it waits.
     pub async fn next(&mut self) -> Option<ApprovalWaiting> {
         let seen = self.seen;
         let told = self.told.wait_for(|told| told.count > seen).await.ok()?;

@@ -100,7 +100,8 @@ impl ConnectionDriver {
 
     fn moment(&self) -> Result<Moment, ReactorFailure> {
         let mut dice = [0; 4];
-        getrandom::fill(&mut dice).map_err(|error| ReactorFailure(format!("no randomness: {error}")))?;
+        getrandom::fill(&mut dice)
+            .map_err(|error| ReactorFailure(format!("no random numbers available: {error}")))?;
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(Moment {
             ms,

@@ -17,7 +17,8 @@ use crate::reconnect::WishFailure;
 
 /// How many batches of facts may wait for a listener.
 const BATCHES: usize = 8;
-/// How long a listener may make the others wait, in all. Then it is left behind: it comes back when it has time.
+/// How long a listener may make the others wait, in all. Then it is left behind: it comes back when it has
+/// time.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Facts that come together.

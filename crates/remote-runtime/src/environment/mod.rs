@@ -1,5 +1,6 @@
-//! A WebSocket as the environment of a runtime: what comes by it are the facts of sessions that another runtime writes. It
-//! lives on a bus like every environment, finds lost connections again by itself, and delivers each fact in order.
+//! A WebSocket as the environment of a runtime: what comes by it are the facts of sessions that another
+//! runtime writes. It lives on a bus like every environment, finds lost connections again by itself, and
+//! delivers each fact in order.
 
 mod calls;
 mod driver;
@@ -30,7 +31,7 @@ pub use feed::People;
 pub(crate) use feed::{Facts, FeedSubscription, SessionFeed};
 use socket::Dialler;
 
-/// How many wishes may wait for the driver.
+/// The number of wishes that may wait for the driver.
 const WISHES: usize = 256;
 
 /// What is wanted of a connection.
@@ -88,10 +89,12 @@ impl ConnectionShared {
     }
 }
 
-/// The environment: started on a bus, it publishes there the facts of the sessions that its [`Connection`] is asked for.
+/// The environment: started on a bus, it publishes there the facts of the sessions that its [`Connection`] is
+/// asked for.
 ///
-/// For a program that hears sessions of a server by a bus, as a logger or a monitor does, beside events of its own. Whoever wants a session with
-/// its meaning, its history and its people takes a [`RemoteRuntime`](crate::RemoteRuntime), which has an environment inside.
+/// For a program that hears sessions of a server by a bus, as a logger or a monitor does, beside events of
+/// its own. Whoever wants a session with its meaning, its history and its people takes a
+/// [`RemoteRuntime`](crate::RemoteRuntime), which has an environment inside.
 ///
 /// ```no_run
 /// use agentx_bus::{Bus, BusDelivery, Filter, Queue, Reactors, Restart};
@@ -123,11 +126,11 @@ pub struct WebSocketEnvironment {
 }
 
 impl WebSocketEnvironment {
-    /// An environment behind the server at the address of `options`, and the handle by which it is used. It connects when
-    /// something is first wanted of it.
+    /// An environment behind the server at the address of `options`, and the handle by which it is used. It
+    /// connects when something is first wanted of it.
     ///
     /// # Errors
-    /// Where the address is none, or TLS cannot be set up.
+    /// If the address is none, or TLS cannot be set up.
     pub fn new(options: ConnectOptions) -> Result<(Self, Connection), RuntimeError> {
         let endpoint = ServerEndpoint::parse(&options.url)?;
         let dialler = Dialler::new(Peer::new(endpoint.clone(), &options)?);
@@ -202,7 +205,8 @@ impl Connection {
         self.shared.state.subscribe()
     }
 
-    /// The calls that wait for whoever decides, where this one may: those that were told of lately, and those from now on.
+    /// The calls that wait for whoever decides, where this one may: those that were told of lately, and those
+    /// from now on.
     pub fn calls_waiting(&self) -> CallsWaiting {
         self.shared.calls.reader()
     }
@@ -212,9 +216,10 @@ impl Connection {
         let _ = self.wishes.send(ConnectionWish::Dial).await;
     }
 
-    /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as the returned value lives. Where the
-    /// connection is lost they go on behind the last one that came. Where the session is published already, they come again from
-    /// `after_seq` on: pass over each whose `seq` came before.
+    /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as
+    /// the returned value lives. Where the connection is lost they continue behind the last one that came. Where
+    /// the session is published already, they come again from `after_seq` on: pass over each whose `seq` came
+    /// before.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or may not be seen, or if the server cannot be reached.
@@ -260,7 +265,8 @@ impl Connection {
         }
     }
 
-    /// Asks the server for something. Where the connection is lost meanwhile it is asked again. Also says how often it was sent.
+    /// Asks the server for something. Where the connection is lost meanwhile it is asked again. Also says how
+    /// often it was sent.
     pub(crate) async fn request(&self, request: ClientRequest) -> (Result<Accepted, RuntimeError>, u32) {
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();

@@ -1,11 +1,11 @@
-//! The last facts of a session and how it stood before them: whoever wants to follow from there on needs nothing from the
-//! server that was sent before.
+//! The last facts of a session and how it stood before them: whoever wants to follow from there on needs
+//! nothing from the server that was sent before.
 
 use std::collections::VecDeque;
 
 use agentx_runtime::{Fact, SessionFold};
 
-/// How many facts are kept.
+/// The number of facts that are kept.
 const FACTS: usize = 8192;
 /// How many bytes they may have.
 const BYTES: usize = 8 << 20;
@@ -63,8 +63,8 @@ impl Recent {
         }
     }
 
-    /// Somebody knows how the session stood at some point: what comes after it can be understood from here on. Whether it was
-    /// of use.
+    /// Somebody knows how the session stood at some point: what comes after it can be understood from here
+    /// on. Whether it was of use.
     pub(super) fn remember(&mut self, fold: &SessionFold) -> bool {
         if self.fold.is_some() {
             return true;
@@ -85,7 +85,7 @@ impl Recent {
         self.start.map(|start| start + self.facts.len() as u64)
     }
 
-    /// What a reader begins with that wants all after `after_seq`; `None` where it is not here.
+    /// What a reader begins with that wants all after `after_seq`; `None` if it is not here.
     pub(super) fn snapshot(&self, after_seq: u64, with_fold: bool) -> Option<Snapshot> {
         let start = self.start.filter(|start| *start <= after_seq)?;
         self.head().filter(|head| after_seq <= *head)?;

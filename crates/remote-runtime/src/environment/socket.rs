@@ -21,7 +21,7 @@ use crate::peer::{NONCE_HEADER, Peer, Trouble, new_nonce};
 
 /// The largest frame that is read. The largest event of a server is smaller.
 const FRAME_BYTES: usize = 64 << 20;
-/// How many frames are read before anything else is looked at.
+/// The number of frames that are read before anything else is looked at.
 const AT_ONCE: usize = 512;
 /// How many bytes.
 const BYTES_AT_ONCE: usize = 1 << 20;
@@ -85,7 +85,7 @@ fn failed(peer: &Peer, error: &Error) -> DialFailed {
     match peer.trouble(error) {
         Some(Trouble::Refused(why)) => return DialFailed { why, for_good: true },
         Some(Trouble::Full) => {
-            let why = "the server has as many connections as it takes".into();
+            let why = "the server has reached its connection limit".into();
             return DialFailed { why, for_good: false };
         }
         None => {}
@@ -152,7 +152,7 @@ impl Socket {
         &self.nonce
     }
 
-    /// Keying material of this connection alone; `None` where it has no TLS.
+    /// Keying material of this connection alone; `None` if it has no TLS.
     pub(super) fn exported(&self) -> Result<Option<[u8; 32]>, String> {
         let MaybeTlsStream::Rustls(stream) = self.stream.get_ref() else {
             return Ok(None);
@@ -193,7 +193,7 @@ impl Socket {
             self.stream.flush().await.map_err(|error| error.to_string())
         };
         let sent = timeout(SEND, sending).await;
-        sent.unwrap_or_else(|_| Err(format!("it took nothing for {} seconds", SEND.as_secs())))
+        sent.unwrap_or_else(|_| Err(format!("it read nothing for {} seconds", SEND.as_secs())))
     }
 
     pub(super) async fn close(mut self) {

@@ -1,9 +1,9 @@
-//! A mirror that keeps what it sees: the session of a server in a log of one's own, with all that is derived from it, so that it
-//! can be read, checked, searched and replayed where the server cannot be reached.
+//! A mirror that keeps what it sees: the session of a server in a log of its own, with all that is derived
+//! from it, so that it can be read, checked, searched and replayed where the server cannot be reached.
 //!
-//! Facts are committed as they come. The rows in which the server keeps them are taken over where there is time for it: when a
-//! run has ended, after a reconnect, now and then while much comes, and at the end. From then on the copy has the server's
-//! very bytes, and its hash at the end.
+//! Facts are committed as they come. The rows in which the server keeps them are taken over where there is
+//! time for it: when a run has ended, after a reconnect, now and then while much comes, and at the end. From
+//! then on the copy has the server's very bytes, and its hash at the end.
 
 mod rows;
 mod start;
@@ -58,31 +58,33 @@ impl MirrorTask {
         self.kept.clone()
     }
 
-    /// Waits until it ends: at the last event where it does not follow, else when it cannot go on.
+    /// Waits until it ends: at the last event where it does not follow, else when it cannot continue.
     ///
     /// # Errors
-    /// Why it cannot go on.
+    /// Why it cannot continue.
     pub async fn ended(&mut self) -> Result<MirrorProgress, RuntimeError> {
         let ended = (&mut self.task).await;
         ended.unwrap_or_else(|error| Err(RuntimeError::Refused(format!("the mirror broke: {error}"))))?;
         Ok(self.kept.borrow().clone())
     }
 
-    /// Ends it: what has come is committed first, and the rows of all that is there are asked for, for five seconds at most.
+    /// Ends it: what has come is committed first, and the rows of all that is there are asked for, for five
+    /// seconds at most.
     ///
     /// # Errors
-    /// Why it could not go on before.
+    /// Why it could not continue before.
     pub async fn stop(mut self) -> Result<MirrorProgress, RuntimeError> {
         self.stop.cancel();
         self.ended().await
     }
 }
 
-/// Keeps a session of a server in `log`, from what is there on; where `follow` is set, it continues with what is added. What is
-/// kept are the same facts, under the same id, and in the end the same bytes.
+/// Keeps a session of a server in `log`, from what is there on; where `follow` is set, it continues with what
+/// is added. What is kept are the same facts, under the same id, and in the end the same bytes.
 ///
 /// # Errors
-/// Where there is no such session, another process keeps it, or the log has a session of this id with other facts.
+/// If there is no such session, another process keeps it, or the log has a session of this id with other
+/// facts.
 pub async fn keep(
     remote: &RemoteRuntime,
     session: &SessionId,
@@ -296,7 +298,7 @@ impl MirrorKeeper {
         let id = self.log.put_blob(bytes).await?;
         if id != *blob {
             return Err(RuntimeError::Refused(format!(
-                "the server gave other bytes than those of the blob {blob}"
+                "the server sent the wrong bytes for blob {blob}"
             )));
         }
         Ok(())

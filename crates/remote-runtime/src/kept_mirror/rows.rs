@@ -1,7 +1,8 @@
 //! The rows of the server's log for the copy: when they are asked for, which, and how they come in.
 //!
-//! They are asked for beside the facts, which do not wait for them. An answer may be ahead of the facts; then it waits until
-//! they are here. Where no answer comes, the copy continues with rows of its own, and asks again after the next reconnect or run.
+//! They are asked for beside the facts, which do not wait for them. An answer may be ahead of the facts; then
+//! it waits until they are here. Where no answer comes, the copy continues with rows of its own, and asks
+//! again after the next reconnect or run.
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub(super) struct MirrorRows {
     parent: Option<(SessionId, u64)>,
     /// Where the session's own rows begin in the log here.
     base: u64,
-    /// A fork that was made here goes on from rows that are here: they stay.
+    /// A fork that was made here continues from rows that are here: they stay.
     depended_on: bool,
     wanted: bool,
     asking: Option<RowsQuery>,
@@ -59,7 +60,7 @@ impl MirrorRows {
         self.wanted |= wanted;
     }
 
-    /// Waits for the answer; for ever, where nothing was asked.
+    /// Waits for the answer; for ever, if nothing was asked.
     pub(super) async fn fetched(&mut self) -> Result<Fetched, RuntimeError> {
         match &mut self.asking {
             Some(asking) => {
@@ -133,7 +134,8 @@ impl MirrorKeeper {
         self.rows.asking.is_none() && self.rows.came.is_none() && !self.rows.depended_on
     }
 
-    /// The server's rows from the last segment on that is the server's already: it may have grown, or been packed.
+    /// The server's rows from the last segment on that is the server's already: it may have grown, or been
+    /// packed.
     pub(super) fn last_rows(&self) -> impl Future<Output = Result<Fetched, RuntimeError>> + Send + use<> {
         let after = self.kept.rows.saturating_sub(1).max(self.rows.base);
         fetch(self.core.clone(), self.session().clone(), after, self.kept.seq)

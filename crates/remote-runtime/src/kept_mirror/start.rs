@@ -7,7 +7,7 @@ use super::{BATCH, MirrorKeeper};
 use crate::http::{ListPage, Query};
 use crate::remote_core::RemoteCore;
 
-/// Becomes the writer of the log here, which is made where there is none.
+/// Becomes the writer of the log here, which is made if there is none.
 pub(super) async fn attach(log: &dyn SessionLog, info: &SessionInfo) -> Result<Writer, RuntimeError> {
     match log.info(&info.session_id).await {
         Ok(_) => {}
@@ -44,13 +44,13 @@ impl MirrorKeeper {
         Ok(())
     }
 
-    /// Makes sure that what is here is what the server has, as far as it goes. Each fact has its time, to the microsecond:
-    /// logs whose first and last facts are the same did not part in between.
+    /// Makes sure that what is here is what the server has, as far as it goes. Each fact has its time, to the
+    /// microsecond: logs whose first and last facts are the same did not part in between.
     pub(super) async fn compare(&self, head: u64) -> Result<(), RuntimeError> {
         let Some(last) = &self.last else { return Ok(()) };
         let other = |what: String| {
             RuntimeError::Refused(format!(
-                "the log here has another session {}: {what}. It is left as it is; keep the server's in another place",
+                "the local log has a different session {}: {what}. It is left unchanged; keep the server's session in another directory",
                 self.session()
             ))
         };
@@ -72,8 +72,8 @@ impl MirrorKeeper {
     }
 }
 
-/// Why a copy with this last fact cannot go on: where the server no longer has it, its log went back, and all that it says now, facts and
-/// rows, is of another history.
+/// Why a copy with this last fact cannot continue: where the server no longer has it, its log went back, and all
+/// that it says now, facts and rows, is of another history.
 pub(super) async fn cause(core: &RemoteCore, last: Option<Fact>, error: RuntimeError) -> RuntimeError {
     let Some(last) = last else { return error };
     match fact_at(core, &last.session_id, last.seq).await {

@@ -258,7 +258,8 @@ impl Machine {
         }
     }
 
-    /// Asks for the events of a session from the last one on that was delivered, whatever was asked for before.
+    /// Asks for the events of a session from the last one on that was delivered, whatever was asked for
+    /// before.
     pub(super) fn resubscribe(&mut self, moment: Moment, session: &SessionId) {
         if !self.phase.is_live() {
             return;

@@ -1,5 +1,6 @@
-//! The reconnect machine: how a connection is made, kept and made again, and how each session's events come through it
-//! whole, in order and once. It is pure: time and chance come in, commands go out as data; the environment performs them.
+//! The reconnect machine: how a connection is made, kept and made again, and how each session's events come
+//! through it whole, in order and once. It is pure: time and chance come in, commands go out as data; the
+//! environment performs them.
 
 mod delivery;
 mod requests;
@@ -75,9 +76,9 @@ pub enum MachineCommand {
     Ended(SessionId, WishFailure),
     /// A wish was answered.
     Answer {
-        /// Which.
+        /// The token that the caller gave the request.
         token: u64,
-        /// How.
+        /// The answer of the server, or the reason why there is none.
         answer: Result<Accepted, WishFailure>,
         /// How often it was sent: where more than once, an earlier one may have been heard.
         sends: u32,
@@ -127,7 +128,8 @@ pub struct Machine {
     requests: OpenWishes,
     /// The number of the last subscription that was asked for.
     asked: u64,
-    /// Subscriptions that were asked for on this connection and not answered: only the answer to the last one of a session counts.
+    /// Subscriptions that were asked for on this connection and not answered: only the answer to the last one
+    /// of a session counts.
     asks: BTreeMap<u64, SessionId>,
     out: VecDeque<MachineCommand>,
 }
@@ -154,8 +156,8 @@ impl Machine {
         self.out.pop_front()
     }
 
-    /// The events of a session are wanted, from after `after_seq` or earlier. Where they come already, they come again from
-    /// there, and a new `SubscriptionStart` says what is there now.
+    /// The events of a session are wanted, from after `after_seq` or earlier. Where they come already, they
+    /// come again from there, and a new `SubscriptionStart` says what is there now.
     pub fn want(&mut self, moment: Moment, session: &SessionId, after_seq: u64) {
         if let Some(why) = self.over() {
             let failure = WishFailure::Connection(why);
@@ -178,7 +180,8 @@ impl Machine {
         self.sessions.remove(session);
     }
 
-    /// Asks the server for something. It is answered once, under `token`, even if the connection is lost meanwhile.
+    /// Asks the server for something. It is answered once, under `token`, even if the connection is lost
+    /// meanwhile.
     pub fn request(&mut self, moment: Moment, token: u64, request: ClientRequest) {
         let refused = match self.over() {
             Some(why) => Some(why),

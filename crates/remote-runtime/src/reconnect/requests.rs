@@ -1,10 +1,11 @@
-//! Wishes that are under way: each is sent until it is answered, by as many connections as that takes, within a bound.
+//! Wishes that are under way: each is sent until it is answered, by as many connections as that takes, within
+//! a bound.
 
 use std::collections::BTreeMap;
 
 use agentx_types::wire::{ClientFrame, ClientRequest};
 
-/// How many wishes may be under way.
+/// The number of wishes that may be under way.
 const MOST: usize = 1024;
 /// How often one is sent: what kills three connections is not sent by a fourth.
 const SENDS: u32 = 3;
@@ -28,7 +29,7 @@ struct OpenWish {
 impl OpenWishes {
     pub(super) fn add(&mut self, token: u64, request: ClientRequest) -> Result<(), String> {
         if self.open.len() >= MOST {
-            return Err(format!("{MOST} wishes wait for their answers already"));
+            return Err(format!("{MOST} requests are already waiting for answers"));
         }
         self.open.insert(
             token,

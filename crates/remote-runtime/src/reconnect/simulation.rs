@@ -1,5 +1,5 @@
-//! The machine against a server and a network in simulated time: whatever is cut, doubled, lost or late, each reader gets
-//! exactly the log, in order and once, and each wish is carried out once.
+//! The machine against a server and a network in simulated time: whatever is cut, doubled, lost or late, each
+//! reader gets exactly the log, in order and once, and each wish is carried out once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

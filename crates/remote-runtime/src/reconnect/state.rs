@@ -95,7 +95,11 @@ impl Machine {
                 if now >= until =>
             {
                 let seconds = self.settings.step_ms.div_ceil(1000);
-                self.lost(moment, format!("it did not go on within {seconds} seconds"), None);
+                self.lost(
+                    moment,
+                    format!("it did not continue within {seconds} seconds"),
+                    None,
+                );
             }
             ConnectionPhase::Live { heard, said, .. } => self.tick_live(moment, heard, said),
             _ => {}
@@ -106,7 +110,7 @@ impl Machine {
         let dead_after = 2 * self.heartbeat_ms;
         if moment.ms >= heard + dead_after {
             let seconds = dead_after.div_ceil(1000);
-            return self.lost(moment, format!("nothing was heard for {seconds} seconds"), None);
+            return self.lost(moment, format!("it was silent for {seconds} seconds"), None);
         }
         if moment.ms >= said + self.heartbeat_ms {
             self.send(
@@ -143,7 +147,7 @@ impl Machine {
         self.out.push_back(MachineCommand::Send(frame));
     }
 
-    /// Begins to connect, where nobody has yet.
+    /// Begins to connect, if nobody has yet.
     pub(super) fn wake_up(&mut self, moment: Moment) {
         if matches!(self.phase, ConnectionPhase::Idle) {
             self.dial(moment);
@@ -165,7 +169,7 @@ impl Machine {
         }
         if hello.protocol != PROTOCOL {
             return self.give_up(format!(
-                "the server ({}) speaks version {} of the protocol, this program version {PROTOCOL}; one of them is out of date",
+                "the server ({}) uses protocol version {}, this program version {PROTOCOL}; one of them is outdated",
                 hello.server.chars().take(80).collect::<String>(),
                 hello.protocol
             ));
@@ -252,7 +256,8 @@ impl Machine {
         self.notify(ConnectionState::Waiting { retry_in_ms, why });
     }
 
-    /// How long is waited: as the server wishes, or longer after each failure; never the same for all clients.
+    /// How long is waited: as the server wishes, or longer after each failure; never the same for all
+    /// clients.
     fn wait(&self, moment: Moment, rest: Option<u64>) -> u64 {
         let spread = |least: u64, most: u64| least + u64::from(moment.dice) % (most - least + 1);
         if let Some(rest) = rest {

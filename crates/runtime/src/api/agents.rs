@@ -9,13 +9,13 @@ use super::RuntimeError;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Whether it works itself or sends inputs to others.
     pub kind: AgentKind,
     /// The owner of its file.
     pub origin: AgentOrigin,
-    /// What it does, in one line; empty where its file does not say.
+    /// What it does, in one line; empty if its file does not say.
     #[serde(default)]
     pub description: String,
 }
@@ -35,7 +35,7 @@ pub enum AgentOrigin {
 /// decide can only be tightened by that.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedAgent {
-    /// Its name.
+    /// The agent.
     pub agent: String,
     /// Another model than the file's, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,7 +112,7 @@ pub trait Agents: Send + Sync {
     /// One of them, as a session is opened with it.
     ///
     /// # Errors
-    /// [`RuntimeError::UnknownAgent`] where there is none of this name, [`RuntimeError::BadAgent`] where its files have
+    /// [`RuntimeError::UnknownAgent`] if there is none of this name, [`RuntimeError::BadAgent`] where its files have
     /// mistakes, [`RuntimeError::UnknownModel`] where a model is wanted that is not known.
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
 }

@@ -1,4 +1,4 @@
-//! What a runtime answers: which models there are, what a replay found. How a session stands is in `agentx-session`.
+//! What a runtime answers: which models there are, what a replay found. The state of a session is in `agentx-session`.
 
 use agentx_types::{CondensedRange, ModelSpec, SessionId, WindowFill};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct FileInQuestion {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelInfo {
-    /// What it is.
+    /// The model and its parameters.
     pub spec: ModelSpec,
     /// Shorter names for it.
     pub aliases: Vec<String>,
@@ -40,9 +40,9 @@ pub struct ModelInfo {
 pub struct ReplayReport {
     /// The session that was replayed.
     pub session_id: SessionId,
-    /// How many facts were folded.
+    /// The number of facts that were folded.
     pub facts: u64,
-    /// How many RuntimeEvents were derived from them.
+    /// The number of RuntimeEvents that were derived from them.
     pub derived: u64,
     /// The digest of what was derived, in hexadecimal.
     pub digest: String,

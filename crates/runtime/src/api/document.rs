@@ -16,7 +16,7 @@ pub struct SessionExport {
     pub version: u32,
     /// The id of the session.
     pub session_id: SessionId,
-    /// Its title.
+    /// The title.
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,

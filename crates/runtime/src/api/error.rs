@@ -1,4 +1,4 @@
-//! What a runtime answers where it cannot do what was asked.
+//! What a runtime answers if it cannot do what was asked.
 
 use agentx_types::SessionId;
 
@@ -58,11 +58,11 @@ pub enum RuntimeError {
     #[error("{0}")]
     Denied(String),
     /// The server that has the session cannot be reached.
-    #[error("{endpoint} cannot be reached: {what}")]
+    #[error("cannot reach {endpoint}: {what}")]
     Unreachable {
         /// The address of the server.
         endpoint: String,
-        /// What happened.
+        /// The cause, in words.
         what: String,
     },
     /// Something else that a server answered, or that has a code of its own for programs.
@@ -75,8 +75,8 @@ pub enum RuntimeError {
     },
     /// The log of a session went back under whoever follows it: its machine lost power, or an old copy was put in its place.
     #[error(
-        "the log of session {session} went back: its event {seq} is not the one that was seen before, or is not there any more. What \
-         comes now does not follow what was shown"
+        "the log of session {session} went back: its event {seq} differs from the one seen before, or no \
+         longer exists. New events do not follow those already shown"
     )]
     WentBack {
         /// Of which session.
@@ -85,11 +85,11 @@ pub enum RuntimeError {
         seq: u64,
     },
     /// The session has ended. (One that its log let down says what the log said.)
-    #[error("session {session} cannot go on: {why}")]
+    #[error("session {session} cannot continue: {why}")]
     Gone {
         /// The session that has ended.
         session: SessionId,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

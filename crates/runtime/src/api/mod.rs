@@ -32,7 +32,7 @@ pub use spending::*;
 pub use wishes::*;
 
 /// What a runtime says that has the facts and not the files.
-const NO_FILES: &str = "puts no files back; conversations go back all the same";
+const NO_FILES: &str = "does not restore files; conversations can still be rewound";
 
 /// What a front end can ask of a runtime. The local and the remote one are the same to it.
 pub trait Runtime: Send + Sync {
@@ -72,13 +72,13 @@ pub trait Runtime: Send + Sync {
     /// What lists show of one session.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>>;
 
     /// The one session whose id begins with `prefix`.
     ///
     /// # Errors
-    /// Where there is none, or more than one.
+    /// If there is none, or more than one.
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
     /// A new session that has everything of another up to `at_seq` (default: its last event).
@@ -95,7 +95,7 @@ pub trait Runtime: Send + Sync {
     /// off; a runtime that has a log of its own adds the title alone.
     ///
     /// # Errors
-    /// Where there is none, or another process writes it.
+    /// If there is none, or another process writes it.
     fn rename(&self, session: &SessionId, title: String) -> BoxFuture<'_, Result<(), RuntimeError>> {
         let resume = OpenRequest::Resume(session.clone(), Vec::new());
         Box::pin(async move {
@@ -109,14 +109,14 @@ pub trait Runtime: Send + Sync {
     /// The bytes of a blob that the facts of a session were made with.
     ///
     /// # Errors
-    /// Where the session has no such blob.
+    /// If the session has no such blob.
     fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>>;
 
     /// The file that a call which waits for a decision would change, as it is now: whoever decides has to see what would
     /// change. `open` is the session where it is open in this program.
     ///
     /// # Errors
-    /// Where no decision is awaited for this call.
+    /// If no decision is awaited for this call.
     fn file_in_question(
         &self,
         session: &SessionId,
@@ -130,7 +130,7 @@ pub trait Runtime: Send + Sync {
     /// What putting files back to how they were before an event of a session would do, as they are now.
     ///
     /// # Errors
-    /// Where the session cannot be read, or its files are not within reach.
+    /// If the session cannot be read, or its files are not within reach.
     fn plan_restore(
         &self,
         session: &SessionId,
@@ -144,7 +144,7 @@ pub trait Runtime: Send + Sync {
     /// `open` is the session where it is open in this program.
     ///
     /// # Errors
-    /// Where another process writes the session, what is replaced cannot be kept, or nothing can be put on record.
+    /// If another process writes the session, what is replaced cannot be kept, or nothing can be put on record.
     fn restore(
         &self,
         session: &SessionId,
@@ -158,10 +158,10 @@ pub trait Runtime: Send + Sync {
     /// Takes in a session that was exported elsewhere: the facts as they were, under the same id, checked.
     ///
     /// # Errors
-    /// Where the id is taken, or the export is not what it was.
+    /// If the id is taken, or the export is not what it was.
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
         let _ = export;
-        Box::pin(ready(Err(RuntimeError::not_offered("takes no sessions in"))))
+        Box::pin(ready(Err(RuntimeError::not_offered("does not import sessions"))))
     }
 
     /// What was spent, added up.
@@ -170,12 +170,10 @@ pub trait Runtime: Send + Sync {
     /// See [`RuntimeError`].
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
         let _ = query;
-        Box::pin(ready(Err(RuntimeError::not_offered(
-            "does not tell what was spent",
-        ))))
+        Box::pin(ready(Err(RuntimeError::not_offered("does not report usage"))))
     }
 
-    /// What is stored of a session, or of all; `None` where that is not told.
+    /// What is stored of a session, or of all; `None` if that is not told.
     ///
     /// # Errors
     /// See [`RuntimeError`].
@@ -185,12 +183,12 @@ pub trait Runtime: Send + Sync {
     }
 
     /// Removes what nothing refers to any more. Returns how many bytes that was; where it was nothing, by how much the store became
-    /// smaller all the same.
+    /// smaller anyway.
     ///
     /// # Errors
     /// See [`RuntimeError`].
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(ready(Err(RuntimeError::not_offered("cleans up by itself"))))
+        Box::pin(ready(Err(RuntimeError::not_offered("reclaims space by itself"))))
     }
 
     /// Commands of a session that still run although the program that ran them was killed. Whoever opens the session next ends them.
@@ -210,7 +208,7 @@ pub trait Runtime: Send + Sync {
     fn stop_job(&self, session: &SessionId, job: &str) -> BoxFuture<'_, Result<bool, RuntimeError>> {
         let _ = (session, job);
         Box::pin(ready(Err(RuntimeError::not_offered(
-            "does not end single commands in the background",
+            "does not stop single background commands",
         ))))
     }
 
@@ -235,7 +233,7 @@ pub trait Runtime: Send + Sync {
     /// The exact request of the last model call at or before `at_seq`, as sent, without any key.
     ///
     /// # Errors
-    /// Where no model was called until then.
+    /// If no model was called until then.
     fn context(
         &self,
         session: &SessionId,
@@ -264,12 +262,12 @@ pub trait Runtime: Send + Sync {
     /// The agents that files describe where it is, by name.
     ///
     /// # Errors
-    /// Where it cannot be reached.
+    /// If it cannot be reached.
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>>;
 
     /// An agent that a file describes, as a session would be opened with it.
     ///
     /// # Errors
-    /// [`RuntimeError::UnknownAgent`] where there is none, [`RuntimeError::BadAgent`] where its files have mistakes.
+    /// [`RuntimeError::UnknownAgent`] if there is none, [`RuntimeError::BadAgent`] where its files have mistakes.
     fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>>;
 }

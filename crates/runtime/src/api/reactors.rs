@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ReactorInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// How it stands.
     pub state: ReactorState,

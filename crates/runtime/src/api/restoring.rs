@@ -49,7 +49,7 @@ pub enum Doubt {
     },
     /// The session does not tell what it left.
     NotKnown,
-    /// It lies outside of the workspace.
+    /// It lies outside the workspace.
     Outside,
 }
 
@@ -63,7 +63,7 @@ pub struct PlannedFile {
     pub shown: String,
     /// What would happen to it.
     pub happens: WhatHappens,
-    /// What is in it now, by its hash; absent where there is none.
+    /// What is in it now, by its hash; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<BlobId>,
     /// The reason for which a person has to be asked.
@@ -105,7 +105,7 @@ pub struct RestoreFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoreReport {
-    /// The event that tells of it, by which it can be taken back; absent where nothing was touched.
+    /// The event that tells of it, by which it can be taken back; absent if nothing was touched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// What is as it was.

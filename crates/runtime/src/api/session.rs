@@ -18,7 +18,7 @@ const HEARD: usize = 4_096;
 
 /// A session that this runtime writes.
 pub trait Session: Send + Sync {
-    /// Its id.
+    /// The id of the session.
     fn id(&self) -> &SessionId;
 
     /// How it stands now.
@@ -27,13 +27,13 @@ pub trait Session: Send + Sync {
     /// Says something to the agent. Returns the `seq` of the input once it is committed.
     ///
     /// # Errors
-    /// Where it could not be committed.
+    /// If it could not be committed.
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// The `seq` of this input, if it came before by its key. A session that is not written here cannot tell.
     ///
     /// # Errors
-    /// `key_reused` where another input came with its key, and where the session cannot go on.
+    /// `key_reused` where another input came with its key, or if the session cannot continue.
     fn sent_before<'a>(&'a self, input: &'a UserInput) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
         let _ = input;
         Box::pin(ready(Ok(None)))
@@ -42,7 +42,7 @@ pub trait Session: Send + Sync {
     /// What waits for the agent. A session that is not written here cannot tell.
     ///
     /// # Errors
-    /// Where the session cannot go on.
+    /// If the session cannot continue.
     fn waiting(&self) -> BoxFuture<'_, Result<WaitingInputs, RuntimeError>> {
         Box::pin(ready(Ok(WaitingInputs::default())))
     }
@@ -50,13 +50,13 @@ pub trait Session: Send + Sync {
     /// Takes back an input that waits, or has it looked at at another time than it was sent for.
     ///
     /// # Errors
-    /// Where it waits no more, or the wish could not be committed.
+    /// If it waits no more, or the wish could not be committed.
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Condenses the conversation, takes a summary out again, or has an input stay.
     ///
     /// # Errors
-    /// Where there is nothing to take out, or the wish could not be committed.
+    /// If there is nothing to take out, or the wish could not be committed.
     fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let _ = wish;
         Box::pin(ready(Err(RuntimeError::not_offered(
@@ -67,7 +67,7 @@ pub trait Session: Send + Sync {
     /// Stops what runs; the session continues.
     ///
     /// # Errors
-    /// Where it could not be committed.
+    /// If it could not be committed.
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there. After a run that ended
@@ -75,18 +75,16 @@ pub trait Session: Send + Sync {
     /// or of the input that begins the run.
     ///
     /// # Errors
-    /// Where the wish could not be committed.
+    /// If the wish could not be committed.
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(ready(Err(RuntimeError::not_offered(
-            "does not try again on request",
-        ))))
+        Box::pin(ready(Err(RuntimeError::not_offered("does not retry on request"))))
     }
 
     /// Stops what runs, and lets nothing begin that waits: for whoever is about to leave. In a session of a server others may
     /// wait for theirs, so there it is the same as [`Session::interrupt`].
     ///
     /// # Errors
-    /// Where it could not be committed.
+    /// If it could not be committed.
     fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         self.interrupt(reason)
     }
@@ -94,25 +92,25 @@ pub trait Session: Send + Sync {
     /// Decides about a tool call.
     ///
     /// # Errors
-    /// Where no decision is awaited for this call.
+    /// If no decision is awaited for this call.
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Changes the agent's configuration from here on.
     ///
     /// # Errors
-    /// Where it could not be committed.
+    /// If it could not be committed.
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Puts on record who drives, or who may do what, from here on.
     ///
     /// # Errors
-    /// Where it could not be committed.
+    /// If it could not be committed.
     fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Gives the session a title.
     ///
     /// # Errors
-    /// Where it could not be committed.
+    /// If it could not be committed.
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Everything after `after_seq`, then what happens, without a gap or a double.
@@ -126,7 +124,7 @@ pub trait Session: Send + Sync {
     fn close(&self) -> BoxFuture<'_, ()>;
 
     /// The same session as this person has it, who does not own it: all that they cause by it is on record as theirs, whatever it says
-    /// itself. `None` where the session does not tell persons apart, as one that runs elsewhere: there its server does.
+    /// itself. `None` if the session does not tell persons apart, as one that runs elsewhere: there its server does.
     fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {
         let _ = person;
         None
@@ -138,7 +136,7 @@ pub trait Session: Send + Sync {
         None
     }
 
-    /// The bus on which its agents are heard inside their own boundaries; `None` where it runs elsewhere.
+    /// The bus on which its agents are heard inside their own boundaries; `None` if it runs elsewhere.
     /// [`agent`](AgentView) is the way to one of them.
     fn agent_bus(&self) -> Option<AgentEventBus> {
         None
@@ -175,10 +173,9 @@ impl AgentView {
     /// left out; all of them can be derived again from the log.
     ///
     /// # Errors
-    /// Where the session runs elsewhere (a mirror has its facts and derives the same), and where its runtime is gone.
+    /// If the session runs elsewhere (a mirror has its facts and derives the same), or if its runtime is gone.
     pub fn events(&self) -> Result<Heard<AgentEvent>, RuntimeError> {
-        let elsewhere =
-            "does not tell what an agent says inside its own boundary: that is heard where it runs";
+        let elsewhere = "does not provide agent outputs: they are only available where the agent runs";
         let bus = self
             .bus
             .as_ref()

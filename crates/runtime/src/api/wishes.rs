@@ -41,7 +41,7 @@ impl Subscription {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UserInput {
-    /// What.
+    /// The content.
     pub content: Vec<ContentPart>,
     /// The time at which it is looked at.
     pub mode: InputMode,
@@ -74,7 +74,7 @@ impl UserInput {
         Self { mode, ..self }
     }
 
-    /// This input with a key, where there is one: a second input with the same key is the same input.
+    /// This input with a key, if there is one: a second input with the same key is the same input.
     #[must_use]
     pub fn key(self, idempotency_key: Option<String>) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl UserInput {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContextWish {
-    /// A summary in the place of all but the latest exchanges.
+    /// A summary instead of all but the latest exchanges.
     Condense {
         /// What the summary must not leave out, in their words.
         #[serde(default)]
@@ -118,7 +118,7 @@ pub enum ContextWish {
 pub struct ApprovalInput {
     /// The id of the call.
     pub tool_call_id: ToolCallId,
-    /// What was decided.
+    /// The decision.
     pub decision: ApprovalDecision,
     /// A word to the model.
     pub note: Option<String>,
@@ -144,13 +144,13 @@ impl ApprovalInput {
         }
     }
 
-    /// This decision with a word to the model, where there is one.
+    /// This decision with a word to the model, if there is one.
     #[must_use]
     pub fn note(self, note: Option<String>) -> Self {
         Self { note, ..self }
     }
 
-    /// This decision, which keeps `rule` in the place of the suggested one, where there is one.
+    /// This decision, which keeps `rule` instead of the suggested one, if there is one.
     #[must_use]
     pub fn rule(self, rule: Option<Rule>) -> Self {
         Self { rule, ..self }

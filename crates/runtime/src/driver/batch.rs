@@ -97,7 +97,7 @@ impl PendingFact {
 /// What one turn of the sequencer makes.
 #[derive(Default)]
 struct SequencerTurn {
-    /// The time at which it was begun; `None` where nothing may be waited for.
+    /// The time at which it was begun; `None` if nothing may be waited for.
     began: Option<Instant>,
     /// Whether what belongs to the last fact was waited for already.
     gathered: bool,
@@ -141,7 +141,7 @@ impl SessionDriver {
         self.finish(turn).await
     }
 
-    /// What else is to be committed with this turn: what is there already, and, where nobody waits for the commit, what
+    /// What else is to be committed with this turn: what is there already, and, if nobody waits for the commit, what
     /// comes within a moment. A model's chunks come one by one; a commit for each would cost more than they do.
     async fn more(&mut self, turn: &SequencerTurn) -> Option<FactBatch> {
         if let Ok(said) = self.inbound.try_recv() {
@@ -239,7 +239,7 @@ impl SessionDriver {
     /// Commits the turn, then publishes, performs, and tells those who wait, in this order.
     ///
     /// # Errors
-    /// Where the log takes nothing: then nothing was published or performed, and the session has to end.
+    /// If the log takes nothing: then nothing was published or performed, and the session has to end.
     async fn finish(&mut self, turn: SequencerTurn) -> Result<(), LogError> {
         let SequencerTurn {
             began: _,
@@ -267,7 +267,7 @@ impl SessionDriver {
         }
         // Rules that have changed hold for what tools do next, before who changed them is told.
         self.effects.configure(&self.fold);
-        // What is to be stopped is, before who waits for the commit goes on.
+        // What is to be stopped is, before who waits for the commit continues.
         for action in wanted {
             self.perform(action).await;
         }
@@ -280,7 +280,7 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// Publishes each fact and, right behind it, what it means. Nothing is made where nobody listens.
+    /// Publishes each fact and, right behind it, what it means. Nothing is made if nobody listens.
     async fn publish(
         &self,
         facts: Vec<Fact>,
@@ -344,7 +344,7 @@ fn is_for_effectors(action: &Action) -> bool {
     }
 }
 
-/// The fact that an action is on record by: that it begins, or, where nothing outside is touched, its whole outcome.
+/// The fact that an action is on record by: that it begins, or, if nothing outside is touched, its whole outcome.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| {
         ActionStarted {

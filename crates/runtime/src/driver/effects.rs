@@ -47,7 +47,7 @@ pub(super) struct Effects {
 /// An action that is under way, and the ways to its responder.
 struct RunningAction {
     action: Arc<Action>,
-    /// `None` where nobody took the request.
+    /// `None` if nobody took the request.
     request: Option<Canceller<ActionRequest>>,
     /// Tells a tool what was decided about the calls that it wants to make.
     decisions: Decisions,
@@ -144,7 +144,7 @@ impl Effects {
         }
     }
 
-    /// Takes an ended action off the books; `None` where it is not on them.
+    /// Takes an ended action off the books; `None` if it is not on them.
     ///
     /// An action that was lost is remembered: what its responder says later is refused.
     pub(super) fn take_ended(&mut self, id: &ActionId, end: &ActionEnd) -> Option<Arc<Action>> {

@@ -24,7 +24,7 @@ pub(super) enum ResolvedRequest {
 /// Called by the driver when the turn of the wish has come, so that nothing changes between the answer and the fact. The draft is whole.
 ///
 /// # Errors
-/// Where the wish makes no sense in this session, in words for the person.
+/// If the wish makes no sense in this session, in words for the person.
 pub(super) fn resolve(wish: FactRequest, fold: &SessionFold) -> Result<ResolvedRequest, RuntimeError> {
     let to_root = |event: EnvironmentEvent| Ok(fact(fold.root().cloned(), event));
     match wish {
@@ -53,18 +53,20 @@ pub(super) fn resolve(wish: FactRequest, fold: &SessionFold) -> Result<ResolvedR
         FactRequest::Approve(approval) => match fold.awaits_approval(&approval.tool_call_id) {
             Some(agent) => Ok(fact(Some(agent.clone()), approval.into())),
             None => refused(format!(
-                "no decision about the call {} is awaited",
+                "the call {} is not waiting for a decision",
                 approval.tool_call_id
             )),
         },
         FactRequest::Revise(revised) if fold.awaits(&revised.message_id) => to_root(revised.into()),
-        FactRequest::Revise(revised) => refused(format!("the input {} waits no more", revised.message_id)),
+        FactRequest::Revise(revised) => {
+            refused(format!("the input {} is no longer queued", revised.message_id))
+        }
         FactRequest::Condense(_) | FactRequest::Pin(_) if !converses(fold) => {
-            refused("this agent hands inputs on: it has no conversation that could be condensed".into())
+            refused("this agent forwards inputs: it has no conversation to condense".into())
         }
         FactRequest::Condense(condense) => to_root(condense.into()),
         FactRequest::Pin(pinned) if !knows(fold, &pinned.message_id) => refused(format!(
-            "no message {} is in this conversation",
+            "there is no message {} in this conversation",
             pinned.message_id
         )),
         FactRequest::Pin(pinned) => to_root(pinned.into()),
@@ -77,15 +79,15 @@ pub(super) fn resolve(wish: FactRequest, fold: &SessionFold) -> Result<ResolvedR
                 }
                 .into(),
             ),
-            None => refused("nothing is condensed in this session".into()),
+            None => refused("there is no condensed part in this session".into()),
         },
         FactRequest::Record(event) => to_root(event),
     }
 }
 
-/// The fact by which what failed is tried again; `None` where nothing failed.
+/// The fact by which what failed is tried again; `None` if nothing failed.
 ///
-/// There are two, because they are two things to an agent: a run that pauses between two attempts goes on as it is, and a run that has ended can
+/// There are two, because they are two things to an agent: a run that pauses between two attempts continues as it is, and a run that has ended can
 /// only be followed by another one, which an input begins. That input says nothing, so the model is asked again what is there.
 fn retry(fold: &SessionFold, by: Option<OwnerId>) -> Option<EnvironmentEvent> {
     if fold.is_busy() {

@@ -56,7 +56,7 @@ pub use shutdown::halt_sessions;
 const INBOUND_CAPACITY: usize = 256;
 /// How many wishes of front ends may wait.
 const COMMAND_CAPACITY: usize = 64;
-/// How many facts are committed together at most.
+/// The number of facts that are committed together at most.
 const BATCH_FACTS: usize = 512;
 /// How long chunks that nobody waits for may wait for others, to be committed together.
 const LINGER: Duration = Duration::from_millis(1);
@@ -90,7 +90,7 @@ pub struct DriverParts {
     /// configuration says. `None` takes what an earlier server left in a session out of it.
     pub server_rules: Option<Arc<ServerRules>>,
     /// What an existing session that asks nobody is set to when it is opened, unless whoever opens it says otherwise: so `--yes` holds for
-    /// one program and not for those that go on with its session. `None` leaves each session as it was.
+    /// one program and not for those that continue with its session. `None` leaves each session as it was.
     pub approval: Option<ApprovalMode>,
     /// The rules that an existing session is held to when it is opened. `None` leaves each session its own.
     pub standing: Option<Arc<StandingRules>>,
@@ -123,11 +123,11 @@ impl DriverParts {
     }
 }
 
-/// Takes a session over: commits `first`, which is put on record before anything else, and goes on in a task
+/// Takes a session over: commits `first`, which is put on record before anything else, and continues in a task
 /// of its own. Returns the way in, and how the task stands.
 ///
 /// # Errors
-/// Where the log does not take `first`.
+/// If the log does not take `first`.
 pub(crate) async fn drive(
     parts: DriverParts,
     (writer, fold): (Writer, SessionFold),
@@ -163,7 +163,7 @@ struct SessionDriver {
     parts: DriverParts,
     /// The right to write the session; given back when the task ends.
     writer: Writer,
-    /// How the session stands, one turn ahead of the log at most.
+    /// The state of the session, one turn ahead of the log at most.
     fold: SessionFold,
     /// The digest of all that was derived since this writer came.
     digest: DerivedDigest,
@@ -196,7 +196,7 @@ enum Wake {
 }
 
 impl SessionDriver {
-    /// Takes events until the session is closed or cannot go on.
+    /// Takes events until the session is closed or cannot continue.
     ///
     /// Boxed: a future that takes itself by value has room for it twice.
     pub(crate) async fn run(mut self: Box<Self>) {
@@ -224,7 +224,7 @@ impl SessionDriver {
     /// Takes what comes until the session is closed; returns who is to be told of that.
     ///
     /// # Errors
-    /// Where a commit failed: the session cannot go on.
+    /// If a commit failed: the session cannot continue.
     async fn work(&mut self) -> Result<Option<oneshot::Sender<()>>, LogError> {
         loop {
             self.tell_of_tools().await?;

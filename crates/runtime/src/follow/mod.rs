@@ -1,6 +1,6 @@
 //! Following a session: replay and live as one stream, without a gap or a double. [`SessionReader`] says what is to be done, a [`Follower`]
 //! does it with whatever the session is followed by: an [`EventSource`]. A reader that is too slow loses nothing but time: the
-//! source cuts it off, and it goes on from the log, by `seq`.
+//! source cuts it off, and it continues from the log, by `seq`.
 
 mod on_bus;
 mod pages;
@@ -31,9 +31,9 @@ use pages::Polled;
 pub use subscribed::{StreamSource, Subscribed};
 pub(crate) use subscribed::{watched, written};
 
-/// How many deliveries may wait for the reader of a subscription; then its follower waits, and is cut off by its source.
+/// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is cut off by its source.
 const READER_CAPACITY: usize = 1024;
-/// How many deliveries are handed on at once.
+/// The number of deliveries that are handed on at once.
 const AT_ONCE: usize = 256;
 /// How many events the bus keeps for a follower before it cuts it off.
 const BUS_CAPACITY: usize = 8192;
@@ -113,7 +113,7 @@ impl<S: EventSource> Follower<S> {
     /// Begins, if it has not begun: from here on, the session is known to be there.
     ///
     /// # Errors
-    /// Where it cannot be followed.
+    /// If it cannot be followed.
     pub async fn begin(&mut self) -> Result<(), FollowError> {
         if self.reading.is_cut() {
             let began = self.source.begin(&self.reading).await?;
@@ -126,7 +126,7 @@ impl<S: EventSource> Follower<S> {
     /// The next delivery; `None` at the end. It can be dropped while it waits.
     ///
     /// # Errors
-    /// Where the session cannot be followed on. One that cannot be reached may be asked again.
+    /// If the session cannot be followed on. One that cannot be reached may be asked again.
     pub async fn next(&mut self) -> Result<Option<Delivery>, FollowError> {
         loop {
             match self.step() {

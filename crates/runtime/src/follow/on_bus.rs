@@ -16,7 +16,7 @@ use crate::commands::DriverStatus;
 use crate::commands::SessionCommand;
 use crate::system_events::{SystemEvent, SystemEvents};
 
-/// How many events are taken from the bus at once.
+/// The number of events that are taken from the bus at once.
 const AT_ONCE: usize = 256;
 
 type FromBus = agentx_bus::BusSubscription<SystemEvent>;
@@ -60,7 +60,7 @@ impl OnBus {
         }
     }
 
-    /// What `filter` lets through. What is published after this returns is heard. `None` where the bus is closed.
+    /// What `filter` lets through. What is published after this returns is heard. `None` if the bus is closed.
     pub(crate) fn filtered(
         pages: Pages,
         bus: SystemEvents,
@@ -80,7 +80,7 @@ impl OnBus {
         Some(source)
     }
 
-    /// A new subscription; `None` where the bus is closed.
+    /// A new subscription; `None` if the bus is closed.
     fn subscribe(&self) -> Option<FromBus> {
         let (name, filter, capacity) = &self.wish;
         let queue = Queue::cut_off(*capacity);
@@ -184,7 +184,7 @@ fn as_heard(event: &SystemEvent, view: View) -> Option<SourceItem> {
 }
 
 impl FollowedDriver {
-    /// The last fact that is committed; `None` where the driver has ended.
+    /// The last fact that is committed; `None` if the driver has ended.
     async fn head(&self) -> Option<u64> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(SessionCommand::Head { reply }).await.ok()?;
@@ -192,7 +192,7 @@ impl FollowedDriver {
     }
 }
 
-/// Waits until the session is closed or cannot go on; for ever, where that is not to be heard.
+/// Waits until the session is closed or cannot continue; for ever, where that is not to be heard.
 async fn ended(status: Option<&mut watch::Receiver<DriverStatus>>) -> Result<bool, FollowError> {
     let Some(status) = status else {
         return std::future::pending().await;

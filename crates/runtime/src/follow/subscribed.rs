@@ -10,7 +10,7 @@ use super::{EventSource, FollowError, Follower};
 use crate::api::{Runtime, RuntimeError, Session, Subscription};
 use crate::future::BoxFuture;
 
-/// How many deliveries are taken at once.
+/// The number of deliveries that are taken at once.
 const AT_ONCE: usize = 256;
 
 /// The source of a session's events, as often as somebody has to read them again.
@@ -18,7 +18,7 @@ pub trait StreamSource: Send + Sync {
     /// The events after `after_seq`, then what happens.
     ///
     /// # Errors
-    /// Where the session cannot be read.
+    /// If the session cannot be read.
     fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 }
 

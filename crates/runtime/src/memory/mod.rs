@@ -96,7 +96,7 @@ impl MemoryLog {
     /// Does something with one session.
     ///
     /// # Errors
-    /// Where there is no such session, or `then` fails.
+    /// If there is no such session, or `then` fails.
     fn with<T>(
         &self,
         session: &SessionId,

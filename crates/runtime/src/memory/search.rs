@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::stored::{StoredMessage, StoredSession};
 use crate::session_lists::SearchHit;
 
-/// How many characters are shown on each side of a hit.
+/// The number of characters that are shown on each side of a hit.
 const AROUND: usize = 60;
 
 /// Messages that have all the words, the latest first. One that several copies of a session have is found once.

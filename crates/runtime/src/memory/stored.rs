@@ -82,7 +82,7 @@ impl StoredSession {
     /// It has the messages of those events and none of the roles, and what was spent stays with the parent.
     ///
     /// # Errors
-    /// Where this one has no such event.
+    /// If this one has no such event.
     pub(super) fn fork(&self, new: &NewLog, at_seq: u64) -> Result<Self, LogError> {
         if at_seq > self.info.last_seq {
             return Err(wrong(format!(
@@ -165,7 +165,7 @@ impl StoredSession {
     }
 
     /// # Errors
-    /// Where somebody writes it.
+    /// If somebody writes it.
     pub(super) fn is_free(&self) -> Result<(), LogError> {
         match self.is_written() {
             true => Err(LogError::Busy {
@@ -179,7 +179,7 @@ impl StoredSession {
     /// A new writer, with the next epoch.
     ///
     /// # Errors
-    /// Where somebody writes it.
+    /// If somebody writes it.
     pub(super) fn attach(&mut self) -> Result<Writer, LogError> {
         self.is_free()?;
         self.epoch += 1;
@@ -195,7 +195,7 @@ impl StoredSession {
     /// Takes a batch in, or nothing of it.
     ///
     /// # Errors
-    /// Where another writer has come since, or the facts are not the next ones of this session.
+    /// If another writer has come since, or the facts are not the next ones of this session.
     pub(super) fn append(&mut self, writer: &Writer, batch: Batch) -> Result<(), LogError> {
         if writer.epoch != self.epoch {
             return Err(LogError::Fenced {
@@ -280,7 +280,7 @@ impl StoredSession {
         self.info.status = Some(status);
     }
 
-    /// Keeps a message; in the place of that which has its id, where the session has one of its own.
+    /// Keeps a message; instead of that which has its id, where the session has one of its own.
     fn keep(&mut self, message: StoredMessage) {
         if message.role == Role::User && self.info.title.is_empty() {
             self.info.title = title_from(&message.text);

@@ -53,7 +53,7 @@ pub struct StreamEvent {
     pub seq: u64,
     /// The place of the RuntimeEvent that it follows from among those of this fact.
     pub index: u32,
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// What people call the agent.
     pub agent_def: Arc<str>,
@@ -64,7 +64,7 @@ pub struct StreamEvent {
     pub run_id: Option<RunId>,
     /// What the agent was doing.
     pub phase: Phase,
-    /// What it says.
+    /// The type of tool and its keys.
     #[serde(flatten)]
     pub body: StreamBody,
 }
@@ -79,7 +79,7 @@ pub enum StreamBody {
     Eof,
     /// The agent is gone.
     Closed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A tool is about to run, or an agent to which work was given.
@@ -95,7 +95,7 @@ pub enum StreamBody {
     ToolDone(ToolEnd),
     /// A tool did not do what was asked. One that never ran (denied, invalid, …) had no `tool_start`.
     ToolError {
-        /// How it ended.
+        /// The outcome.
         status: ToolStatus,
         /// What the model is told, in short.
         error: String,
@@ -137,7 +137,7 @@ pub struct ToolEnd {
     pub name: String,
     /// What the model reads about it.
     pub result: Vec<ContentPart>,
-    /// Milliseconds that it ran; 0 where it never ran.
+    /// Milliseconds that it ran; 0 if it never ran.
     pub duration_ms: u64,
     /// For people and programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

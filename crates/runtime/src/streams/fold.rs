@@ -18,7 +18,7 @@ use super::event::{Phase, StreamBody, StreamChunk, StreamEvent, ToolEnd};
 /// An agent of a session, as its streams know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentEntry {
-    /// Which.
+    /// The id of the agent.
     pub agent_state_id: AgentStateId,
     /// What people call it.
     pub name: Arc<str>,

@@ -19,7 +19,7 @@ use super::select::AgentSelection;
 use crate::follow::{Follower, Subscribed};
 use agentx_session::{Delivery, EventCursor};
 
-/// How many deliveries are handed on at once.
+/// The number of deliveries that are handed on at once.
 const AT_ONCE: usize = 256;
 
 /// The state that the multiplexer and the readers of its streams share.
@@ -108,7 +108,7 @@ impl StreamHubState {
     /// A stream takes part whose reader knows everything up to `known`.
     ///
     /// # Errors
-    /// Where that is less than what was said.
+    /// If that is less than what was said.
     pub(super) fn join(&mut self, slot: &Arc<StreamSlot>, known: EventCursor) -> Result<(), ()> {
         if known < self.said {
             return Err(());

@@ -144,7 +144,7 @@ impl StreamSlot {
         count
     }
 
-    /// How many events were dropped because newer ones came.
+    /// The number of events that were dropped because newer ones came.
     pub(super) fn dropped(&self) -> u64 {
         self.lock().dropped
     }

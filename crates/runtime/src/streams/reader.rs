@@ -1,7 +1,7 @@
 //! The reader's end of one stream: what waits for it, or, where it is behind, what the log has.
 //!
-//! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, goes on from the log with a copy of the fold as
-//! it was there, and takes part again when it has caught up. It gets each event once and in order all the same.
+//! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, continues from the log with a copy of the fold as
+//! it was there, and takes part again when it has caught up. It gets each event once and in order anyway.
 
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl AgentStream {
         1 + more
     }
 
-    /// How many events were dropped because newer ones came: with [`SlowReaderPolicy::Latest`] alone.
+    /// The number of events that were dropped because newer ones came: with [`SlowReaderPolicy::Latest`] alone.
     pub fn dropped(&self) -> u64 {
         self.slot.dropped()
     }
@@ -107,7 +107,7 @@ impl AgentStream {
         self.behind.is_some()
     }
 
-    /// Reads on its own until there is an event; `None` where it takes part again, or the stream has ended.
+    /// Reads on its own until there is an event; `None` if it takes part again, or the stream has ended.
     async fn catch_up(&mut self) -> Option<Arc<StreamEvent>> {
         loop {
             if self.ended.is_some() || self.join() {

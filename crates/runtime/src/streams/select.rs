@@ -6,7 +6,7 @@ use agentx_types::{AgentStateId, Medium};
 
 use super::event::StreamEvent;
 
-/// Whose streams, and what of them. Everything, where nothing is said.
+/// Whose streams, and what of them. Everything, if nothing is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
     pub(super) agent: AgentSelection,
@@ -80,7 +80,7 @@ pub enum SlowReaderPolicy {
 }
 
 impl SlowReaderPolicy {
-    /// How many events are kept: one at least.
+    /// The number of events that are kept: one at least.
     pub fn bound(self) -> usize {
         match self {
             Self::Lossless(bound) | Self::Latest(bound) => bound.max(1),

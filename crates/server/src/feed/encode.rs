@@ -11,11 +11,11 @@ use tokio::sync::mpsc;
 
 use super::{FactSource, Feed, Frame, Lens, Spoken};
 
-/// How many deliveries are taken at once.
+/// The number of deliveries that are taken at once.
 const AT_ONCE: usize = 256;
 /// The scratch memory of an encoder is given back where an event needed more than this.
 const SCRATCH: usize = 64 * 1024;
-/// How many facts are read at once.
+/// The number of facts that are read at once.
 const PAGE: usize = 1024;
 /// A lens is kept for later readers when it has seen so many facts more than the one that was kept last.
 const KEEP_EVERY: u64 = 8192;

@@ -34,7 +34,7 @@ pub use replay::ReplayShare;
 pub use slot::FeedSlot;
 pub use subscription_filter::{Spoken, SubscriptionFilter};
 
-/// How many frames stay although everybody has them, for those who come back after a moment.
+/// The number of frames that stay although everybody has them, for those who come back after a moment.
 const TAIL_FRAMES: usize = 256;
 /// How many bytes those may have.
 const TAIL_BYTES: usize = 64 * 1024;
@@ -42,7 +42,7 @@ const TAIL_BYTES: usize = 64 * 1024;
 /// An event as it goes over the wire. Clones share the bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// Where it stands.
+    /// The place.
     pub place: EventCursor,
     /// Its JSON.
     pub text: Utf8Bytes,

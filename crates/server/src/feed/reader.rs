@@ -25,7 +25,7 @@ pub trait FactSource: Send + Sync {
 /// Where a reader begins.
 #[derive(Clone, Debug)]
 pub struct FeedStart {
-    /// Which session.
+    /// The session.
     pub session: SessionId,
     /// In which view.
     pub view: WireView,

@@ -10,17 +10,17 @@ use agentx_types::SessionId;
 use super::{FactSource, FeedStart, Frame, FrameEncoder, Lens, Shelf, SubscriptionFilter};
 use crate::work_turns::{TurnQueue, WorkTurn};
 
-/// How many facts are read at once, where they are small.
+/// The number of facts that are read at once, where they are small.
 const PAGE: usize = 1024;
 /// How many bytes of frames a page of facts should become.
 const PAGE_BYTES: usize = 1 << 20;
-/// How many facts are looked at before others get a turn.
+/// The number of facts that are looked at before others get a turn.
 const TURN: usize = 256;
 
 /// What a reader shares with others: the turns, and what was read a moment ago.
 #[derive(Clone, Default)]
 pub struct ReplayShare {
-    /// Nobody waits where there is none.
+    /// Nobody waits if there is none.
     queue: Option<TurnQueue>,
     shelf: Arc<Shelf>,
 }

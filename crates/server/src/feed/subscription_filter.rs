@@ -20,10 +20,10 @@ pub struct SubscriptionFilter {
 }
 
 impl SubscriptionFilter {
-    /// Of these agents, these media; `None` where that is everything.
+    /// Of these agents, these media; `None` if that is everything.
     ///
     /// # Errors
-    /// Where too many are named, or one has too long a name.
+    /// If too many are named, or one has too long a name.
     pub fn of(mut agents: Vec<AgentStateId>, mut media: Vec<Medium>) -> Result<Option<Self>, Box<Problem>> {
         for (what, count) in [("agents", agents.len()), ("media", media.len())] {
             if count > MOST {

@@ -33,7 +33,7 @@ fn fact(seq: u64, size: usize) -> Fact {
 #[derive(Default)]
 struct Log {
     facts: Mutex<Vec<Fact>>,
-    /// How many pages were read.
+    /// The number of pages that were read.
     pages: AtomicUsize,
 }
 

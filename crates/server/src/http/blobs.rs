@@ -22,7 +22,7 @@ use super::extract::{PathId, QueryParams, Somebody};
 use super::responses::describe_tag;
 use super::{ApiError, HandlerState};
 
-/// How many bytes are read at once.
+/// The number of bytes that are read at once.
 const PIECE: u64 = 256 << 10;
 
 /// Of which session.

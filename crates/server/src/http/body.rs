@@ -103,7 +103,7 @@ async fn read(
 
 /// The client is slow.
 fn late(_: Elapsed) -> ApiError {
-    ApiError::new("slow_body", "the body did not come in time")
+    ApiError::new("slow_body", "the body did not arrive in time")
 }
 
 /// The server is busy.
@@ -126,14 +126,14 @@ fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, ApiError
     if !is_json {
         return Err(ApiError::new(
             "unsupported_media_type",
-            "the body has to be JSON, and said to be: Content-Type: application/json",
+            "the body must be JSON, with Content-Type: application/json",
         ));
     }
     // A list of values in the order of the fields would be taken for them.
     if bytes.trim_ascii_start().first().is_some_and(|byte| *byte == b'[') {
         return Err(ApiError::new(
             "bad_json",
-            "the body has to be an object, and is a list",
+            "the body must be an object, not a list",
         ));
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);

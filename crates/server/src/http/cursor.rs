@@ -11,7 +11,7 @@ use super::ApiError;
 pub(crate) struct Cursor {
     /// When it changed last.
     pub(crate) at: Timestamp,
-    /// Its id.
+    /// The id of the session.
     pub(crate) id: SessionId,
     /// How many that changed at that time were given already.
     pub(crate) tied: usize,
@@ -26,10 +26,10 @@ impl Cursor {
     /// As it comes back.
     ///
     /// # Errors
-    /// Where it was never handed out.
+    /// If it was never handed out.
     pub(crate) fn decode(text: &str) -> Result<Self, ApiError> {
         Self::read(text)
-            .ok_or_else(|| ApiError::new("bad_request", "the cursor is none that this server handed out"))
+            .ok_or_else(|| ApiError::new("bad_request", "the cursor was not issued by this server"))
     }
 
     fn read(text: &str) -> Option<Self> {

@@ -105,7 +105,7 @@ pub(crate) struct ResumedStream {
     pub(crate) is_wanted: bool,
     /// The last event that the reader has.
     pub(crate) after: Option<EventCursor>,
-    /// By which it is asked again, while the stream goes on, whether the caller is still who they were.
+    /// By which it is asked again, while the stream continues, whether the caller is still who they were.
     pub(crate) headers: HeaderMap,
     /// Where the reader is, as it is counted.
     pub(crate) address: String,
@@ -192,7 +192,7 @@ impl FromRequestParts<HandlerState> for Member {
         if caller.visitor {
             return Err(ApiError::new(
                 "denied",
-                "visitors only look at what is shared with them",
+                "visitors can only see sessions that are shared with them",
             ));
         }
         Ok(Self(caller))
@@ -214,7 +214,7 @@ impl FromRequestParts<HandlerState> for Operator {
         if caller.operator {
             return Ok(Self(caller));
         }
-        Err(ApiError::new("denied", "this is for whoever runs the server"))
+        Err(ApiError::new("denied", "this is only for the server's operator"))
     }
 }
 
@@ -260,7 +260,7 @@ impl FromRequestParts<HandlerState> for PathId {
 
     async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
         let id = path_id(parts, front).await?;
-        bounded_id("what is asked for", &id)?;
+        bounded_id("the requested item", &id)?;
         Ok(Self(id))
     }
 }
@@ -311,7 +311,7 @@ impl FromRequestParts<HandlerState> for IdempotencyKey {
 
 impl HandlerInput for IdempotencyKey {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        let what = "A request with the same key is the same request: it is done once, and answered alike.";
+        let what = "Requests with the same key are performed once and get the same answer.";
         let schema = json!({"type": "string", "pattern": "^[ -~]+$", "minLength": 1, "maxLength": KEY_CHARS});
         operation.header(IDEMPOTENCY_KEY.as_str(), what, schema);
         operation.can_fail(&[400]);
@@ -342,7 +342,7 @@ impl FromRequestParts<HandlerState> for ClientNonce {
 
 impl HandlerInput for ClientNonce {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        let what = "A nonce of the client; the server proves its key by a signature over it.";
+        let what = "A nonce of the client; the server signs it to prove its key.";
         let schema = json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{16,128}$"});
         operation.header(NONCE_HEADER, what, schema);
         operation.can_fail(&[400]);
@@ -376,7 +376,7 @@ impl FromRequestParts<HandlerState> for ResumedStream {
 
 impl HandlerInput for ResumedStream {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        let what = "The id of the last event that the reader has; in place of `after_seq`.";
+        let what = "The id of the last event that the reader has; an alternative to `after_seq`.";
         let schema = json!({"type": "string", "pattern": "^[0-9]{1,15}(\\.[0-9]{1,9})?$"});
         operation.header("last-event-id", what, schema);
         operation.can_fail(&[400]);

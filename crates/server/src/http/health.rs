@@ -72,7 +72,7 @@ fn figures(front: &Front) -> [(&'static str, &'static str, u64); 12] {
         ),
         (
             "turned_away_total",
-            "TCP connections for which there was no room.",
+            "TCP connections rejected because of the limit.",
             counts.turned_away.get(),
         ),
         ("requests_total", "HTTP requests.", front.requests()),
@@ -117,10 +117,6 @@ impl IntoResponse for Metrics {
 impl HandlerResponse for Metrics {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let content = json!({"text/plain": {"schema": {"type": "string"}}});
-        operation.answer(
-            200,
-            "What the server counts, in the format of Prometheus.",
-            content,
-        );
+        operation.answer(200, "Metrics in the Prometheus format.", content);
     }
 }

@@ -23,7 +23,7 @@ use super::{ApiError, HandlerState, stream as live};
 use crate::feed::{FrameEncoder, Lens, Shelf, SubscriptionFilter};
 use crate::work_turns::TurnQueue;
 
-/// How many facts are read at once, where they are small.
+/// The number of facts that are read at once, where they are small.
 const PAGE: usize = 512;
 /// How many are read first: nobody knows yet how large they are, and one may have a megabyte.
 const FIRST: usize = 16;
@@ -281,8 +281,9 @@ impl IntoResponse for EventsResponse {
 impl HandlerResponse for EventsResponse {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         let page = schemas.subschema_for::<EventPage>();
-        let what = "A page, or, where `text/event-stream` is accepted, what is there and then what happens: `id:` is the place \
-                    of the event (`seq`, or `seq.index`), `event:` its tag, `data:` the frame; `event: ping` is a sign of life.";
+        let what = "A page or, with `Accept: text/event-stream`, the stored events and then new ones: `id:` \
+                    is the position of the event (`seq`, or `seq.index`), `event:` its tag, `data:` the \
+                    frame; `event: ping` is a keep-alive.";
         let stream = json!({"schema": {"type": "string"}});
         operation.answer(
             200,
@@ -301,7 +302,7 @@ impl IntoResponse for Lines {
 impl HandlerResponse for Lines {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         let line = schemas.subschema_for::<Envelope<EnvironmentEvent>>();
-        let what = "Every fact, a line each. The schema is that of a line.";
+        let what = "Every event, one per line. The schema is that of a line.";
         let content = json!({"application/x-ndjson": {"schema": {"type": "string"}, "x-line": line}});
         operation.answer(200, what, content);
     }

@@ -61,7 +61,7 @@ impl IdempotentRequests {
         let (person, asked) = (person.clone(), (what.to_owned(), key));
         let known = self.known.clone();
         let place = locked(&known).place(&person, &asked);
-        // Who asks may go away in the middle: it is made all the same, and known.
+        // Who asks may go away in the middle: it is made anyway, and known.
         let making = tokio::spawn(async move {
             let mut made = place.lock_owned().await;
             if let Some((session, before)) = &*made {
@@ -81,7 +81,7 @@ impl IdempotentRequests {
             *made = Some((session.clone(), digest));
             Ok(session)
         });
-        let gone = |_| ApiError::new("internal", "the request broke");
+        let gone = |_| ApiError::new("internal", "the request failed");
         making.await.map_err(gone)?
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn around(router: Router<HandlerState>, front: &HandlerState) -> Rout
 async fn bounded(State(front): State<HandlerState>, request: Request, next: Next) -> Response {
     front.requests.fetch_add(1, Ordering::Relaxed);
     if front.state.shutdown().is_cancelled() {
-        let ends = "the server ends; come back in a moment";
+        let ends = "the server is shutting down; try again in a moment";
         return ApiError::new("closing", ends).retry_after(1000).into_response();
     }
     match tokio::time::timeout(ANSWER, next.run(request)).await {

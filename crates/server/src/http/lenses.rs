@@ -1,4 +1,4 @@
-//! Where earlier pages of events ended: a view that is a fold goes on from there, and not from the session's beginning again.
+//! Where earlier pages of events ended: a view that is a fold continues from there, and not from the session's beginning again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use agentx_types::wire::WireView;
 
 use crate::feed::Lens;
 
-/// How many places are remembered; then the one that was used longest ago is forgotten.
+/// The number of places that are remembered; then the one that was used longest ago is forgotten.
 const REMEMBERED: usize = 16;
 /// What is so near to the beginning is folded again sooner than it is remembered.
 const NEAR: u64 = 64;

@@ -39,14 +39,14 @@ pub(crate) struct MessagePage {
 pub(crate) struct MessageItem {
     /// The event that completed it.
     seq: u64,
-    /// When.
+    /// The time.
     at: Timestamp,
     /// Of which agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_state_id: Option<AgentStateId>,
     /// Whether the stream broke off before its end.
     partial: bool,
-    /// It.
+    /// The error message.
     message: Message,
 }
 
@@ -94,7 +94,7 @@ fn place(cursor: &str) -> Result<(u64, u32), ApiError> {
     let parts = cursor.split_once('.');
     parts
         .and_then(|(seq, index)| Some((seq.parse().ok()?, index.parse().ok()?)))
-        .ok_or_else(|| ApiError::new("bad_request", "the cursor is none that this server handed out"))
+        .ok_or_else(|| ApiError::new("bad_request", "the cursor was not issued by this server"))
 }
 
 fn item(event: &Envelope<RuntimeEvent>) -> Option<MessageItem> {

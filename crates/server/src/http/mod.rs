@@ -64,9 +64,9 @@ pub fn router(state: Arc<ServerState>) -> Router {
         router = router.route(route.path, route.handler);
     }
     let router = router
-        .fallback(|| async { ApiError::new("not_found", "there is nothing at this path") })
+        .fallback(|| async { ApiError::new("not_found", "nothing at this path") })
         .method_not_allowed_fallback(|| async {
-            ApiError::new("method_not_allowed", "this path does not take this method")
+            ApiError::new("method_not_allowed", "this path does not support this method")
         });
     layers::around(router, &front).with_state(front)
 }
@@ -106,45 +106,41 @@ pub fn routes() -> Vec<ListedRoute> {
 /// The one list of routes.
 fn table() -> Vec<HttpRoute> {
     let mut routes = vec![
-        HttpRoute::get("/v1/health", "Whether the server is well.", health::health),
-        HttpRoute::get("/metrics", "What the server counts.", health::metrics),
+        HttpRoute::get("/v1/health", "Whether the server is healthy.", health::health),
+        HttpRoute::get("/metrics", "Metrics of the server.", health::metrics),
         HttpRoute::get("/v1/openapi.json", "This description.", openapi::openapi),
         HttpRoute::post(
             "/v1/auth/challenge",
-            "Asks for something to sign.",
+            "Requests a challenge to sign.",
             sign_in::challenge,
         ),
         HttpRoute::post(
             "/v1/auth/token",
-            "Answers a challenge with a signature, for a token.",
+            "Exchanges a signed challenge for a token.",
             sign_in::token,
         ),
-        HttpRoute::get("/v1/me", "Who the server takes the caller for.", sign_in::me),
+        HttpRoute::get("/v1/me", "The caller's identity.", sign_in::me),
         HttpRoute::get("/v1/models", "The models that the server knows.", agents::models),
         HttpRoute::get("/v1/tools", "The tools that the server offers.", agents::tools),
-        HttpRoute::get(
-            "/v1/agent",
-            "The agent that a new session has where nobody says otherwise.",
-            agents::agent,
-        ),
+        HttpRoute::get("/v1/agent", "The default agent of a new session.", agents::agent),
         HttpRoute::get(
             "/v1/agents",
-            "The agents that the server's files describe.",
+            "The agents defined in the server's files.",
             agents::list,
         ),
         HttpRoute::get(
             "/v1/agents/{id}",
-            "One of them, by its name, as a new session has it.",
+            "One agent by name, as a new session gets it.",
             agents::get,
         ),
         HttpRoute::get(
             "/v1/search",
-            "Finds words in the caller's sessions.",
+            "Searches the caller's sessions.",
             session_lookup::search,
         ),
         HttpRoute::get(
             "/v1/resolve",
-            "The one session whose id begins so.",
+            "The session whose id has this prefix.",
             session_lookup::resolve,
         ),
         HttpRoute::get(
@@ -165,22 +161,22 @@ fn upkeep_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::get(
             "/v1/usage",
-            "What the caller's sessions have cost, added up.",
+            "The total usage of the caller's sessions.",
             upkeep::usage,
         ),
         HttpRoute::get(
             "/v1/reactors",
-            "Who serves what sessions want done, and how much of it.",
+            "The reactors that perform actions, and their load.",
             upkeep::reactors,
         ),
         HttpRoute::post(
             "/v1/import",
-            "Takes in a session that was exported elsewhere: the same facts under the same id, checked.",
+            "Imports an exported session: the same events under the same id, verified.",
             upkeep::import,
         ),
         HttpRoute::post(
             "/v1/gc",
-            "Gives back the space of what was deleted.",
+            "Reclaims the space of deleted sessions.",
             upkeep::collect_garbage,
         ),
     ]
@@ -191,20 +187,24 @@ fn session_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::get(
             "/v1/sessions",
-            "Lists sessions, those with the latest event first.",
+            "Lists sessions, the most recently active first.",
             sessions::list,
         ),
         HttpRoute::post("/v1/sessions", "Makes a session.", sessions::create),
         HttpRoute::get(
             "/v1/sessions/{id}",
-            "What lists show of a session.",
+            "The summary of a session, as in lists.",
             sessions::get,
         ),
-        HttpRoute::patch("/v1/sessions/{id}", "Gives a session a title.", sessions::patch),
+        HttpRoute::patch(
+            "/v1/sessions/{id}",
+            "Sets the title of a session.",
+            sessions::patch,
+        ),
         HttpRoute::delete("/v1/sessions/{id}", "Deletes a session.", sessions::delete),
         HttpRoute::post(
             "/v1/sessions/{id}/fork",
-            "A new session that has everything of another up to an event.",
+            "Forks a session at an event.",
             sessions::fork,
         ),
     ]
@@ -215,7 +215,7 @@ fn history_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::get(
             "/v1/sessions/{id}/state",
-            "How a session stands.",
+            "The current state of a session.",
             sessions::state,
         ),
         HttpRoute::post(
@@ -225,7 +225,7 @@ fn history_routes() -> Vec<HttpRoute> {
         ),
         HttpRoute::post(
             "/v1/sessions/{id}/replay",
-            "Derives all of a session again and compares it with what was live.",
+            "Derives a session again from its log and compares it with the live run.",
             inspect::replay,
         ),
         HttpRoute::get(
@@ -240,12 +240,12 @@ fn history_routes() -> Vec<HttpRoute> {
         ),
         HttpRoute::get(
             "/v1/sessions/{id}/export",
-            "Every fact of a session, a line each.",
+            "Every event of a session, one per line.",
             history::export,
         ),
         HttpRoute::get(
             "/v1/sessions/{id}/rows",
-            "The rows of a session as they are stored, for a copy of the very bytes.",
+            "The stored rows of a session, for an exact copy.",
             inspect::rows,
         ),
         HttpRoute::get(
@@ -255,12 +255,12 @@ fn history_routes() -> Vec<HttpRoute> {
         ),
         HttpRoute::get(
             "/v1/sessions/{id}/file",
-            "The file that a call which waits for a decision would change, as it is now.",
+            "The current content of the file that a waiting call would change.",
             inspect::file,
         ),
         HttpRoute::get(
             "/v1/sessions/{id}/restore",
-            "What putting files back to how they were before an event would do.",
+            "Previews restoring files to their state before an event.",
             inspect::restore_plan,
         ),
     ]
@@ -271,12 +271,12 @@ fn act_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::post(
             "/v1/sessions/{id}/messages",
-            "Says something to the agent.",
+            "Sends a message to the agent.",
             session_actions::message,
         ),
         HttpRoute::post(
             "/v1/sessions/{id}/interrupt",
-            "Stops what runs.",
+            "Stops the run.",
             session_actions::interrupt,
         ),
         HttpRoute::post(
@@ -286,27 +286,27 @@ fn act_routes() -> Vec<HttpRoute> {
         ),
         HttpRoute::post(
             "/v1/sessions/{id}/changes",
-            "Changes the agent's configuration from here on.",
+            "Changes the agent's configuration.",
             session_actions::change,
         ),
         HttpRoute::post(
             "/v1/sessions/{id}/revisions",
-            "Takes back an input that waits, or has it looked at at another time.",
+            "Removes a queued input, or changes when it is handled.",
             session_actions::revision,
         ),
         HttpRoute::post(
             "/v1/sessions/{id}/context",
-            "Condenses the conversation, takes a summary out again, or has an input stay.",
+            "Condenses the conversation, removes a summary, or pins an input.",
             session_actions::context,
         ),
         HttpRoute::post(
             "/v1/sessions/{id}/restore",
-            "Puts files back to how they were before an event.",
+            "Restores files to their state before an event.",
             session_actions::restore,
         ),
         HttpRoute::post(
             "/v1/sessions/{id}/roles",
-            "Says what a person may do in a session.",
+            "Sets a person's role in a session.",
             session_actions::role,
         ),
     ]
@@ -326,7 +326,7 @@ impl Front {
     /// Counts a request of somebody.
     ///
     /// # Errors
-    /// Where there were too many of late.
+    /// If there were too many of late.
     fn count(&self, who: &str) -> Result<(), ApiError> {
         let now = self.state.now_ms();
         let taken = self
@@ -337,7 +337,7 @@ impl Front {
         taken.map_err(|ms| ApiError::new("rate_limited", "too many requests; wait a moment").retry_after(ms))
     }
 
-    /// How many requests there were.
+    /// The number of requests.
     fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }

@@ -24,8 +24,8 @@ use super::responses::{describe_tag, json_with_tag, tag_of};
 use super::route::HttpRoute;
 use super::{HandlerState, table};
 
-const ABOUT: &str = "What is not a stream, and event streams for places where sockets die. Live clients use the WebSocket at \
-    `/v1/socket`, which docs/PROTOCOL.md describes.\n\nWho has no role in a session is answered as if it did not exist.";
+const ABOUT: &str = "Requests and event streams over HTTP. Live clients use the WebSocket at `/v1/socket`, \
+    which docs/PROTOCOL.md describes.\n\nA caller without a role in a session is answered as if it did not exist.";
 
 /// The description, as it is answered.
 pub(crate) struct OpenApiDocument(Response);
@@ -33,7 +33,7 @@ pub(crate) struct OpenApiDocument(Response);
 /// The description as bytes: made, and compressed, once.
 pub(crate) struct OpenApiBytes {
     plain: Bytes,
-    /// Empty where that failed.
+    /// Empty if that failed.
     gzip: Bytes,
     tag: Option<HeaderValue>,
 }
@@ -185,14 +185,14 @@ fn operation(route: &HttpRoute, schemas: &mut SchemaGenerator) -> Value {
 fn audience(needs: Needs) -> &'static str {
     match needs {
         Needs::Nothing => "For anybody.",
-        Needs::Somebody => "For members, and visitors where they are let in.",
+        Needs::Somebody => "For members, and for visitors if they are allowed.",
         Needs::Member => "For members.",
-        Needs::Operator => "For whoever runs the server.",
+        Needs::Operator => "For the server's operator.",
         Needs::Role(SessionRole::Watch) => "For those who may watch the session.",
         Needs::Role(SessionRole::Approve) => "For those who may approve in the session.",
         Needs::Role(SessionRole::Drive) => "For those who may drive the session.",
         Needs::Role(SessionRole::Own) => "For the owner of the session.",
-        Needs::RoleOrOperator(_) => "For the owner of the session, and whoever runs the server.",
+        Needs::RoleOrOperator(_) => "For the owner of the session and the server's operator.",
     }
 }
 

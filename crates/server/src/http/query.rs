@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer};
 
-/// How many items are wanted: 1 to `MOST`, and `USUAL` where nobody says.
+/// The number of items that are wanted: 1 to `MOST`, and `USUAL` if nobody says.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "u64")]
 pub(crate) struct PageLimit<const USUAL: u64, const MOST: u64>(u64);

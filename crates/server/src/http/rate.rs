@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// How many buckets are known at once; those that are full again are forgotten first.
+/// The number of buckets that are known at once; those that are full again are forgotten first.
 const BUCKETS: usize = 10_000;
 
 /// How often each of many may ask.

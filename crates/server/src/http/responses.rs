@@ -36,7 +36,7 @@ fn json_response<T: Serialize>(status: StatusCode, value: &T) -> Response {
             response
         }
         Err(error) => {
-            ApiError::new("internal", format!("the answer cannot be written: {error}")).into_response()
+            ApiError::new("internal", format!("cannot serialize the answer: {error}")).into_response()
         }
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn json_with_tag(bytes: axum::body::Bytes, tag: Option<HeaderValue>) 
     response
 }
 
-/// Says that an answer has a tag, and what comes where that is known.
+/// Says that an answer has a tag, and what comes if that is known.
 pub(crate) fn describe_tag(operation: &mut Operation) {
     operation.answer_header(200, "ETag", "The tag of what came.");
     operation.answer(304, "It is what the asker has.", Value::Null);

@@ -53,7 +53,7 @@ pub(crate) struct MessageRequest {
 /// That what runs is to stop.
 #[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct InterruptRequest {
-    /// Why.
+    /// The reason.
     #[serde(default)]
     reason: Option<String>,
     /// The wheel that the client believes it holds.
@@ -64,7 +64,7 @@ pub(crate) struct InterruptRequest {
 /// A decision about a tool call.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ApprovalRequest {
-    /// Which call.
+    /// The id of the call.
     tool_call_id: ToolCallId,
     /// What is decided.
     decision: ApprovalDecision,
@@ -124,7 +124,7 @@ pub(crate) struct RestoreRequest {
 pub(crate) struct RoleRequest {
     /// Who.
     person: OwnerId,
-    /// What; nothing where it is `null` or absent.
+    /// What; nothing if it is `null` or absent.
     #[serde(default)]
     role: Option<SessionRole>,
 }
@@ -234,7 +234,7 @@ pub(crate) async fn role(
     Ok(recorded(shared.await?))
 }
 
-/// Gives a session a title.
+/// Sets the title of a session.
 pub(super) async fn rename<R>(
     front: &HandlerState,
     at: &SessionAs<R>,

@@ -13,7 +13,7 @@ use crate::state::Caller;
 
 /// How many of the sessions that are shared with somebody are looked at.
 const SHARED: usize = 1000;
-/// How many ids are named where there is more than one.
+/// The number of ids that are named where there is more than one.
 const NAMED: usize = 10;
 
 /// Which words.

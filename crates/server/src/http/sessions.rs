@@ -22,7 +22,7 @@ use crate::state::{Caller, ServerState};
 use crate::trust::{named_of_server, of_server};
 
 /// Why nobody else forks a session: the copy would be its owner's.
-const FORKS_ITS_OWNER: &str = "only whose session it is forks it: the copy would be theirs";
+const FORKS_ITS_OWNER: &str = "only the owner of a session can fork it: the copy would belong to them";
 
 /// A page of sessions, those with the latest event first.
 #[derive(Serialize, JsonSchema)]
@@ -78,7 +78,7 @@ impl CreateRequest {
             }
             _ => Err(ApiError::new(
                 "bad_json",
-                "a session is made with `agent`, a name, or with `config`, a whole agent: with one of them",
+                "a session needs either `agent` (a name) or `config` (a complete agent)",
             )),
         }
     }
@@ -87,7 +87,7 @@ impl CreateRequest {
 /// A session that was made.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct Created {
-    /// Its id.
+    /// The id of the session.
     session_id: SessionId,
 }
 

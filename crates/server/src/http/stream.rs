@@ -84,13 +84,13 @@ pub(crate) async fn events(
 /// The place that an id stands for.
 ///
 /// # Errors
-/// Where it stands for none.
+/// If it stands for none.
 pub(crate) fn place(id: &str) -> Result<EventCursor, ApiError> {
     let found = match id.split_once('.') {
         Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()).map(EventCursor::from),
         None => id.parse().ok().map(EventCursor::after),
     };
-    found.ok_or_else(|| ApiError::new("bad_request", "Last-Event-ID is none that this server handed out"))
+    found.ok_or_else(|| ApiError::new("bad_request", "Last-Event-ID was not issued by this server"))
 }
 
 /// What a simple client is told first of all.
@@ -199,7 +199,7 @@ impl LiveStream {
             ),
             FeedItem::Overrun => self.bye(
                 1013,
-                "too slow: more waited than the server keeps; come back from the last event that you have",
+                "too slow: the server's buffer for this reader is full; reconnect from the last event that you have",
             ),
             FeedItem::Ended(problem) => self.end(problem),
         }

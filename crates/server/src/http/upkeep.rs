@@ -44,7 +44,7 @@ pub(crate) async fn usage(
         (Some(_), Some(_)) => {
             return Err(ApiError::new(
                 "bad_request",
-                "name `since` or `since_day`, not both",
+                "use either `since` or `since_day`, not both",
             ));
         }
         (Some(at), None) => Some(Since::At(at)),

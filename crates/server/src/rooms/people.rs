@@ -11,7 +11,7 @@ use super::Room;
 use crate::feed::FeedSlot;
 use crate::outbox::{RoomListener, encode};
 
-/// How many people are named in one notice of who is there.
+/// The number of people that are named in one notice of who is there.
 const NAMED: usize = 32;
 /// How long comings and goings are gathered before they are told: for a few people, and for each hundred more.
 const GATHER: Duration = Duration::from_millis(10);
@@ -120,7 +120,7 @@ impl RoomPeople {
         people
     }
 
-    /// How long to gather before telling; `None` where somebody is at it already.
+    /// How long to gather before telling; `None` if somebody is at it already.
     fn gather(&self) -> Option<Duration> {
         let mut inner = self.lock();
         if inner.is_told || inner.members.is_empty() {
@@ -154,7 +154,7 @@ impl Membership {
         self.room.announce();
     }
 
-    /// Where.
+    /// The room of the session.
     pub fn room(&self) -> &Arc<Room> {
         &self.room
     }

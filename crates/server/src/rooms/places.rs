@@ -50,7 +50,7 @@ impl Rooms {
     /// another process writes the session, or only a newer version may, it can only be looked at.
     ///
     /// # Errors
-    /// Where the session cannot be opened.
+    /// If the session cannot be opened.
     pub async fn enter(
         &self,
         id: &SessionId,
@@ -77,7 +77,7 @@ impl Rooms {
     /// has opened it, they read what happens there.
     ///
     /// # Errors
-    /// Where the session cannot be read.
+    /// If the session cannot be read.
     pub async fn look(
         &self,
         id: &SessionId,
@@ -219,7 +219,7 @@ impl Rooms {
         }
         Err(RuntimeError::Remote {
             code: "closing".into(),
-            detail: "the server ends; come back in a moment".into(),
+            detail: "the server is shutting down; try again in a moment".into(),
         })
     }
 
@@ -246,7 +246,7 @@ impl Rooms {
         failed
     }
 
-    /// How many sessions are open.
+    /// The number of sessions that are open.
     pub fn open_rooms(&self) -> usize {
         self.lock().len()
     }

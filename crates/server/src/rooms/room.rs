@@ -17,7 +17,7 @@ use crate::counts::ServerCounters;
 use crate::feed::{FactSource, Feed, FeedBounds, FeedPump, Lens};
 use crate::wheel::{Patience, Wheel};
 
-/// How many lenses are kept for those who come back.
+/// The number of lenses that are kept for those who come back.
 const LENSES: usize = 4;
 
 /// One session that people share. It is there as long as somebody uses it, and for a while after.
@@ -92,12 +92,12 @@ impl Room {
         }
     }
 
-    /// Which session.
+    /// The id of the session.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// Whose.
+    /// The owner of the session.
     pub fn owner(&self) -> &OwnerId {
         &self.owner
     }
@@ -183,7 +183,7 @@ impl Room {
     /// The last event that is committed.
     ///
     /// # Errors
-    /// Where the session cannot go on.
+    /// If the session cannot continue.
     pub async fn head(&self) -> Result<u64, RuntimeError> {
         match self.session() {
             Some(session) => {
@@ -216,10 +216,10 @@ impl Room {
         self.lenses.clone()
     }
 
-    /// The feed of a view; it begins where nobody had one.
+    /// The feed of a view; it begins if nobody had one.
     ///
     /// # Errors
-    /// Where the session cannot be read.
+    /// If the session cannot be read.
     pub async fn feed(&self, view: WireView) -> Result<Arc<Feed>, RuntimeError> {
         let mut feeds = self.feeds.lock().await;
         let place = &mut feeds[index(view)];
@@ -239,7 +239,7 @@ impl Room {
         let (counts, is_dead) = (self.counts.clone(), self.is_dead.clone());
         let task = tokio::spawn(async move {
             pump.run(|readers| counts.overrun.add(readers as u64)).await;
-            // Nothing comes any more: whoever wants to go on has to open the session anew.
+            // Nothing comes any more: whoever wants to continue has to open the session anew.
             is_dead.store(true, Ordering::Release);
         });
         *place = Some(RunningSession {
@@ -282,7 +282,7 @@ impl Room {
         feeds.iter().flatten().any(|running| running.feed.readers() > 0)
     }
 
-    /// Ends all that the room does, and gives the session back. Returns why that could not be put on record, where nothing else had
+    /// Ends all that the room does, and gives the session back. Returns why that could not be put on record, if nothing else had
     /// failed before.
     pub(crate) async fn close(&self) -> Option<LogError> {
         let mut failure = None;

@@ -113,7 +113,7 @@ impl Wheel {
         }
     }
 
-    /// Whether `seat` may do something that needs the wheel: where nobody holds it, it takes it by that.
+    /// Whether `seat` may do something that needs the wheel: if nobody holds it, it takes it by that.
     ///
     /// # Errors
     /// `stale_epoch` where it believes in an earlier wheel, `denied` where it may not drive or another one does.
@@ -174,7 +174,7 @@ impl Wheel {
                 _ => Ok(WheelVerdict::Change(self.taken_by(seat, now))),
             },
             WheelWish::Hand(_) | WheelWish::Release if !drives => Err(RuntimeError::Denied(
-                "only who drives can hand the wheel over or let it go".into(),
+                "only the driver can hand over or release the wheel".into(),
             )),
             WheelWish::Hand(to) => self.hand(to, heir),
             WheelWish::Release => Ok(WheelVerdict::Change(self.change(None, WheelReason::Released))),
@@ -218,7 +218,7 @@ impl Wheel {
         match &self.asked {
             Some((asker, _)) if asker == seat => Ok(WheelVerdict::Asked),
             Some((asker, _)) => Err(RuntimeError::Refused(format!(
-                "{} has asked for the wheel already",
+                "{} has already asked for the wheel",
                 asker.client
             ))),
             None => {
@@ -290,7 +290,7 @@ impl Wheel {
 
     fn held_by(&self, holder: &Seat) -> RuntimeError {
         RuntimeError::Denied(format!(
-            "{} ({}) drives; ask for the wheel, and take it where nobody answers within {} s",
+            "{} ({}) drives; ask for the wheel, and take it if nobody answers within {} s",
             holder.client,
             holder.person,
             self.patience.answer_ms / 1000
@@ -317,7 +317,7 @@ pub(crate) fn needs(least: SessionRole, role: SessionRole) -> Result<(), Runtime
         return Ok(());
     }
     let may = match role {
-        SessionRole::Approve => "look and decide about tool calls",
+        SessionRole::Approve => "watch and decide about tool calls",
         _ => "look",
     };
     Err(RuntimeError::Denied(format!("you may only {may} here")))

@@ -40,7 +40,7 @@ impl Allowance {
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
-    /// So many bytes have come. `false` where that is too many; then nothing more may come.
+    /// So many bytes have come. `false` if that is too many; then nothing more may come.
     pub(super) fn take(&self, bytes: usize) -> bool {
         let less = |left: usize| match left {
             UNLIMITED => Some(UNLIMITED),

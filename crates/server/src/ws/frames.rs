@@ -31,7 +31,7 @@ impl ConnectionEnd {
 
     /// Whoever this is was trusted, and is no longer.
     pub(super) fn not_trusted() -> Self {
-        Self::not_allowed("this server does not trust this key any more")
+        Self::not_allowed("this server no longer trusts this key")
     }
 
     /// The server ends.
@@ -41,8 +41,7 @@ impl ConnectionEnd {
 
     /// The client does not keep up.
     pub(super) fn too_slow() -> Self {
-        let reason =
-            "too slow: more waited than the server keeps; come back from the last event that you have";
+        let reason = "too slow: the server's buffer for this reader is full; reconnect from the last event that you have";
         Self::bye(1013, reason, Some(1000))
     }
 
@@ -58,11 +57,11 @@ impl ConnectionEnd {
 /// What a client wants.
 ///
 /// # Errors
-/// The answer, where it cannot be understood.
+/// The answer, if it cannot be understood.
 pub(super) fn parse(text: &str) -> Result<(String, ClientRequest), UnreadableFrame> {
     let frame: ClientFrame = serde_json::from_str(text).map_err(|error| {
         let id = id_of(text);
-        let what = format!("this is no frame of the protocol: {error}");
+        let what = format!("not a frame of the protocol: {error}");
         (id, problem("bad_frame", &what))
     })?;
     if frame.id.chars().count() > ID_CHARS {

@@ -95,7 +95,7 @@ fn identify(
         None => bearer(headers)?,
     };
     if state.shutdown().is_cancelled() {
-        let mut closing = problem("closing", "the server ends; come back in a moment");
+        let mut closing = problem("closing", "the server is shutting down; try again in a moment");
         closing.retry_after_ms = Some(1000);
         return Err(closing);
     }
@@ -113,6 +113,6 @@ fn check_protocol(headers: &HeaderMap) -> Result<(), Box<Problem>> {
     if names.peek().is_none() || names.any(|name| name.trim() == SUBPROTOCOL) {
         return Ok(());
     }
-    let what = format!("this server speaks the subprotocol {SUBPROTOCOL}, which was not offered");
+    let what = format!("this server requires the subprotocol {SUBPROTOCOL}, which the client did not offer");
     Err(problem("bad_request", &what))
 }

@@ -75,11 +75,12 @@ impl SocketReading {
         loop {
             let received = if self.caller.is_some() {
                 let received = tokio::time::timeout(limits.silence, stream.next()).await;
-                received
-                    .map_err(|_| ConnectionEnd::bye(1001, "nothing was heard for too long", Some(1000)))?
+                received.map_err(|_| {
+                    ConnectionEnd::bye(1001, "the connection was silent for too long", Some(1000))
+                })?
             } else {
                 let received = tokio::time::timeout_at(in_time, stream.next()).await;
-                received.map_err(|_| ConnectionEnd::not_allowed("say who you are in time"))?
+                received.map_err(|_| ConnectionEnd::not_allowed("authentication took too long"))?
             };
             match received {
                 None => return Ok(()),
@@ -87,7 +88,7 @@ impl SocketReading {
                 Some(Err(_)) if self.shared.allowance.is_spent() => {
                     return Err(ConnectionEnd::bye(
                         1009,
-                        "too many bytes of somebody unknown",
+                        "too many bytes before authentication",
                         None,
                     ));
                 }
@@ -136,7 +137,7 @@ impl SocketReading {
             None => {
                 self.unknown += 1;
                 if self.unknown > UNKNOWN_FRAMES {
-                    return Err(ConnectionEnd::not_allowed("say who you are first"));
+                    return Err(ConnectionEnd::not_allowed("authenticate first"));
                 }
             }
         }
@@ -149,7 +150,7 @@ impl SocketReading {
             Message::Text(text) => text,
             Message::Binary(_) | Message::Frame(_) => {
                 self.shared.state.counts().received.add(1);
-                self.refuse(None, &problem("bad_frame", "frames are text"));
+                self.refuse(None, &problem("bad_frame", "frames must be text"));
                 return Ok(());
             }
             // Its answer is on its way; what the client says with it does not matter.
@@ -186,7 +187,7 @@ impl SocketReading {
             (ClientRequest::Ping(_), _) => Ok((None, json!({"at": self.shared.state.now()}))),
             (_, None) => Err(problem(
                 "unauthenticated",
-                "say who you are first: `authenticate`",
+                "authenticate first: send `authenticate`",
             )),
             (request, Some(caller)) => {
                 let caller = caller.clone();
@@ -216,7 +217,7 @@ impl SocketReading {
             (Some(identity), _) if who.public_key.is_none() => Ok(identity),
             (None, Some(challenge)) if self.caller.is_none() => self.identify(&who, &challenge),
             _ => {
-                let what = "this connection has said who it is already";
+                let what = "this connection is already authenticated";
                 self.refuse(Some(id), &problem("refused", what));
                 return Ok(());
             }
@@ -250,8 +251,8 @@ impl SocketReading {
                 auth.identify(key, challenge, signature, self.shared.state.now_ms())
             }
             (None, None) if auth.lets_visitors_in() => Ok(Identity::visitor()),
-            (None, None) => Err(problem("unauthenticated", "this server lets no visitors in")),
-            _ => Err(problem("bad_request", "a public key comes with a signature")),
+            (None, None) => Err(problem("unauthenticated", "this server does not allow visitors")),
+            _ => Err(problem("bad_request", "a public key requires a signature")),
         }
     }
 

@@ -53,7 +53,7 @@ impl SocketReading {
                 Err(error) => Err(told(&error)),
             },
             ClientRequest::Authenticate(_) | ClientRequest::Ping(_) | ClientRequest::Unknown(_) => {
-                Err(problem("bad_frame", "this is not the place for it"))
+                Err(problem("bad_frame", "not allowed here"))
             }
         }
     }
@@ -108,7 +108,7 @@ impl SocketReading {
     fn may_subscribe(&self, session: &SessionId) -> Result<(), Box<Problem>> {
         let subscriptions = self.shared.subscriptions();
         if subscriptions.contains_key(session) {
-            let what = "this connection has a subscription to this session; end it first";
+            let what = "this connection is already subscribed to this session; unsubscribe first";
             return Err(problem("refused", what));
         }
         let limit = self.shared.state.options().limits.subscriptions;
@@ -122,7 +122,7 @@ impl SocketReading {
     fn unsubscribe(&self, unwanted: &Unsubscribe) -> Result<RequestDone, Box<Problem>> {
         let session = &unwanted.session_id;
         if self.shared.subscriptions().remove(session).is_none() {
-            let what = "this connection has no subscription to this session";
+            let what = "this connection is not subscribed to this session";
             return Err(problem("refused", what));
         }
         self.shared.outbox.task(WriterTask::Detach(session.clone()));

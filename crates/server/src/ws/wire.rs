@@ -107,7 +107,7 @@ pub(super) async fn halves(
     (stream, sink)
 }
 
-/// The headers of the answer to a client that asks for a WebSocket as it should; `None` where it has no key.
+/// The headers of the answer to a client that asks for a WebSocket as it should; `None` if it has no key.
 pub(super) fn answer(asked: &HeaderMap, protocol: &'static str) -> Option<HeaderMap> {
     let key = asked.get(SEC_WEBSOCKET_KEY)?;
     let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
@@ -148,7 +148,9 @@ impl AsyncRead for SocketReader {
         if self.allowance.take(buffer.filled().len() - before) {
             return Poll::Ready(Ok(()));
         }
-        Poll::Ready(Err(io::Error::other("more came than somebody unknown may send")))
+        Poll::Ready(Err(io::Error::other(
+            "more bytes than allowed before authentication",
+        )))
     }
 }
 

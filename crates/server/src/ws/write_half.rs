@@ -21,7 +21,7 @@ use crate::rooms::Membership;
 
 /// How many frames of a subscription are sent before another one gets a turn, and how many bytes.
 const TURN: (usize, usize) = (256, 64 * 1024);
-/// How many bytes are gathered before they are sent.
+/// The number of bytes that are gathered before they are sent.
 const GATHER: usize = 128 * 1024;
 /// How many answers and notices are sent before the subscriptions get a turn.
 const NOTICES: usize = 256;

@@ -1,4 +1,4 @@
-//! What people do: sessions made, changed, forked and deleted; what is asked for twice; what of an agent a server takes.
+//! What people do: sessions made, changed, forked and deleted; the requested item twice; what of an agent a server takes.
 
 use agentx_runtime::{OpenRequest, Runtime as _};
 use axum::http::{Method, StatusCode};

@@ -303,5 +303,9 @@ async fn what_waits_is_taken_back_or_heard_sooner() {
     assert_eq!(gone.code(), "refused", "it waits no more");
     let nothing = json!({"wish": {"restore": {}}});
     let nothing = desk.post(&format!("{at}/context"), &nothing).by(&desk.ann);
-    assert_eq!(nothing.send().await.code(), "refused", "nothing is condensed");
+    assert_eq!(
+        nothing.send().await.code(),
+        "refused",
+        "there is no condensed part"
+    );
 }

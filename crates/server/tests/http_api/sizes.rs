@@ -105,7 +105,7 @@ async fn a_message_has_so_many_parts_and_none_of_a_provider() {
             )
             .await;
         let said = answered(&answer, 400, "bad_request");
-        assert!(said.contains("no data of a provider"), "{said}");
+        assert!(said.contains("a message of a person may"), "{said}");
     }
 }
 
@@ -397,10 +397,7 @@ async fn where_as_many_wait_as_may_a_message_that_interrupts_is_taken() {
     say("two", "queue").await.ok();
     let full = say("three", "queue").await;
     let said = answered(&full, 429, "queue_full");
-    assert!(
-        said.contains("an interrupt stops what runs all the same"),
-        "{said}"
-    );
+    assert!(said.contains("an interrupt still works"), "{said}");
     let taken = say("hello", "interrupt").await;
     assert_eq!(taken.status, StatusCode::OK, "{}", taken.json());
 }

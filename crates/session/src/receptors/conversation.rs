@@ -154,7 +154,7 @@ impl Talk {
             .collect();
     }
 
-    /// Takes an input: it is taken up at once where nothing is answered, else it waits, joins or interrupts,
+    /// Takes an input: it is taken up at once if nothing is answered, else it waits, joins or interrupts,
     /// by its mode.
     fn hear(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
         let (message_id, mode) = (said.message_id.clone(), said.mode);
@@ -268,7 +268,7 @@ impl Talk {
         out.push(ConversationThinking {}.into());
     }
 
-    /// What is under way goes on, or ends.
+    /// What is under way continues, or ends.
     /// Facts of other runs are no concern of it; those that name no run are of the whole session.
     fn advance(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
@@ -377,7 +377,7 @@ impl ActiveInput {
     }
 }
 
-/// The reason of a stop that is the last one of an answer; `None` where more follows: another attempt, the rest of a long
+/// The reason of a stop that is the last one of an answer; `None` if more follows: another attempt, the rest of a long
 /// turn, or the fact that says why it was stopped.
 fn last_word(stop_reason: StopReason) -> Option<&'static str> {
     match stop_reason {

@@ -1,4 +1,4 @@
-//! SessionReceptor: a session begins, goes on in another process, changes, forks, ends.
+//! SessionReceptor: a session begins, continues in another process, changes, forks, ends.
 
 use agentx_types::{
     ConfigChange, Envelope, EnvironmentEvent, ForkCreated, OwnerId, RuntimeEvent, SessionChange,

@@ -1,5 +1,5 @@
 //! StreamReceptor: a model's answer as it arrives, and what the model will read about its calls. Starts and stops pair up
-//! whatever dies: a message that never ended is stopped by whatever shows that it cannot go on.
+//! whatever dies: a message that never ended is stopped by whatever shows that it cannot continue.
 //!
 //! What an answer comes to is told while it comes and before anybody knows whether it will be whole: deltas are told as they
 //! are, and a front end takes them back where `message_stop` says `broken` or `interrupted`. The whole answer comes from the bridge.
@@ -121,7 +121,7 @@ impl StreamReceptor {
         }
     }
 
-    /// What is open with this agent; nothing where it has said nothing yet.
+    /// What is open with this agent; nothing if it has said nothing yet.
     fn of(&mut self, agent: &AgentStateId) -> &mut StreamMemory {
         self.agents.entry(agent.clone()).or_default()
     }
@@ -179,7 +179,7 @@ impl StreamMemory {
         }
     }
 
-    /// The answer that comes in ends, however it does. Says nothing where none is open, so that it may be called wherever one cannot go on.
+    /// The answer that comes in ends, however it does. Says nothing if none is open, so that it may be called wherever one cannot continue.
     fn stop(&mut self, stop_reason: StopReason, out: &mut Vec<RuntimeEvent>) {
         let Some(message) = self.message.take() else {
             return;

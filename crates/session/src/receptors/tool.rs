@@ -35,7 +35,7 @@ const HEAD_CHARS: usize = 160;
 ///
 /// A call that is denied, refused or answered by the agent itself goes from asked to its result. One of an answer that broke off is
 /// forgotten without an end, because nobody answers it. Durations are milliseconds from `action_started` to the result, by the
-/// times of the facts; of `delegate`, from the call; 0 where nothing ran.
+/// times of the facts; of `delegate`, from the call; 0 if nothing ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReceptor {
     agents: BTreeMap<AgentStateId, OpenCalls>,
@@ -241,7 +241,7 @@ impl OpenCalls {
     }
 }
 
-/// How a call failed; `None` where it did not.
+/// How a call failed; `None` if it did not.
 /// A result that is marked as an error and says nothing else has failed; any status but success counts, whatever the mark says.
 fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     match (result.is_error, result.status) {

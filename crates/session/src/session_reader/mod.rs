@@ -22,13 +22,13 @@ pub use view::{Delivery, Fact, View};
 
 /// A session as one reader sees it: the log, then what happens.
 ///
-/// It keeps a place, passes over what was seen, folds facts to their meaning where nobody else has done so, goes back to the log
+/// It keeps a place, passes over what was seen, folds facts to their meaning if nobody else has done so, goes back to the log
 /// after a cut, and says once that it has caught up. It does no I/O. Its methods are of three kinds:
 ///
 /// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
 /// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`hear`](Self::hear) give it that, and
 ///   nothing that it did not ask for. What is given twice, or comes again after a cut, is passed over.
-///   Where a fact is missing all the same, the source is broken, and the next step says so. Where the last event that came is
+///   Where a fact is missing anyway, the source is broken, and the next step says so. Where the last event that came is
 ///   another one when it comes again, the log went back, and the next step says that.
 /// - [`event_cursor`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and [`fold`](Self::fold) say where it stands.
 ///
@@ -71,7 +71,7 @@ pub struct SessionReader {
     given: EventCursor,
     /// The last event that came.
     seen: LastSeen,
-    /// How the session stands, where what facts mean is derived here.
+    /// The state of the session, where what facts mean is derived here.
     fold: Option<Box<SessionFold>>,
     /// What the log said and was not looked at yet.
     page: std::vec::IntoIter<Fact>,
@@ -170,7 +170,7 @@ impl SessionReader {
         }
     }
 
-    /// What the log has after the fact that was asked for, in order; nothing where it has no more.
+    /// What the log has after the fact that was asked for, in order; nothing if it has no more.
     pub fn page(&mut self, facts: Vec<Fact>) {
         let ReaderStage::Log(head) = self.stage else {
             return;
@@ -256,7 +256,7 @@ impl SessionReader {
         last.map_or(known, |(_, seq)| known.min(seq.saturating_sub(1)))
     }
 
-    /// How the session stands, where what facts mean is derived here at the moment.
+    /// The state of the session, where what facts mean is derived here at the moment.
     pub fn fold(&self) -> Option<&SessionFold> {
         self.fold.as_deref()
     }

@@ -26,10 +26,10 @@ pub enum View {
 pub enum Delivery {
     /// A fact.
     Environment(Fact),
-    /// What it means.
+    /// A derived event.
     Runtime(Arc<Envelope<RuntimeEvent>>),
     /// All that was there when the subscription began has been delivered, up to this `seq`.
     CaughtUp(u64),
-    /// The subscriber was too slow, or the session cannot go on; it can subscribe again from the last `seq` that it has.
+    /// The subscriber was too slow, or the session cannot continue; it can subscribe again from the last `seq` that it has.
     CutOff(String),
 }

@@ -104,7 +104,7 @@ pub enum AnswerPart {
     Text(String),
     /// A call of a tool.
     Call {
-        /// Its id.
+        /// The id.
         id: String,
         /// The tool's name.
         name: String,

@@ -39,7 +39,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// bash where there is one, else sh.
+    /// bash if there is one, else sh.
     pub(super) fn find() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let places = std::env::split_paths(&path).chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")]);

@@ -69,7 +69,7 @@ impl CommandRecords {
         }
     }
 
-    /// Writes down that a command runs. Where that is not possible the command runs all the same, and after a kill only its mark
+    /// Writes down that a command runs. Where that is not possible the command runs anyway, and after a kill only its mark
     /// tells of it.
     pub(super) fn begin(&self, leader: Pid, mark: &ProcessMark) -> Option<RunningRecord> {
         // One that has ended already needs no record.

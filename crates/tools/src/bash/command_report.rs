@@ -13,7 +13,7 @@ use super::capture::{Capture, OutputView};
 use super::running_command::CommandEnd;
 use crate::text;
 
-/// How a command ended, and what of it goes on.
+/// How a command ended, and what of it continues.
 pub(super) struct CommandReport {
     pub(super) end: CommandEnd,
     pub(super) duration: Duration,

@@ -92,7 +92,7 @@ pub(super) struct DirectCommand<'a> {
     pub(super) words: Vec<&'a str>,
 }
 
-/// What the line starts, where it needs no shell for that; `None` where a shell might understand it in another way.
+/// What the line starts, where it needs no shell for that; `None` if a shell might understand it in another way.
 pub(super) fn direct<'a>(line: &'a str, workspace: &Path, path: &str) -> Option<DirectCommand<'a>> {
     let words: Vec<&str> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let (name, arguments) = words.split_first()?;

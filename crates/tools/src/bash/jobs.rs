@@ -1,4 +1,4 @@
-//! Jobs: commands that go on after their call has ended. Each session has its own, a bounded number of them, and all end with it.
+//! Jobs: commands that continue after their call has ended. Each session has its own, a bounded number of them, and all end with it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +53,7 @@ impl SessionJobs {
     }
 }
 
-/// A command that goes on after its call has ended.
+/// A command that continues after its call has ended.
 pub(super) struct BackgroundJob {
     id: String,
     command: String,

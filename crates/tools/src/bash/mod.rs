@@ -61,7 +61,7 @@ pub(crate) struct BashInput {
     /// What it does, in a few words, for the user.
     #[expect(dead_code, reason = "people read it in the call itself")]
     description: Option<String>,
-    /// Start it as a job and go on; read its output with job.
+    /// Start it as a job and continue; read its output with job.
     run_in_background: Option<bool>,
 }
 
@@ -188,7 +188,7 @@ impl BashTool {
         Ok(report.outcome(capture, &context.blobs).await)
     }
 
-    /// What the shell left behind goes on as a job; where there is no room for one more, it is killed.
+    /// What the shell left behind continues as a job; where there is no room for one more, it is killed.
     async fn adopt_rest(
         &self,
         input: &BashInput,

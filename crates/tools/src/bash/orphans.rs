@@ -1,4 +1,4 @@
-//! What commands left running whose program was killed: nobody reads their output, and nobody would end them. Whoever goes on
+//! What commands left running whose program was killed: nobody reads their output, and nobody would end them. Whoever continues
 //! with the session finds them by their [mark](super::process_mark) and ends them.
 //!
 //! A process is taken for one of these only if it carries the mark of this very session, is on [record](super::command_records) as a command of

@@ -33,7 +33,7 @@ impl Process {
     }
 }
 
-/// All processes that are alive; `None` where that cannot be known.
+/// All processes that are alive; `None` if that cannot be known.
 pub(super) fn living() -> Option<Vec<Process>> {
     let entries = fs::read_dir("/proc").ok()?;
     let processes: Vec<Process> = entries

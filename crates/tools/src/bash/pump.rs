@@ -1,4 +1,4 @@
-//! Reads what a command says, on both channels, as it comes. Every step may be left at any point, so that reading goes on
+//! Reads what a command says, on both channels, as it comes. Every step may be left at any point, so that reading continues
 //! beside waiting for whatever else can happen to a command.
 
 use std::pin::pin;
@@ -113,7 +113,7 @@ impl OutputPump {
         self.stdout.reader.is_none() && self.stderr.reader.is_none()
     }
 
-    /// Reads until `until` is done; `None` where more than `most` bytes came before.
+    /// Reads until `until` is done; `None` if more than `most` bytes came before.
     pub(super) async fn drive<F: Future>(&mut self, most: u64, until: F) -> Option<F::Output> {
         let mut until = pin!(until);
         while self.total <= most {

@@ -155,7 +155,7 @@ impl RunningCommand {
     }
 }
 
-/// Asks nobody any more, where nobody is left to be asked.
+/// Asks nobody any more, if nobody is left to be asked.
 fn group_over(group: &ProcessGroup) {
     if !group.has_members() {
         group.over();

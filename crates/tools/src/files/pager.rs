@@ -36,7 +36,7 @@ pub(crate) struct Pager {
 pub(crate) struct PagedText {
     pub(crate) text: String,
     pub(crate) shown: usize,
-    /// Lines of the whole; `None` where nobody read that far.
+    /// Lines of the whole; `None` if nobody read that far.
     pub(crate) total: Option<u64>,
     /// Whether bytes that are not UTF-8 were replaced.
     pub(crate) lossy: bool,
@@ -141,7 +141,7 @@ impl Pager {
 }
 
 impl PagedText {
-    /// The page with what a reader has to know about it: what is missing and how to go on.
+    /// The page with what a reader has to know about it: what is missing and how to continue.
     pub(crate) fn describe(self, window: Window) -> Result<String, String> {
         let first = window.offset;
         let next = first + self.shown as u64;

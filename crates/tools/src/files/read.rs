@@ -172,7 +172,7 @@ fn binary(path: &str, what: &str, size: &str) -> ToolFailure {
 /// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
 const LONGEST_SIDE: u32 = 8_000;
 
-/// The model that asks, where it is known that it takes no pictures.
+/// The model that asks, if it is known that it takes no pictures.
 fn blind(context: &ToolContext) -> Option<&str> {
     let config = context.journal.caller().config.as_deref()?;
     config

@@ -19,7 +19,7 @@ use crate::{temporary, text, workspace::explain};
 /// Files beyond this are neither compared nor kept.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// How a directory is opened to go on from it.
+/// How a directory is opened to continue from it.
 #[cfg(target_os = "linux")]
 const PASSAGE: OFlag = OFlag::O_PATH
     .union(OFlag::O_DIRECTORY)
@@ -43,10 +43,10 @@ pub(super) struct PresentFile {
 }
 
 impl DirectoryEntry {
-    /// The place at an absolute path; `None` where a directory on the way is missing. With `make` those are made.
+    /// The place at an absolute path; `None` if a directory on the way is missing. With `make` those are made.
     ///
     /// # Errors
-    /// Where something on the way is no directory, or a link: in words.
+    /// If something on the way is no directory, or a link: in words.
     pub(super) fn reach(path: &Path, make: bool) -> Result<Option<Self>, String> {
         let mut names: Vec<&OsStr> = Vec::new();
         for part in path.components() {
@@ -88,7 +88,7 @@ impl DirectoryEntry {
     /// The file that is there; `None` where there is nothing.
     ///
     /// # Errors
-    /// Where it is something else, or cannot be read: in words.
+    /// If it is something else, or cannot be read: in words.
     pub(super) fn look(&self) -> Result<Option<PresentFile>, String> {
         let stat = match fstatat(
             &self.directory,

@@ -54,7 +54,7 @@ impl RestoredFile {
 /// What putting files back to how they were before an event would do.
 ///
 /// # Errors
-/// Where a blob cannot be read for another reason than that it is not there.
+/// If a blob cannot be read for another reason than that it is not there.
 pub async fn plan_restore(
     session: &SessionId,
     history: &SessionHistory,
@@ -76,7 +76,7 @@ pub async fn plan_restore(
     })
 }
 
-/// What would happen to one file; `None` where it is as it was.
+/// What would happen to one file; `None` if it is as it was.
 async fn planned(
     history: &SessionHistory,
     path: &str,
@@ -179,7 +179,7 @@ fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<
 /// Puts files back: keeps what is there, puts on record what is about to happen, does it, and puts on record what did not.
 ///
 /// # Errors
-/// Where the files as they are cannot be kept, or nothing can be put on record; then none was touched. Where only the end cannot
+/// If the files as they are cannot be kept, or nothing can be put on record; then none was touched. Where only the end cannot
 /// be put on record, the files are as they were wished, and the session tells that it is not sure.
 pub async fn restore(
     history: &SessionHistory,
@@ -281,7 +281,7 @@ async fn kept(
     })
 }
 
-/// Removes the directories that the session made for files that are gone, where nothing is in them; those that it removed. What
+/// Removes the directories that the session made for files that are gone, if nothing is in them; those that it removed. What
 /// cannot be removed stays without a word: somebody else uses it.
 async fn emptied(made: BTreeSet<&str>, gone: &[String]) -> Vec<String> {
     let holds = |directory: &&str| gone.iter().any(|file| Path::new(file).starts_with(directory));

@@ -131,7 +131,7 @@ impl TypedTool for GrepTool {
         let (scope, options) = (Scope::of("grep", &context), self.options.clone());
         let stop = StopFlag::new(&context.cancel, Some(options.timeout));
         let turn = self.turns.take(&self.options, &context).await?;
-        // A search whose call was cancelled goes on for a moment; it keeps its turn until it has ended.
+        // A search whose call was cancelled continues for a moment; it keeps its turn until it has ended.
         blocking(&context.cancel, move || {
             let _turn = turn;
             search(&scope, &input, &options, &stop)

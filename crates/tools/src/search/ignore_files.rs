@@ -32,7 +32,7 @@ impl SkippedDirectories {
         false
     }
 
-    /// Says what was left out, relative to where the search began; empty where nothing was.
+    /// Says what was left out, relative to where the search began; empty if nothing was.
     pub(super) fn note(&self, root: &Path) -> String {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut note = String::new();

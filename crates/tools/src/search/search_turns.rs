@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{SearchOptions, ToolFailure};
 
-/// How many searches run at once. Clones share it.
+/// The number of searches that run at once. Clones share it.
 #[derive(Clone)]
 pub(crate) struct SearchTurns(Arc<Semaphore>);
 

@@ -42,7 +42,7 @@ pub(crate) fn set(
     let words = if done.changed {
         "is set"
     } else {
-        "was set so already"
+        "was already set to that"
     };
     console.out(&format!("{} {words}: {place}\n", visible(&path)))?;
     console.say(&overruled(&done.loaded, &path, &file));
@@ -64,9 +64,9 @@ pub(crate) fn unset(
         return console.out_pretty(&json!({ "key": path, "file": file, "changed": done.changed }));
     }
     let words = if done.changed {
-        "is taken out of"
+        "is removed from"
     } else {
-        "does not stand in"
+        "is not in"
     };
     console.out(&format!("{} {words} {}\n", visible(&path), file.display()))?;
     console.say(&overruled(&done.loaded, &path, &file));
@@ -85,7 +85,7 @@ fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
         // What a workspace sets in vain is told by the notes.
         SettingOrigin::Default => String::new(),
         origin => format!(
-            "note: it is still {}, because that is set elsewhere: {origin}\n",
+            "note: the value is still {}, because it is also set elsewhere: {origin}\n",
             visible(row.value.as_deref().unwrap_or_default())
         ),
     }
@@ -101,7 +101,7 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
         .any(|name| lookup(name).is_some_and(|words| !words.trim().is_empty()));
     let has_terminal = console.terminal.input && console.terminal.output;
     if !is_named && !has_terminal {
-        let message = format!("no editor is named to change {}", file.display());
+        let message = format!("no editor is set to change {}", file.display());
         let hint = "set EDITOR, or change one key: agentx config set KEY VALUE";
         return Err(ChatError::usage(message, hint));
     }
@@ -138,7 +138,7 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
             // Where nothing was typed, as where there is no such editor, nothing is left behind.
             match std::fs::read_to_string(&copy) {
                 Ok(text) if text == before => drop(std::fs::remove_file(&copy)),
-                _ => console.say(&format!("note: what was typed is in {}\n", copy.display())),
+                _ => console.say(&format!("note: your text is saved in {}\n", copy.display())),
             }
             Err(error)
         }
@@ -171,11 +171,11 @@ fn keep(
             }
             Err(error @ ConfigError::Mistakes(_)) if console.terminal.input => {
                 console.complain(&ChatError::from(error));
-                console.say("go on editing? y/n › ");
+                console.say("keep editing? y/n › ");
                 let mut line = String::new();
                 std::io::stdin().lock().read_line(&mut line)?;
                 if !matches!(line.trim(), "y" | "yes" | "") {
-                    return Err(ChatError::usage("the file was left as it was", ""));
+                    return Err(ChatError::usage("the file is unchanged", ""));
                 }
             }
             Err(error) => return Err(error.into()),
@@ -201,8 +201,8 @@ fn run(editor: &str, file: &Path) -> Result<(), ChatError> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(format!("the editor ended with {status}"))),
         Err(error) => Err(ChatError::usage(
-            format!("the editor {program} cannot be run: {error}"),
-            "set VISUAL or EDITOR to one that is there, or change one key: agentx config set KEY VALUE",
+            format!("cannot run the editor {program}: {error}"),
+            "set VISUAL or EDITOR to an installed editor, or change one key: agentx config set KEY VALUE",
         )),
     }
 }

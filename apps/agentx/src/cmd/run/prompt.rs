@@ -67,12 +67,12 @@ fn with_files(
     if let Some(secret) = files.iter().find(|file| settings.is_guarded(file)) {
         let secret = secret.display();
         return Err(ChatError::usage(
-            format!("{secret} may hold secrets, and a run sends no such file along"),
-            "name it without the @, and the agent asks before it reads it; or send it in a chat",
+            format!("{secret} may hold secrets, and `agentx run` never attaches such files"),
+            "write the name without @, and the agent asks before it reads the file; or attach it in a chat",
         ));
     }
     if let Some(note) = missing.first().filter(|_| !console.terminal.input) {
-        let hint = "mend the name, or write it without the @ where no file is meant";
+        let hint = "correct the name, or write it without @ if it is not a file";
         return Err(ChatError::usage(note.clone(), hint));
     }
     for note in notes.into_iter().filter(|_| !quiet) {

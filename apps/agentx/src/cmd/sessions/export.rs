@@ -15,7 +15,8 @@ use crate::export::{self, SessionFileFormat};
 use crate::render::{conversation, units};
 
 /// What to do about a file that is not what it should be.
-const AGAIN: &str = "write it down again where it came from: agentx sessions export ID --format json -o FILE";
+const AGAIN: &str =
+    "export it again on the machine it came from: agentx sessions export ID --format json -o FILE";
 
 /// Writes a session down.
 pub(crate) async fn export(
@@ -31,13 +32,13 @@ pub(crate) async fn export(
     };
     let written = export::text(runtime, &id, format).await?;
     for blob in &written.missing_blobs {
-        console.say(&format!("note: {blob} is not there any more and is left out\n"));
+        console.say(&format!("note: {blob} no longer exists and is left out\n"));
     }
     match &args.output {
         None => console.out_exact(&written.text),
         Some(file) => {
             export::write(file, &written.text, args.force)?;
-            console.say(&format!("{id} is in {}\n", file.display()));
+            console.say(&format!("imported {id} into {}\n", file.display()));
             Ok(())
         }
     }
@@ -69,7 +70,7 @@ pub(crate) async fn import(
     ))?;
     if lost > 0 {
         console.say(&format!(
-            "note: {lost} blobs were not there any more when it was exported\n"
+            "note: {lost} blobs were already missing when it was exported\n"
         ));
     }
     let command = place.command(&format!("resume {id}"));

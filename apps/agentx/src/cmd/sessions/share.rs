@@ -56,7 +56,7 @@ pub(super) async fn run(
         _ if json => console.out_pretty(&json!({ "session_id": id, "roles": sharing.roles })),
         Some((person, role)) => {
             let name = name_of(loaded, &person);
-            console.out(&format!("{name} may {} {id} from now on\n", phrase(role)))
+            console.out(&format!("{name} may now {} {id}\n", phrase(role)))
         }
         None => list(loaded, &sharing, console),
     }
@@ -66,7 +66,7 @@ pub(super) async fn run(
 fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), ChatError> {
     if person.as_str() == VISITORS && role.is_some_and(|role| role > SessionRole::Watch) {
         return Err(ChatError::usage(
-            "people who have not said who they are may watch, and nothing else",
+            "people without an identity may only watch",
             "trust their key (`agentx identity trust`), then share with that",
         ));
     }
@@ -96,11 +96,11 @@ fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<Owner
     match (called.next(), called.next()) {
         (Some(known), None) => Ok(owner_of(&known.public_key)),
         (Some(_), Some(_)) => Err(ChatError::usage(
-            format!("several people are called {words:?} here"),
-            "`agentx identity list` shows their keys; name one of those",
+            format!("several people here are called {words:?}"),
+            "use one of the keys that `agentx identity list` prints",
         )),
         (None, _) => Err(ChatError::usage(
-            format!("nobody is called {words:?} here"),
+            format!("nobody here is called {words:?}"),
             "give a key (ed25519:…), an id (own_…), or `anyone`; `agentx identity list` shows whom you trust",
         )),
     }
@@ -108,7 +108,7 @@ fn somebody(place: &CommandTarget, loaded: &Loaded, words: &str) -> Result<Owner
 
 fn list(loaded: &Loaded, sharing: &Sharing, console: &mut Console) -> Result<(), ChatError> {
     if sharing.roles.is_empty() {
-        return console.out("it is shared with nobody\n");
+        return console.out("the session is shared with nobody\n");
     }
     let mut rows = vec![["PERSON", "MAY"].map(str::to_owned).to_vec()];
     for (person, role) in &sharing.roles {

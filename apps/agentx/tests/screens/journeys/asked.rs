@@ -55,7 +55,7 @@ fn a_key_answers_at_once_and_only_what_was_seen() {
     // Hit three times: the second question is not answered by it, nor is what is written.
     chat.keys("\u{1b}y\u{1b}y\u{1b}y");
     chat.wait_for("path: c.txt");
-    chat.wait_for_last("asked only just now; the same key again answers");
+    chat.wait_for_last("this question just appeared; press the key again to answer");
     chat.wait_for_seconds("bash runs");
     chat.keys("\u{1b}n");
     chat.wait_for_words("✗ refused");
@@ -79,9 +79,9 @@ fn a_rule_that_is_of_no_effect_is_said_to_be_so_with_the_question_and_with_the_p
     let mut chat = Stage::chat(&world, &[], 80);
     chat.say("clean up");
     chat.wait_for_question();
-    chat.wait_for_words("and it would be asked about all the same: the rule \"ask bash: rm *\" asks");
+    chat.wait_for_words("but it would still be asked about: the rule \"ask bash: rm *\" asks");
     chat.say("s rm -rf *");
-    chat.wait_for_words("the like will be asked about all the same: the rule");
+    chat.wait_for_words("similar calls will still be asked about: the rule");
     chat.wait_for("It is gone.");
     chat.wait_for_prompt();
     chat.leave();

@@ -21,10 +21,10 @@ fn rewind_with_files() {
         chat.wait_for_words("Created new.txt");
         chat.wait_for_prompt();
         chat.say("/rewind");
-        chat.wait_for_words("before which? a number · Enter none ›");
+        chat.wait_for_words("before which input? number · Enter cancels ›");
         shots.now("what can be gone back to", &chat);
         chat.say("1");
-        chat.wait_for_words("go back? b both · c conversation · f files · d diff · n nothing ›");
+        chat.wait_for_words("go back? b both · c conversation · f files · d diff · n cancel ›");
         shots.now("what it would undo", &chat);
         chat.say("b");
         chat.wait_for_words("files put back");
@@ -32,7 +32,7 @@ fn rewind_with_files() {
         assert_eq!(notes(&world), "one\nhello\nthree\n");
         assert!(!world.path("new.txt").exists());
         chat.keys("\u{15}/rewind undo\r");
-        chat.wait_for_words("go back? f files · d diff · n nothing ›");
+        chat.wait_for_words("go back? f files · d diff · n cancel ›");
         chat.say("f");
         chat.wait("the files again", |_| world.path("new.txt").exists());
         chat.wait_for_prompt();
@@ -42,7 +42,7 @@ fn rewind_with_files() {
             "› write fresh words",
             "Created new.txt",
             "2 files, +1 -2",
-            "you are in",
+            "you are now in",
             "› /rewind undo",
             "2 files, +2 -1",
             "go on with",

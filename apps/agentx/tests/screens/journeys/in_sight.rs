@@ -27,7 +27,7 @@ fn a_question_stays_whole_on_the_screen_while_another_call_says_much() {
         chat.wait_for_question();
         let is_asked = |screen: &[String]| {
             let has = |text: &str| screen.iter().any(|row| row.contains(text));
-            has("wants to run a command that deletes") && has("rm -rf build") && has("always would keep")
+            has("wants to run a command that deletes") && has("rm -rf build") && has("always would save")
         };
         assert!(is_asked(&chat.screen()), "{:#?}", chat.screen());
         world.write("go", "");

@@ -43,10 +43,10 @@ fn an_interrupt_in_each_phase() {
             ("waiting", "waiting for opal-1"),
             ("thinking", thinks),
             ("answering", "ships in the harbour"),
-            ("planning", "opal-1 asks for a tool"),
+            ("planning", "opal-1 is calling a tool"),
             ("running", "│ it runs"),
             ("asked", "allow? y once"),
-            ("trying again", "opal-1 failed, asked again in"),
+            ("trying again", "opal-1 failed, retrying in"),
         ];
         for (phase, sign) in phases {
             chat.say(&format!("while {phase}"));
@@ -72,7 +72,7 @@ fn an_interrupt_in_each_phase() {
             chat.wait_for_prompt();
         }
         chat.say("/compact");
-        chat.wait_for_words("condensing what was said before");
+        chat.wait_for_words("condensing earlier messages");
         shots.now("condensing", &chat);
         chat.keys(ESC);
         chat.wait_for_prompt();

@@ -45,15 +45,13 @@ fn kill_and_resume() {
         chat.each_once([
             "› how is the harbour?",
             "│ high tide at noon",
-            "broken off; asked again",
+            "… interrupted",
             "is lit.",
             "› thank you",
         ]);
         let marks = |chat: &mut Stage<'_>| {
             let all = chat.terminal.all().concat();
-            let parts = all
-                .split("broken off; asked again")
-                .map(|part| part.matches('№').count());
+            let parts = all.split("… interrupted").map(|part| part.matches('№').count());
             parts.collect::<Vec<_>>()
         };
         assert_eq!(marks(&mut chat), [4, 4]);

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::model::Part;
 use crate::stage::{Stage, World};
 
-/// A picture without pixels, and how it is sent.
+/// A picture without pixels, and how the credentials are sent.
 const PICTURE: &[u8] = b"GIF89a\x02\0\x03\0\0\0\0,;";
 const SENT: &str = "R0lGODlhAgADAAAAACw7";
 
@@ -27,9 +27,9 @@ fn a_model_that_takes_no_pictures_is_told_of_them_and_so_is_who_chooses_it() {
     chat.wait_for("A garden.");
     chat.wait_for_prompt();
     chat.say("/model blind");
-    chat.wait_for_words("using blind-1 from here on");
+    chat.wait_for_words("now using blind-1");
     chat.wait_for_words(
-        "the one in this conversation is not shown to it, only named: blind-1 takes no pictures",
+        "the one in this conversation is not sent to it, only mentioned by name: blind-1 does not accept images",
     );
     chat.wait_for("blind-1 · 2.5k/200.0k");
     chat.wait_for_prompt();

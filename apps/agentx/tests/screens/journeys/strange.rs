@@ -12,7 +12,7 @@ fn in_a_strange_folder() {
         let mut shots = Shots::new(width);
         let mut chat = Stage::start(&world, &[], width);
         chat.wait_for_words("How far do you trust it?");
-        shots.now("how far it is trusted", &chat);
+        shots.now("not trusted yet", &chat);
         chat.say("3");
         chat.wait_for_words("Give these instructions to the model?");
         shots.now("its instructions", &chat);

@@ -49,7 +49,7 @@ impl MatchAgent {
     }
 
     /// The meaning of an input that no model has to read: none at all where there is no rule, else what the
-    /// fast path says. `None` where a model has to be asked, as about any input with a picture.
+    /// fast path says. `None` if a model has to be asked, as about any input with a picture.
     pub(super) fn without_a_model(&mut self, message: &Message) -> Option<Vec<Intent>> {
         if self.rules().is_empty() {
             return Some(Vec::new());

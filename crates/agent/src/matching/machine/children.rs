@@ -95,7 +95,7 @@ impl MatchAgent {
         self.children.iter().any(|child| child.place == place)
     }
 
-    /// The child of this place; it is made where there is none. `None` where the configuration has no agent
+    /// The child of this place; it is made if there is none. `None` if the configuration has no agent
     /// for the place any more.
     fn child_for(&mut self, place: RouteTarget, step: &mut RunStep<'_>) -> Option<AgentStateId> {
         if let Some(child) = self.children.iter().find(|child| child.place == place) {
@@ -211,7 +211,7 @@ impl MatchAgent {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }
 
-    /// Takes the end of a run of the child that is at work. A child that was sent more meanwhile goes on, or
+    /// Takes the end of a run of the child that is at work. A child that was sent more meanwhile continues, or
     /// is stopped again.
     fn child_ended(
         &mut self,
@@ -224,7 +224,7 @@ impl MatchAgent {
         let has_more = |child: &MatchChild| child.id == *id && !child.unheard.is_empty();
         let Some(work) = self.at_work.clone() else { return };
         if self.children.iter().any(has_more) {
-            // It goes on with what it was sent meanwhile.
+            // It continues with what it was sent meanwhile.
             if is_stopping || work.leaving {
                 self.interrupt_child(work.child, "the agent that made it was stopped", step);
             }

@@ -86,7 +86,7 @@ impl MatchAgent {
         }
     }
 
-    /// Its id.
+    /// The id of the agent.
     pub fn id(&self) -> &AgentStateId {
         &self.id
     }
@@ -159,7 +159,7 @@ impl MatchAgent {
         self.prepared.clear();
     }
 
-    /// The rules by which it sorts; none where it has no routing.
+    /// The rules by which it sorts; none if it has no routing.
     fn rules(&self) -> &[IntentRule] {
         self.config
             .routing

@@ -31,7 +31,7 @@ pub(super) enum RouteTarget {
 }
 
 impl RouteTarget {
-    /// The configuration of the agent for this place; `None` where there is none (any more).
+    /// The configuration of the agent for this place; `None` if there is none (any more).
     pub(super) fn config(self, routing: &Routing) -> Option<&AgentConfig> {
         match self {
             Self::Route(index) => routing.routes.get(index).map(|route| &route.agent),

@@ -14,7 +14,7 @@ impl MatchAgent {
     /// A fork continues from here without what its parent had under way: the plan is dropped, and the run ends
     /// as interrupted.
     ///
-    /// A child whose work stayed behind is left with it. Its run ends first, where it has one; a fork may cut
+    /// A child whose work stayed behind is left with it. Its run ends first, if it has one; a fork may cut
     /// before it began.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
         if let Some(mut work) = self.at_work.take() {

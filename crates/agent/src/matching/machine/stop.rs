@@ -35,7 +35,7 @@ impl MatchAgent {
         }
     }
 
-    /// Stops what runs, and settles the run: it ends at once where nothing does.
+    /// Stops what runs, and settles the run: it ends at once if nothing does.
     pub(super) fn stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         self.begin_stop(cause, step);
         self.settle(step);

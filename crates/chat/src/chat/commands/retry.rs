@@ -15,7 +15,7 @@ impl Chat<'_> {
     /// another one: in a copy of the session that ends before the last message, so the first answer stays in the original.
     pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.connection.site else {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("there are no messages yet".to_owned());
         };
         let session = session.clone();
         if self.status.is_busy() {
@@ -50,7 +50,7 @@ impl Chat<'_> {
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let history = self.wait_for(history_of(&*runtime, &id)).await?;
         let Some(last) = history.inputs().last() else {
-            return Ok("nothing was said yet".to_owned());
+            return Ok("there are no messages yet".to_owned());
         };
         let words = rewind::words(&last.texts);
         if words.trim().is_empty() {

@@ -272,7 +272,7 @@ fn efforts() -> Vec<MenuItem> {
 
 fn approval_modes() -> Vec<MenuItem> {
     let modes = [
-        ("ask", "you are asked about calls that no rule decides"),
+        ("ask", "you are asked about calls that no rule covers"),
         ("auto", "calls run without asking, unless a rule asks or denies"),
         ("deny", "calls that no rule allows are refused"),
     ];

@@ -361,7 +361,7 @@ fn of_a_question_longer_than_the_screen_both_ends_are_in_sight() {
             "    +line 1",
             "    +line 2",
             "    +line 3",
-            "  … 36 more rows, printed above",
+            "  … 36 more rows above",
             "    +line 40",
             "  because",
             "  always",

@@ -88,7 +88,7 @@ impl ShellCommand {
         let time = units::duration(time.as_millis().try_into().unwrap_or(u64::MAX)).replace(".0s", "s");
         let rest = format!(" · {time} · Esc stops");
         let what = cut(&self.command, width.saturating_sub(rest.chars().count() + 9));
-        style.dim(&format!("! {what} runs{rest}"))
+        style.dim(&format!("! running {what}{rest}"))
     }
 
     /// What it said, for the agent.
@@ -206,7 +206,7 @@ mod tests {
         let now = own.since + Duration::from_secs(12);
         assert_eq!(
             own.status(now, 80, Paint::default()),
-            "! cargo test runs · 12s · Esc stops"
+            "! running cargo test · 12s · Esc stops"
         );
         assert!(own.status(now, 24, Paint::default()).chars().count() <= 26);
     }

@@ -54,7 +54,7 @@ pub(super) fn begin(
 
 /// The error for a command that would change nothing.
 const OWN_SHELL: &str =
-    "each command has a shell of its own, so a `cd` alone changes nothing; write !cd DIR && COMMAND";
+    "each command runs in its own shell, so `cd` alone has no effect; write !cd DIR && COMMAND";
 
 /// What is said in place of running a command that could do nothing here.
 pub(super) fn instead_of(command: &str) -> Option<&'static str> {

@@ -91,7 +91,7 @@ Session: /new /clear /resume /retry /rewind /compact /copy /export
 Model: /model /effort /usage /context /status
   choose it and how much it reasons, what was spent, how full its window is
 Permission: /approvals /approve-mode
-  the rules about calls, and who decides about calls without a rule (Shift-Tab)
+  approval rules, and who decides about other calls (Shift-Tab)
 While it works: /steer /queue /jobs /output /diff
   speak up at once, see what waits and what runs, read an output in full
 Setup: /init /config /doctor /quit
@@ -99,7 +99,7 @@ Setup: /init /config /doctor /quit
 
 Type / or @ for a list; Enter sends, Alt-Enter or a \\ at the end begins a new line.
 @FILE sends a file along, !COMMAND runs a command and shows it to the agent.
-A question takes y, s, a or n and Enter, or Alt with the letter.
+Answer a question with y, s, a or n and Enter, or with Alt and the letter.
 Esc or Ctrl-C stops the agent, Ctrl-D leaves.
 ";
 
@@ -109,43 +109,43 @@ Session
 /new, /clear              begin a new session in this chat; the one before is kept
 /resume [ID]              continue another session; without an id, pick one
 /retry                    ask again: a model that is away, after a run that failed, or for another answer
-/rewind [N]               go back to before an input: conversation, files or both; says first what that undoes
-/rewind undo              files are again as they were before they were put back
-/fork [EVENT]             try another way in a copy of this session, from here or an earlier event
-/diff [SESSION]           compare this branch with the one it was forked from, or another
-/compact [WORDS]          condense all but the latest exchanges now, minding these words
-/compact undo             take the latest summary out again: all is as it was
-/pin [N], /unpin [N]      what you said last, or Nth, stays whatever is condensed
+/rewind [N]               go back to before an input: conversation, files or both; shows the effect first
+/rewind undo              undo the last restore of files
+/fork [EVENT]             continue in a copy of this session, from here or an earlier event
+/diff [SESSION]           compare this branch with its parent or another one
+/compact [WORDS]          condense all but the latest exchanges now, following WORDS
+/compact undo             undo the latest condensing
+/pin [N], /unpin [N]      keep your last or Nth message when condensing
 /copy [N]                 copy the last answer to the clipboard, or its Nth code block
 /export [FILE]            write the session to a file: .md, .html or .json
 /title TEXT               name this session
 /sessions                 the latest sessions
 
 Model
-/model [NAME]             ask another model from here on; without a name, list them
+/model [NAME]             switch models; with no name, list them
 /effort [LEVEL]           how much the model reasons: default, low, medium, high; without one, list them
-/status                   model, session, workspace, how full the window is
-/usage [session|day|model|cause]  what this session has cost; `/usage day`: all sessions by day
-/context [exact]          what fills the model's window; or the last request to the byte
+/status                   show the model, session, workspace and context window
+/usage [session|day|model|cause]  show the cost of this session; `/usage day`: of all sessions by day
+/context [exact]          show the use of the context window, or the exact last request
 
 Permission
-/approve-mode [ask|auto|deny]  who decides about calls that no rule decides (Shift-Tab)
-/approvals [test CALL|remove N]  the approval rules; what they say of a call, as bash: rm x; take one out
+/approve-mode [ask|auto|deny]  who decides about calls that no rule covers (Shift-Tab)
+/approvals [test CALL|remove N]  list the approval rules; test a call, as bash: rm x; remove a rule
 
 While it works
-/steer TEXT               say it to the agent now, in the middle of its work (Ctrl-S)
-/queue [edit|remove|steer N]  what waits to be said: write it otherwise, take it out, say it now
-/jobs [stop N]            commands that run in the background; end one, by its number or name
-/output [N]               all that the last tool said; the Nth from the end
-/thinking [N]             the model's last reasoning, whole; the Nth from the end
+/steer TEXT               send a message to the agent while it works (Ctrl-S)
+/queue [edit|remove|steer N]  list queued messages; edit, remove or send one now
+/jobs [stop N]            list background commands; stop one by number or name
+/output [N]               show the full output of the last tool, or the Nth from the end
+/thinking [N]             show the last reasoning in full, or the Nth from the end
 /todo                     the list of what is to be done
 
 Setup
 /init                     ask the agent to write an AGENTS.md for this project, or to improve it
 /config                   the settings, and where each comes from
 /doctor                   look for problems with the settings, the model and this machine
-/who                      who is at this session of a server
-/wheel [take|ask|give WHO|release]  shows who drives the session; takes, asks for, hands over, releases the wheel
+/who                      list who is in this session of a server
+/wheel [take|ask|give WHO|release]  show who drives; take, ask for, hand over or release the wheel
 /help [COMMAND|keys|all]  explain one command, the keys, or everything
 /quit, /exit              leave (also the word exit alone, Ctrl-D, and Ctrl-C twice)
 ";
@@ -156,10 +156,10 @@ Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text tha
 A list opens as soon as / or @ is typed: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches what was typed before.
 Shift-Tab changes who decides about calls without a rule: ask, auto, deny.
 Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
-Ctrl-O shows what the last tool said, up to 1,000 lines; Ctrl-T shows or folds reasoning from here on, Ctrl-L clears the screen.
-A question is answered by y, s, a or n and Enter, or at once with Alt; n WORDS says why, s PATTERN keeps another rule.
-What is typed while the agent works is queued: Alt-↑ takes the last message back, Ctrl-S says it at once.
-Esc or Ctrl-C stops the agent, and what is queued comes back into the line, one message after the other; the session goes on.
+Ctrl-O shows the last tool's output, up to 1,000 lines; Ctrl-T shows or folds reasoning, Ctrl-L clears the screen.
+Answer a question with y, s, a or n and Enter, or at once with Alt; n WORDS gives a reason, s PATTERN sets another rule.
+Messages typed while the agent works are queued: Alt-↑ takes the last one back, Ctrl-S sends it at once.
+Esc or Ctrl-C stops the agent and returns queued messages to the input line, one after the other; the session continues.
 Ctrl-D leaves on an empty line, twice while something runs, and so does Ctrl-C twice; Ctrl-Z puts AgentX into the background.
 ";
 

@@ -12,11 +12,11 @@ pub const OTHERS: &Others = &[
     (&["bye", "q"], "/quit leaves"),
     (
         &["cost", "tokens", "stats", "quota"],
-        "/usage says what was spent, /context what fills the window",
+        "/usage shows tokens and cost, /context shows the use of the context window",
     ),
     (
         &["permissions", "allowed-tools", "approve"],
-        "/approvals lists the rules, /approve-mode says who decides about the rest",
+        "/approvals lists the rules, /approve-mode sets who decides about other calls",
     ),
     (
         &["login", "logout", "auth"],
@@ -32,14 +32,11 @@ pub const OTHERS: &Others = &[
     ),
     (
         &["undo", "restore", "checkpoint"],
-        "/rewind goes back: conversation, files or both",
+        "/rewind restores the conversation, files or both",
     ),
-    (&["branch"], "/fork tries another way in a copy of this session"),
+    (&["branch"], "/fork continues in a copy of this session"),
     (&["rename", "name"], "/title TEXT names this session"),
-    (
-        &["models"],
-        "/model lists them; /model NAME asks another one from here on",
-    ),
+    (&["models"], "/model lists them; /model NAME switches"),
     (
         &["plan", "mode"],
         "/approve-mode deny refuses all calls that no rule allows, /approve-mode ask asks again",
@@ -50,7 +47,7 @@ pub const OTHERS: &Others = &[
     ),
     (
         &["agents"],
-        "`agentx agents` lists them; `agentx --agent NAME` talks to one",
+        "`agentx agents` lists them; `agentx --agent NAME` uses one",
     ),
     (
         &["bashes", "tasks", "ps", "background"],
@@ -59,21 +56,21 @@ pub const OTHERS: &Others = &[
     (&["tools", "skills"], "`agentx tools` lists the tools"),
     (
         &["mcp", "plugin", "plugins"],
-        "there are no MCP servers and plugins; a file describes a tool of your own: `agentx tools new`",
+        "MCP servers and plugins are not supported; to define your own tool in a file: `agentx tools new`",
     ),
     (
         &["cd", "pwd"],
-        "a session stays in its directory; `agentx --cwd DIR` begins one in another",
+        "a session stays in its directory; `agentx --cwd DIR` starts one in another directory",
     ),
     (
         &["add-dir"],
-        "a rule lets the agent read or write elsewhere: agentx approvals add allow read --path '/DIR/**'",
+        "to let the agent read or write elsewhere, add a rule: agentx approvals add allow read --path '/DIR/**'",
     ),
     (
         &["think", "reasoning"],
         "/effort sets how much the model reasons; for new sessions: `agentx config set params.thinking_tokens 8000`",
     ),
-    (&["redo"], "/rewind undo takes the last rewind back"),
+    (&["redo"], "/rewind undo reverts the last rewind"),
     (
         &["share"],
         "`agentx sessions share` lets other people of your server see a session; /export writes it to a file",

@@ -19,7 +19,7 @@ const NOT_ALLOWED: &str = "Not allowed: ";
 const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
 
 impl TranscriptRenderer {
-    /// Says of calls that are refused that there is no terminal to ask at: that the session was told to refuse is not what the person said.
+    /// Says of calls that are refused that there is no terminal to ask on: that the session was told to refuse is not what the person said.
     pub fn without_person(mut self, is_alone: bool) -> Self {
         self.is_alone = is_alone;
         self
@@ -45,7 +45,7 @@ impl TranscriptRenderer {
             };
         }
         let error = match self.is_alone {
-            true => &*error.replace(MODE_DENY, "there is no terminal to ask at"),
+            true => &*error.replace(MODE_DENY, "there is no terminal to ask on"),
             false => error,
         };
         // In a chat the mode can be changed at once.

@@ -274,8 +274,8 @@ impl TranscriptRenderer {
     pub(crate) fn break_off(&mut self) {
         self.answers = false;
         self.end_running(
-            "■ cut off: what it came to could not be saved",
-            "cut off: what it came to could not be saved",
+            "■ cut off: its result could not be saved",
+            "cut off: its result could not be saved",
         );
         self.end_calls();
         self.end_line();

@@ -23,14 +23,14 @@ impl TranscriptRenderer {
                 self.style.dim(&line)
             }
             ContextChange::Restored(range) => {
-                self.style.dim(&format!("{} are back as they were", what(range)))
+                self.style.dim(&format!("{} are restored in full", what(range)))
             }
             ContextChange::Repaired(part) => {
                 // What the provider said has found its remedy.
                 self.failure = None;
                 let what = repaired(*part);
                 self.style
-                    .dim(&format!("the request was refused; asked again {what}"))
+                    .dim(&format!("the request was rejected; retried {what}"))
             }
             ContextChange::ToolsLeftOut { tools } => {
                 self.failure = None;
@@ -41,7 +41,7 @@ impl TranscriptRenderer {
                 self.failure = None;
                 let window = units::count(*window);
                 self.style.dim(&format!(
-                    "the conversation did not fit; asked again with less of it (at most {window} tokens)"
+                    "the conversation did not fit; retried with less of it (at most {window} tokens)"
                 ))
             }
             ContextChange::Cut { window, assumed } => self.style.warn(&cut_by_server(*window, *assumed)),
@@ -59,12 +59,11 @@ impl TranscriptRenderer {
 }
 
 /// What a person does about an answer that was declined. What came before may be why, and only they can tell.
-pub(super) const DECLINED: &str = "the model declined to answer. It reads your message no more: put it in other words, or go further \
-                                   back with /rewind (agentx rewind)";
+pub(super) const DECLINED: &str = "the model declined to answer. Your message is no longer sent: rephrase \
+                                   it, or go further back with /rewind (agentx rewind)";
 
 /// The provider has a word for the end of the answer that AgentX does not know.
-pub(super) const UNKNOWN_END: &str =
-    "the answer ended for a reason that AgentX does not know, and may not be whole";
+pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and may be incomplete";
 
 /// A person wanted what cannot be: they are told each time.
 const NOTHING: &str = "nothing_to_condense";
@@ -75,9 +74,10 @@ const LONGEST_REASON: usize = 400;
 /// What to do stands in it: the person can start the server with a larger window, or say how large it is.
 fn cut_by_server(window: u64, assumed: u64) -> String {
     format!(
-        "the server reads only {window} tokens and drops what came before ({assumed} were assumed): the conversation is condensed to fit. \
-         To use more, start Ollama with OLLAMA_CONTEXT_LENGTH={assumed}, or set num_ctx in the Modelfile; \
-         else set context_window: {window} for this model in the configuration"
+        "the server reads only {window} tokens and drops older ones ({assumed} were assumed): the \
+         conversation is condensed to fit. To use more, start Ollama with OLLAMA_CONTEXT_LENGTH={assumed}, \
+         or set num_ctx in the Modelfile; otherwise set context_window: {window} for this model in the \
+         configuration"
     )
 }
 
@@ -85,19 +85,19 @@ fn repaired(part: RequestPart) -> &'static str {
     match part {
         RequestPart::Thinking => "without earlier reasoning",
         RequestPart::Extras => "without optional settings",
-        RequestPart::Media => "without pictures and files",
+        RequestPart::Media => "without images and files",
         RequestPart::ToolCalls => "with earlier tool calls as plain text",
         RequestPart::Tools => "without a tool",
         RequestPart::LongestAnswer => "with a shorter limit for the answer",
-        RequestPart::Blocks => "without what only its own provider can read",
+        RequestPart::Blocks => "without parts that only their own provider can read",
         RequestPart::Temperature => "without `params.temperature`, which this model does not take",
         RequestPart::StreamOptions => "without `stream_options`, so tokens are estimated",
         RequestPart::ReasoningEffort => "without `reasoning_effort`",
         RequestPart::CacheKey => "without `prompt_cache_key`",
         RequestPart::MaxTokens => "with the limit for the answer as `max_completion_tokens`",
         RequestPart::MaxCompletionTokens => "with the limit for the answer as `max_tokens`",
-        RequestPart::ThoughtSignature => "with signatures that are not checked",
-        RequestPart::Roles => "with a person and the assistant in turns",
+        RequestPart::ThoughtSignature => "with unchecked signatures",
+        RequestPart::Roles => "with alternating user and assistant messages",
         RequestPart::Unknown => "as it was",
     }
 }
@@ -114,7 +114,7 @@ fn tools_left_out(tools: &[String]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "the provider refused how tools are described; asked again without {}{more}. They are on offer again once their files change; tools.disabled leaves them out for good",
+        "the provider rejected the definitions of tools; retried without {}{more}. They are offered again once their files change; tools.disabled removes them permanently",
         names.join(", ")
     )
 }

@@ -33,7 +33,7 @@ fn a_failure_is_told_once_with_a_hint() {
         2,
         "an attempt, and the failure: {told}"
     );
-    assert!(told.contains("… the same error; next try in 0.7s"), "{told}");
+    assert!(told.contains("… the same error; retrying in 0.7s"), "{told}");
     assert_eq!(told.matches("hint: ").count(), 1, "{told}");
 }
 
@@ -155,7 +155,7 @@ fn a_call_that_a_full_disk_cuts_off_has_an_end() {
     transcript.break_off();
     let said = text(&mut transcript);
     assert!(
-        said.starts_with("● bash  make\n") && said.contains("■ cut off: what it came to could not be saved"),
+        said.starts_with("● bash  make\n") && said.contains("■ cut off: its result could not be saved"),
         "{said}"
     );
     assert!(transcript.running(Timestamp(1)).is_empty());
@@ -211,7 +211,7 @@ fn an_answer_that_is_not_whole_says_so() {
     assert_eq!(told("one two", StopReason::EndTurn), "one two\n");
     assert_eq!(
         told("one two", StopReason::MaxTokens),
-        "one two\n… the answer is cut off: it reached its longest length\n"
+        "one two\n… the answer is cut off: it reached the maximum length\n"
     );
     assert_eq!(told("", StopReason::ToolUse), "");
 
@@ -239,15 +239,15 @@ fn an_answer_that_is_not_whole_says_so() {
         transcript.event(&ends.clone().into());
         text(&mut transcript)
     };
-    assert_eq!(told(StopReason::EndTurn, None), "… the model said nothing\n");
+    assert_eq!(told(StopReason::EndTurn, None), "… the model gave no answer\n");
     assert_eq!(told(StopReason::EndTurn, Some(goes_on.clone())), "");
     assert_eq!(
         told(StopReason::Other, None),
-        "… the answer ended for a reason that AgentX does not know, and may not be whole\n"
+        "… the answer ended for an unknown reason and may be incomplete\n"
     );
     assert_eq!(
         told(StopReason::Refusal, None),
-        "… the model declined to answer. It reads your message no more: put it in other words, or go further back with /rewind (agentx rewind)\n"
+        "… the model declined to answer. Your message is no longer sent: rephrase it, or go further back with /rewind (agentx rewind)\n"
     );
     assert_eq!(
         told(StopReason::Refusal, Some(goes_on)),

@@ -189,7 +189,7 @@ fn it_names_the_model_that_answers_and_counts_down_to_the_next_attempt() {
         hear(&mut status, failed, false, at(1));
         assert_eq!(
             says(&status, 11),
-            format!("{asked} failed, asked again in {left} · /retry")
+            format!("{asked} failed, retrying in {left} · /retry")
         );
     }
     let begins = |model: &str| MessageStart {

@@ -24,7 +24,7 @@ use client::HttpClients;
 pub use client::{NameLookup, SystemLookup};
 pub(crate) use guard::AllowedHosts;
 
-/// How many redirects are followed.
+/// The number of redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
 /// The time of a request that names none.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -145,7 +145,7 @@ impl Network {
     }
 }
 
-/// Where an answer leads; `None` where it is one.
+/// Where an answer leads; `None` if it is one.
 fn redirected(
     answer: &reqwest::Response,
     request: &NetworkRequest,

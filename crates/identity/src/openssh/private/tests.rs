@@ -103,7 +103,7 @@ fn every_damage_is_found() {
     let table: [(Spoil, &str); 12] = [
         (|made| made.magic = b"openssh-key-v2\0", "version"),
         (|made| made.keys = 2, "one key"),
-        (|made| made.checks[1] = 98, "check numbers"),
+        (|made| made.checks[1] = 98, "its two check values differ"),
         (|made| made.public[3] ^= 1, "another key"),
         (|made| made.pair[3] ^= 1, "another key"),
         (|made| made.pair[40] ^= 1, "another key"),
@@ -175,7 +175,7 @@ fn keys_that_are_not_taken_say_what_to_do() {
     assert_eq!(error, damaged("it is not base64"));
 }
 
-/// `ssh-keygen` with these arguments; `None` where it is not installed.
+/// `ssh-keygen` with these arguments; `None` if it is not installed.
 fn ssh_keygen(args: &[&str], path: &Path) -> Option<String> {
     let mut command = Command::new("ssh-keygen");
     command.args(args).arg("-f").arg(path).stdin(Stdio::null());
@@ -193,7 +193,7 @@ fn ssh_keygen(args: &[&str], path: &Path) -> Option<String> {
     }
 }
 
-/// A key made by `ssh-keygen` now; `None` where it is not installed.
+/// A key made by `ssh-keygen` now; `None` if it is not installed.
 fn made_by_openssh(directory: &Path, kind: &str, passphrase: &str) -> Option<PathBuf> {
     let path = directory.join(format!("{kind}{}", passphrase.len()));
     let args = ["-q", "-t", kind, "-N", passphrase, "-C", "a test, nobody's"];

@@ -1,0 +1,46 @@
+//! Decodes a whole answer of Chat Completions.
+
+use agentx_types::EnvironmentEvent;
+
+use super::stream::CompletionState;
+use super::wire::CompletionChunk;
+use crate::error;
+use crate::stream::{StreamContext, StreamError};
+
+/// Decodes a whole answer that was not streamed.
+///
+/// # Errors
+/// If the body is an error, or not an answer of this API.
+///
+/// The events are the same as those of a stream. `choices[0].message` has the answer:
+///
+/// ```text
+/// {"id":"c1","model":"m","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{…}}
+/// ```
+pub fn decode_body(
+    context: StreamContext,
+    body: &[u8],
+    out: &mut Vec<EnvironmentEvent>,
+) -> Result<(), StreamError> {
+    let text = String::from_utf8_lossy(body);
+    let mut chunk = CompletionChunk::parse(&text)?;
+    if let Some(error) = chunk.error() {
+        return Err(error);
+    }
+    let Some(message) = chunk
+        .choices
+        .as_mut()
+        .and_then(|choices| choices.first_mut()?.message.take())
+    else {
+        return match error::Extracted::is_error(&text) {
+            true => Err(StreamError::Provider(error::from_stream(&text))),
+            false => Err(StreamError::malformed("no message", &text)),
+        };
+    };
+    let mut answer = CompletionState::new(context);
+    answer.begin(&chunk, out);
+    answer.delta(message, out);
+    answer.note(&chunk);
+    let closed = answer.close(out);
+    closed.inspect_err(|_| answer.give_up(out))
+}
