@@ -16,11 +16,13 @@ const PURE: &[&str] = &["types", "agent", "session", "llm"];
 const PURE_DEPENDENCIES: &[&str] = &[
     "base64",
     "blake3",
+    "httpdate",
     "itoa",
     "memchr",
     "schemars",
     "serde",
     "serde_json",
+    "strsim",
     "thiserror",
 ];
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+
 /// A Rust file of the workspace.
 pub(crate) struct Source {
     /// Relative to the workspace, with `/`.
@@ -165,85 +167,23 @@ fn body_length(lines: &[&str]) -> Option<usize> {
 
 /// The code of a source and its comments, each with the other blanked, and literals in neither.
 pub(crate) fn split(text: &str) -> (String, String) {
-    let chars: Vec<char> = text.chars().collect();
-    let (mut code, mut comments) = (
-        String::with_capacity(text.len()),
-        String::with_capacity(text.len()),
-    );
-    let mut at = 0;
-    while at < chars.len() {
-        let comment = comment_end(&chars, at);
-        let end = comment.or_else(|| literal_end(&chars, at)).unwrap_or(at + 1);
-        let is_code = end == at + 1;
-        for &c in &chars[at..end] {
-            code.push(if is_code || c == '\n' { c } else { ' ' });
-            comments.push(if comment.is_some() || c == '\n' { c } else { ' ' });
-        }
-        at = end;
+    let (mut code, mut comments) = (String::new(), String::new());
+    let mut rest = text;
+    for token in tokenize(text, FrontmatterAllowed::No) {
+        let (part, after) = rest.split_at(token.len as usize);
+        rest = after;
+        let is_comment = matches!(
+            token.kind,
+            TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
+        );
+        let is_text = matches!(token.kind, TokenKind::Literal { kind, .. } if !is_number(kind));
+        let blank: String = part.chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
+        code.push_str(if is_comment || is_text { &blank } else { part });
+        comments.push_str(if is_comment { part } else { &blank });
     }
     (code, comments)
 }
 
-/// Where the comment that begins at `at` ends; `None` where none begins there.
-fn comment_end(chars: &[char], at: usize) -> Option<usize> {
-    match chars[at..] {
-        ['/', '/', ..] => Some(find(chars, at, |i| chars[i] == '\n')),
-        ['/', '*', ..] => Some(block_comment_end(chars, at)),
-        _ => None,
-    }
-}
-
-/// Where the string or character that begins at `at` ends; `None` where none begins there.
-fn literal_end(chars: &[char], at: usize) -> Option<usize> {
-    match chars[at..] {
-        ['r', '"' | '#', ..] => raw_string_end(chars, at),
-        ['"', ..] => Some(quoted_end(chars, at, '"')),
-        // A lifetime has no second quote right after its first letter.
-        ['\'', '\\', ..] | ['\'', _, '\'', ..] => Some(quoted_end(chars, at, '\'')),
-        _ => None,
-    }
-}
-
-fn raw_string_end(chars: &[char], at: usize) -> Option<usize> {
-    let ends_a_word =
-        at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_') && chars[at - 1] != 'b';
-    let hashes = chars[at + 1..].iter().take_while(|c| **c == '#').count();
-    let first = at + 2 + hashes;
-    if ends_a_word || chars.get(first - 1) != Some(&'"') {
-        return None;
-    }
-    let closes = |i: usize| {
-        chars[i] == '"' && chars[i + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes
-    };
-    Some((find(chars, first, closes) + 1 + hashes).min(chars.len()))
-}
-
-fn find(chars: &[char], from: usize, matches: impl Fn(usize) -> bool) -> usize {
-    (from..chars.len()).find(|i| matches(*i)).unwrap_or(chars.len())
-}
-
-fn quoted_end(chars: &[char], at: usize, quote: char) -> usize {
-    let mut i = at + 1;
-    while i < chars.len() {
-        match chars[i] {
-            '\\' => i += 1,
-            c if c == quote => return i + 1,
-            _ => {}
-        }
-        i += 1;
-    }
-    chars.len()
-}
-
-fn block_comment_end(chars: &[char], at: usize) -> usize {
-    let (mut depth, mut i) = (0usize, at);
-    while i + 1 < chars.len() {
-        match (chars[i], chars[i + 1]) {
-            ('/', '*') => (depth, i) = (depth + 1, i + 2),
-            ('*', '/') if depth == 1 => return i + 2,
-            ('*', '/') => (depth, i) = (depth - 1, i + 2),
-            _ => i += 1,
-        }
-    }
-    chars.len()
+fn is_number(literal: LiteralKind) -> bool {
+    matches!(literal, LiteralKind::Int { .. } | LiteralKind::Float { .. })
 }

@@ -8,24 +8,17 @@
 ///
 /// ```
 /// use agentx_agent::nearest;
-/// assert_eq!(edit_distance("comand", ["command", "timeout_ms"]), Some("command"));
-/// assert_eq!(edit_distance("scr", ["src", "docs"]), Some("src"));
-/// assert_eq!(edit_distance("cmd", ["command", "timeout_ms"]), Some("command"));
-/// assert_eq!(edit_distance("file_path", ["path", "offset"]), Some("path"));
-/// assert_eq!(edit_distance("colour", ["path", "offset"]), None);
+/// assert_eq!(nearest("comand", ["command", "timeout_ms"]), Some("command"));
+/// assert_eq!(nearest("scr", ["src", "docs"]), Some("src"));
+/// assert_eq!(nearest("cmd", ["command", "timeout_ms"]), Some("command"));
+/// assert_eq!(nearest("file_path", ["path", "offset"]), Some("path"));
+/// assert_eq!(nearest("colour", ["path", "offset"]), None);
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name: Vec<char> = name.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
+    let name = letters(name);
     candidates
         .into_iter()
-        .filter_map(|candidate| {
-            let letters: Vec<char> = candidate
-                .chars()
-                .take(LONGEST)
-                .flat_map(char::to_lowercase)
-                .collect();
-            distance(&name, &letters).map(|distance| (distance, candidate))
-        })
+        .filter_map(|candidate| distance(&name, &letters(candidate)).map(|distance| (distance, candidate)))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -33,19 +26,26 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Letters that are looked at: a name that a model made up can have any length.
 const LONGEST: usize = 64;
 
-/// The distance between two names, the less the nearer; `None` if one cannot have been meant by the other.
+/// The letters of a name that count, in lower case.
+fn letters(name: &str) -> String {
+    name.chars().take(LONGEST).flat_map(char::to_lowercase).collect()
+}
+
+/// The distance between two names, the less the nearer; `None` where one cannot have been meant by the other.
 ///
 /// Names that contain one another count as 3 apart at most, those that shorten one another as 4 at least.
-fn distance(a: &[char], b: &[char]) -> Option<usize> {
-    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    let edits = edits(a, b);
-    if edits <= (long.len() / 3).max(1) {
+fn distance(a: &str, b: &str) -> Option<usize> {
+    let (a_chars, b_chars) = (a.chars().count(), b.chars().count());
+    let (short, long) = if a_chars <= b_chars { (a, b) } else { (b, a) };
+    // Insertions, deletions, replacements and swaps of neighbours from one to the other.
+    let edits = strsim::osa_distance(a, b);
+    if edits <= (a_chars.max(b_chars) / 3).max(1) {
         return Some(edits);
     }
-    if short.len() < 2 {
+    if a_chars.min(b_chars) < 2 {
         return None;
     }
-    if long.windows(short.len()).any(|window| window == short) {
+    if long.contains(short) {
         return Some(edits.min(3));
     }
     is_subsequence(short, long).then_some(edits.max(4))
@@ -53,26 +53,9 @@ fn distance(a: &[char], b: &[char]) -> Option<usize> {
 
 /// Whether the letters of `short` stand in `long` in their order, and both begin with the same: at least
 /// three letters.
-fn is_subsequence(short: &[char], long: &[char]) -> bool {
-    let mut rest = long.iter();
-    short.len() >= 3
-        && short.first() == long.first()
-        && short.iter().all(|letter| rest.any(|other| other == letter))
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours from one to the other.
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
-        let mut row = vec![i + 1];
-        for j in 0..b.len() {
-            let replaced = last[j] + usize::from(a[i] != b[j]);
-            let swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
-            let swapped = if swapped { before[j - 1] + 1 } else { usize::MAX };
-            row.push(replaced.min(last[j + 1] + 1).min(row[j] + 1).min(swapped));
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+fn is_subsequence(short: &str, long: &str) -> bool {
+    let mut rest = long.chars();
+    short.chars().nth(2).is_some()
+        && short.chars().next() == long.chars().next()
+        && short.chars().all(|letter| rest.any(|other| other == letter))
 }

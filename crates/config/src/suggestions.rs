@@ -36,24 +36,8 @@ fn score(word: &str, candidate: &str) -> Option<usize> {
 
 /// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
 fn edit_distance(from: &str, to: &str) -> usize {
-    let from: Vec<char> = from.chars().take(128).collect();
-    let to: Vec<char> = to.chars().take(128).collect();
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in to.iter().enumerate() {
-            let mut cost = (last[j] + usize::from(a != b))
-                .min(last[j + 1] + 1)
-                .min(row[j] + 1);
-            if i > 0 && j > 0 && *a == to[j - 1] && from[i - 1] == *b {
-                cost = cost.min(before_last[j - 1] + 1);
-            }
-            row.push(cost);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[to.len()]
+    let first = |word: &str| word.chars().take(128).collect::<String>();
+    strsim::osa_distance(&first(from), &first(to))
 }
 
 #[cfg(test)]

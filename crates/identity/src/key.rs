@@ -94,9 +94,10 @@ impl FromStr for PublicKey {
             Some(letters) => base64url::read(letters).map(Self).ok_or(KeyError::PublicText),
             None => openssh::read_public_line(text),
         }?;
-        match key.has_small_order() {
-            true => Err(KeyError::SmallOrder),
-            false => Ok(key),
+        if key.has_small_order() {
+            Err(KeyError::SmallOrder)
+        } else {
+            Ok(key)
         }
     }
 }
@@ -174,13 +175,28 @@ impl SecretKey {
     /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
     ///
     /// # Errors
-    /// If it is something else; the error says what to do.
+    /// Fails if it is something else; [`KeyError::Encrypted`] if it has a passphrase.
     pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
         openssh::private::read(file)
     }
 
+    /// Reads a private key file of OpenSSH with its passphrase, which is overwritten afterwards.
+    ///
+    /// # Errors
+    /// Fails with [`KeyError::WrongPassphrase`] if the passphrase is another one, and as [`from_openssh`](Self::from_openssh) does.
+    #[cfg(feature = "passphrases")]
+    pub fn from_encrypted_openssh(file: &[u8], passphrase: String) -> Result<Self, KeyError> {
+        let mut passphrase = passphrase.into_bytes();
+        let key = openssh::private::read_encrypted(file, &passphrase);
+        wipe(&mut passphrase);
+        key
+    }
+
     /// Gives the secret away, as a private key file of OpenSSH that anybody can use.
-    pub fn expose_openssh(&self, comment: &str) -> String {
+    ///
+    /// # Errors
+    /// Fails if the comment is longer than a file can say.
+    pub fn expose_openssh(&self, comment: &str) -> Result<String, KeyError> {
         openssh::private::write(self, comment)
     }
 

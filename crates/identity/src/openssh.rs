@@ -2,13 +2,10 @@
 
 pub(crate) mod private;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use ssh_key::public::{Ed25519PublicKey, KeyData};
+use ssh_key::{Algorithm, Error};
 
 use crate::PublicKey;
-
-/// What OpenSSH calls this kind of key.
-const KIND: &str = "ssh-ed25519";
 
 /// Why something is no key or no signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,11 +42,11 @@ pub enum KeyError {
     #[error("this is a public key; the private key is in the file without .pub")]
     PublicHalf,
     /// A private key with a passphrase.
-    #[error(
-        "the key has a passphrase, which is not supported; remove it from a copy of the file (`ssh-keygen -p \
-         -N '' -f COPY`), and delete the copy afterwards"
-    )]
+    #[error("the key has a passphrase, which is needed to read it")]
     Encrypted,
+    /// Another passphrase than that of the key.
+    #[error("this is not the passphrase of the key")]
+    WrongPassphrase,
     /// The line or the file is not what OpenSSH writes.
     #[error("the OpenSSH key is damaged: {what}")]
     Damaged {
@@ -67,8 +64,7 @@ pub enum KeyError {
 /// The line of a `.pub` file.
 pub(crate) fn public_line(key: &PublicKey, comment: &str) -> String {
     let comment = comment.split(char::is_control).collect::<Vec<_>>().join(" ");
-    let line = format!("{KIND} {} {}", STANDARD.encode(public_blob(key)), comment.trim());
-    line.trim_end().to_owned()
+    ssh_key::PublicKey::new(key_data(key), comment.trim()).to_string()
 }
 
 /// Reads the line of a `.pub` file.
@@ -77,107 +73,44 @@ pub(crate) fn read_public_line(line: &str) -> Result<PublicKey, KeyError> {
     let (Some(kind), Some(letters)) = (words.next(), words.next()) else {
         return Err(KeyError::NoPublicKey);
     };
-    if kind != KIND {
-        return Err(if looks_like_a_kind(kind) {
-            KeyError::OtherKind {
-                kind: kind.to_owned(),
-            }
-        } else {
-            KeyError::NoPublicKey
-        });
+    match Algorithm::new(kind) {
+        Ok(Algorithm::Ed25519) => {}
+        Ok(Algorithm::Other(_)) | Err(_) => return Err(KeyError::NoPublicKey),
+        Ok(other) => return Err(other_kind(other.as_str())),
     }
-    let blob = STANDARD
-        .decode(letters)
-        .map_err(|_| damaged("its second word is not base64"))?;
-    read_public_blob(&blob)
+    let read = ssh_key::PublicKey::from_openssh(&format!("{kind} {letters}"));
+    public_key(read.map_err(damaged)?.key_data())
 }
 
-fn looks_like_a_kind(word: &str) -> bool {
-    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '@' | '.');
-    ["ssh-", "ecdsa-", "sk-"]
-        .iter()
-        .any(|start| word.starts_with(start))
-        && word.len() <= 64
-        && word.chars().all(letters)
+/// The key as the library has it.
+pub(crate) fn key_data(key: &PublicKey) -> KeyData {
+    KeyData::Ed25519(Ed25519PublicKey(*key.as_bytes()))
 }
 
-/// The key as OpenSSH has it in its files: the kind, then the 32 bytes.
-pub(crate) fn public_blob(key: &PublicKey) -> Vec<u8> {
-    let mut blob = Vec::new();
-    put(&mut blob, KIND.as_bytes());
-    put(&mut blob, key.as_bytes());
-    blob
+/// The key, if it is of the one kind that is taken.
+pub(crate) fn public_key(key: &KeyData) -> Result<PublicKey, KeyError> {
+    match key {
+        KeyData::Ed25519(key) => Ok(PublicKey::from_bytes(key.0)),
+        other => Err(other_kind(other.algorithm().as_str())),
+    }
 }
 
-pub(crate) fn read_public_blob(blob: &[u8]) -> Result<PublicKey, KeyError> {
-    let mut reader = KeyReader(blob);
-    reader.kind()?;
-    let key = reader.array().map(PublicKey::from_bytes)?;
-    reader.end().map(|()| key)
+fn other_kind(kind: &str) -> KeyError {
+    KeyError::OtherKind {
+        kind: kind.to_owned(),
+    }
 }
 
-/// Appends a length and that many bytes. What is written here is short.
-fn put(blob: &mut Vec<u8>, bytes: &[u8]) {
-    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-    blob.extend_from_slice(&length.to_be_bytes());
-    blob.extend_from_slice(bytes);
-}
-
-pub(crate) fn damaged(what: &'static str) -> KeyError {
+/// What the library says about a key that it cannot read.
+pub(crate) fn damaged(error: Error) -> KeyError {
+    let what = match error {
+        // The library knows these kinds and is built without them.
+        Error::AlgorithmUnknown => return other_kind("ecdsa"),
+        Error::AlgorithmUnsupported { algorithm } => return other_kind(algorithm.as_str()),
+        Error::Crypto | Error::PublicKey => "its parts do not belong together",
+        Error::TrailingData { .. } => "something follows the key",
+        Error::Encoding(_) => "a part of it has another length",
+        _ => "it is not what OpenSSH writes",
+    };
     KeyError::Damaged { what }
-}
-
-/// Reads what [`put`] wrote. Nothing is believed: every length is compared with what is there.
-pub(crate) struct KeyReader<'a>(pub(crate) &'a [u8]);
-
-impl<'a> KeyReader<'a> {
-    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], KeyError> {
-        let (bytes, rest) = self
-            .0
-            .split_at_checked(count)
-            .ok_or(damaged("it is shorter than its length field says"))?;
-        self.0 = rest;
-        Ok(bytes)
-    }
-
-    pub(crate) fn number(&mut self) -> Result<u32, KeyError> {
-        let bytes = self.bytes(4)?;
-        bytes
-            .try_into()
-            .map(u32::from_be_bytes)
-            .map_err(|_| damaged("it is shorter than its length field says"))
-    }
-
-    pub(crate) fn string(&mut self) -> Result<&'a [u8], KeyError> {
-        let length = self.number()?;
-        self.bytes(usize::try_from(length).unwrap_or(usize::MAX))
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], KeyError> {
-        let bytes = self.string()?;
-        bytes
-            .try_into()
-            .map_err(|_| damaged("a field has the wrong length"))
-    }
-
-    /// The kind of key that follows has to be ours.
-    pub(crate) fn kind(&mut self) -> Result<(), KeyError> {
-        let kind = self.string()?;
-        if kind == KIND.as_bytes() {
-            return Ok(());
-        }
-        match std::str::from_utf8(kind) {
-            Ok(kind) if looks_like_a_kind(kind) => Err(KeyError::OtherKind {
-                kind: kind.to_owned(),
-            }),
-            _ => Err(damaged("the key type is missing")),
-        }
-    }
-
-    pub(crate) fn end(&self) -> Result<(), KeyError> {
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        Err(damaged("unexpected data after the key"))
-    }
 }

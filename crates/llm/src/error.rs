@@ -12,10 +12,10 @@ mod retry_after;
 mod template;
 
 use std::fmt;
+use std::time::UNIX_EPOCH;
 
 use agentx_types::{Overflow, RequestPart, Timestamp};
 
-use crate::http_date;
 use classify::classify;
 pub(crate) use extract::Extracted;
 
@@ -262,8 +262,10 @@ fn retry_after_ms(headers: &[(&str, &str)], now: Timestamp) -> Option<u64> {
     if let Some(seconds) = number(value) {
         return Some((seconds * 1_000.0) as u64);
     }
-    let at = http_date::parse(value)?;
-    Some(Timestamp(at.saturating_mul(1_000_000)).millis_since(now))
+    let at = httpdate::parse_http_date(value).ok()?;
+    let micros = at.duration_since(UNIX_EPOCH).ok()?.as_micros();
+    let at = Timestamp(i64::try_from(micros).ok()?);
+    Some(at.millis_since(now))
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -28,7 +28,6 @@ pub mod base64;
 pub mod catalog;
 mod emitter;
 pub mod error;
-mod http_date;
 mod json;
 mod lenient_json;
 pub mod openai_chat;

@@ -389,16 +389,29 @@ fn when_to_ask_again() {
         after(&[("retry-after", "9"), ("retry-after-ms", "1500")]),
         Some(1_500)
     );
-    assert_eq!(
-        after(&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")]),
-        Some(30_000)
-    );
+    // The usual form of a date, and the two old ones.
+    for date in [
+        "Sun, 06 Nov 1994 08:50:07 GMT",
+        "Sunday, 06-Nov-94 08:50:07 GMT",
+        "Sun Nov  6 08:50:07 1994",
+    ] {
+        assert_eq!(after(&[("retry-after", date)]), Some(30_000), "{date}");
+    }
     assert_eq!(
         after(&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")]),
         Some(0),
         "it is over"
     );
-    for nonsense in ["soon", "-1", "NaN", "inf", ""] {
+    for nonsense in [
+        "soon",
+        "-1",
+        "NaN",
+        "inf",
+        "",
+        "Sun, 99 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Foo 1994 08:49:37 GMT",
+        "a b c d e f",
+    ] {
         assert_eq!(after(&[("retry-after", nonsense)]), None, "{nonsense}");
     }
     assert_eq!(after(&[("retry-after", "1e300")]), Some(u64::MAX));

@@ -9,7 +9,7 @@ use clap::{Subcommand, ValueEnum};
 pub(crate) enum IdentityCommand {
     /// Create an identity; commands that need one create it by themselves
     New {
-        /// Use an existing OpenSSH private key (ed25519, without a passphrase)
+        /// Be who you are already: an OpenSSH private key, ed25519; its passphrase is asked for
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
         /// Replace the existing identity permanently

@@ -1,8 +1,9 @@
 //! `agentx identity`: who one is to servers, and whom a server of this data directory trusts.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
-use agentx::identity::{Keyring, PublicKey, SecretKey, Trusted, TrustedAs, owner_of};
+use agentx::identity::{KeyError, Keyring, PublicKey, SecretKey, Trusted, TrustedAs, owner_of};
 use serde_json::{Value, json};
 
 use agentx::config::Settings;
@@ -100,9 +101,22 @@ fn read_openssh(path: &Path) -> Result<SecretKey, ChatError> {
         path: shown.to_string(),
         what: error.to_string(),
     })?;
-    SecretKey::from_openssh(&bytes).map_err(|error| ChatError::Input {
-        what: format!("{shown}: {error}"),
-    })
+    let wrong = |what: String| ChatError::Input {
+        what: format!("{shown}: {what}"),
+    };
+    let key = match SecretKey::from_openssh(&bytes) {
+        Err(KeyError::Encrypted) if !std::io::stdin().is_terminal() => {
+            let what = "the key has a passphrase; run this on a terminal, where it is asked for";
+            return Err(wrong(what.to_owned()));
+        }
+        Err(KeyError::Encrypted) => {
+            let asked = rpassword::prompt_password(format!("Passphrase of {shown}: "));
+            let passphrase = asked.map_err(|error| wrong(error.to_string()))?;
+            SecretKey::from_encrypted_openssh(&bytes, passphrase)
+        }
+        read => read,
+    };
+    key.map_err(|error| wrong(error.to_string()))
 }
 
 fn show(key: &PublicKey, json: bool, console: &mut Console) -> Result<(), ChatError> {
@@ -158,8 +172,9 @@ fn object(somebody: &Trusted) -> Value {
 
 fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), ChatError> {
     if secret {
-        console.say("warning: anyone who has this key can act as you on every server that trusts you\n");
-        return console.out(&key.expose_openssh(COMMENT));
+        console.say("warning: whoever has this can be you on every server that trusts you\n");
+        let written = key.expose_openssh(COMMENT);
+        return console.out(&written.map_err(agentx::identity::KeyringError::Key)?);
     }
     console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
 }

@@ -5,6 +5,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::common::{Ran, Sandbox};
+use crate::pty::Pty;
 use serde_json::Value;
 
 const IDENTITY: &str = "home/.local/share/agentx/identity";
@@ -120,6 +121,45 @@ fn files_that_are_not_in_order() {
     private(&sandbox, IDENTITY, "something else\n");
     told.push(sandbox.run(&["identity", "show"]).to_string());
     insta::assert_snapshot!("files", told.join("\n\n"));
+}
+
+/// A private key with the passphrase `sesame`, made by `ssh-keygen` for this test, and its public half. It is nobody's.
+const LOCKED: &str = "\
+-----BEGIN OPENSSH PRIVATE KEY-----
+b3BlbnNzaC1rZXktdjEAAAAACmFlczI1Ni1jdHIAAAAGYmNyeXB0AAAAGAAAABCxtpoaxI
++q/cftPUdDXvxgAAAAAQAAAAEAAAAzAAAAC3NzaC1lZDI1NTE5AAAAIG863r3dLlu5vwVE
++qvZmjXhaxCNqb0mEc3dXxwwo98KAAAAoMINKGnNYqJEALAjWg85Gi6Usyq8kr8FA4TJjY
+xIkeI5v7Dc11KObWPHZ5zCgoeSUqk4hUhXtfBZ43yWYQKUTjw85p/3TxHdNhA3KShTydlY
+4spdiJ5eO6XQzBIeILvmy2WMhF09VleBBso3hfZO2Y4oHs3S4/Keszkotc0k8sRk0JMxkH
+hCcm1a46yyEru9tUe3PGJTJLSerxVniv2HuOE=
+-----END OPENSSH PRIVATE KEY-----
+";
+const LOCKED_PUBLIC: &str = "AAAAC3NzaC1lZDI1NTE5AAAAIG863r3dLlu5vwVE+qvZmjXhaxCNqb0mEc3dXxwwo98K";
+
+#[test]
+fn the_passphrase_of_a_key_is_asked_for_on_a_terminal_and_shown_nowhere() {
+    let new = ["identity", "new", "--from", "locked"];
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/locked", LOCKED);
+    let without_terminal = sandbox.run(&new);
+    assert_eq!(without_terminal.code, Some(2), "{without_terminal}");
+    assert!(
+        without_terminal.stderr.contains("run this on a terminal"),
+        "{without_terminal}"
+    );
+    let mut wrong = Pty::start(&sandbox, &new, 120, 20);
+    wrong.wait_for("Passphrase of locked:");
+    wrong.keys("simsim\r");
+    wrong.wait_for("this is not the passphrase of the key");
+    let mut right = Pty::start(&sandbox, &new, 120, 20);
+    right.wait_for("Passphrase of locked:");
+    right.keys("sesame\r");
+    right.wait_for("public key");
+    let exported = sandbox.run(&["identity", "export"]);
+    assert!(exported.stdout.contains(LOCKED_PUBLIC), "{exported}");
+    for typed in [wrong.lines().join("\n"), right.lines().join("\n")] {
+        assert!(!typed.contains("sesame") && !typed.contains("simsim"), "{typed}");
+    }
 }
 
 #[test]

@@ -108,6 +108,7 @@ fn keys() -> Vec<ChatError> {
             path: "/data/keyring.lock".into(),
         }),
         keyring(KeyringError::Key(KeyError::Encrypted)),
+        keyring(KeyringError::Key(KeyError::WrongPassphrase)),
         ChatError::NoIdentity {
             path: "/data/identity".into(),
         },

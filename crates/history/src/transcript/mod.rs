@@ -1,7 +1,8 @@
-//! A session as people read it away from any program: what was said, what was done, when. [`markdown`] and [`html`] write it
-//! down.
+//! A session as people read it away from any program: what was said, what was done, when. `markdown` (a feature of
+//! this crate) and [`html`] write it down.
 
 mod html;
+#[cfg(feature = "markdown")]
 mod markdown;
 mod page;
 
@@ -14,6 +15,7 @@ use agentx_types::{
 };
 
 pub use html::html;
+#[cfg(feature = "markdown")]
 pub use markdown::markdown;
 
 /// Pictures that have more bytes are only named.

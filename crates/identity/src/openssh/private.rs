@@ -1,32 +1,69 @@
-//! OpenSSH's private key files (`PROTOCOL.key` of its sources): Ed25519, without a passphrase.
+//! OpenSSH's private key files (`PROTOCOL.key` of its sources): Ed25519, with a passphrase or without one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ssh_key::LineEnding;
+use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey, KeypairData, PrivateKey};
+use ssh_key::public::Ed25519PublicKey;
 
-use super::{KIND, KeyReader, damaged, public_blob, put, read_public_blob};
+use super::{damaged, public_key};
 use crate::key::wipe;
 use crate::{KeyError, SecretKey};
 
 const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const END: &str = "-----END OPENSSH PRIVATE KEY-----";
-const MAGIC: &[u8] = b"openssh-key-v1\0";
-/// What the secret part is filled up to if nothing encrypts it.
-const BLOCK: usize = 8;
-/// Letters of a line, as OpenSSH writes them.
-const LINE: usize = 70;
 
-/// Reads a private key file.
+/// Reads a private key file that has no passphrase.
 pub(crate) fn read(text: &[u8]) -> Result<SecretKey, KeyError> {
+    let key = parse(text)?;
+    if key.is_encrypted() {
+        return Err(KeyError::Encrypted);
+    }
+    secret_key(&key)
+}
+
+/// Reads a private key file with its passphrase. A file without one needs none, and is read all the same.
+#[cfg(feature = "passphrases")]
+pub(crate) fn read_encrypted(text: &[u8], passphrase: &[u8]) -> Result<SecretKey, KeyError> {
+    let key = parse(text)?;
+    if !key.is_encrypted() {
+        return secret_key(&key);
+    }
+    // With another passphrase the two check numbers differ.
+    let decrypted = key.decrypt(passphrase).map_err(|error| match error {
+        ssh_key::Error::Crypto => KeyError::WrongPassphrase,
+        error => damaged(error),
+    })?;
+    secret_key(&decrypted)
+}
+
+/// Writes a private key file without a passphrase.
+pub(crate) fn write(key: &SecretKey, comment: &str) -> Result<String, KeyError> {
+    let pair = Ed25519Keypair {
+        public: Ed25519PublicKey(*key.public_key().as_bytes()),
+        private: Ed25519PrivateKey::from_bytes(key.seed()),
+    };
+    let written = PrivateKey::new(KeypairData::Ed25519(pair), comment);
+    let text = written.and_then(|key| key.to_openssh(LineEnding::LF));
+    text.map(|text| text.to_string()).map_err(damaged)
+}
+
+fn parse(text: &[u8]) -> Result<PrivateKey, KeyError> {
     let mut letters = letters(text)?;
     let decoded = STANDARD.decode(&letters);
     wipe(&mut letters);
-    let mut blob = decoded.map_err(|_| damaged("it is not base64"))?;
-    let key = read_blob(&blob);
+    let mut blob = decoded.map_err(|_| KeyError::Damaged {
+        what: "it is not base64",
+    })?;
+    let key = PrivateKey::from_bytes(&blob);
     wipe(&mut blob);
-    key
+    let key = key.map_err(damaged)?;
+    // The kind comes before the passphrase: nobody is asked for the passphrase of a key that is not taken.
+    public_key(key.public_key().key_data())?;
+    Ok(key)
 }
 
-/// What stands between the first line and the last one.
+/// The lines between the first and the last one. The library takes only lines of 70 letters, and other programs write other ones.
 fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
     let mut lines = text
         .split(|byte| *byte == b'\n')
@@ -50,84 +87,22 @@ fn letters(text: &[u8]) -> Result<Vec<u8>, KeyError> {
         letters.extend_from_slice(line);
     }
     wipe(&mut letters);
-    Err(damaged("its last line is missing"))
+    Err(KeyError::Damaged {
+        what: "its last line is missing",
+    })
 }
 
-fn read_blob(blob: &[u8]) -> Result<SecretKey, KeyError> {
-    let mut outer = KeyReader(blob.strip_prefix(MAGIC).ok_or(damaged("unknown version"))?);
-    let (cipher, derivation) = (outer.string()?, outer.string()?);
-    outer.string()?;
-    if outer.number()? != 1 {
-        return Err(damaged("it does not contain exactly one key"));
-    }
-    // The kind before the passphrase: of a key that is of no use here nobody needs to take the passphrase away.
-    let public = read_public_blob(outer.string()?)?;
-    if cipher != b"none" || derivation != b"none" {
-        return Err(KeyError::Encrypted);
-    }
-    let mut secret = KeyReader(outer.string()?);
-    outer.end()?;
-    if secret.number()? != secret.number()? {
-        return Err(damaged("its two check values differ"));
-    }
-    secret.kind()?;
-    let inner: [u8; 32] = secret.array()?;
-    let pair = secret.string()?;
-    secret.string()?;
-    if !secret.0.iter().copied().eq((1..=u8::MAX).take(secret.0.len())) || secret.0.len() >= BLOCK {
-        return Err(damaged("invalid padding at its end"));
-    }
-    let Some((seed, again)) = pair.split_first_chunk::<32>() else {
-        return Err(damaged("a field has the wrong length"));
+/// The key, if its two halves belong together: the library compares the public halves only.
+fn secret_key(key: &PrivateKey) -> Result<SecretKey, KeyError> {
+    let KeypairData::Ed25519(pair) = key.key_data() else {
+        return Err(damaged(ssh_key::Error::PublicKey));
     };
-    let key = SecretKey::from_seed(seed)?;
-    if *key.public_key() == public && inner == *public.as_bytes() && again == public.as_bytes() {
-        Ok(key)
+    let secret = SecretKey::from_seed(pair.private.as_ref())?;
+    if secret.public_key().as_bytes() == &pair.public.0 {
+        Ok(secret)
     } else {
-        Err(damaged("its public half belongs to another key"))
+        Err(damaged(ssh_key::Error::PublicKey))
     }
-}
-
-/// Writes a private key file.
-pub(crate) fn write(key: &SecretKey, comment: &str) -> String {
-    let public = key.public_key();
-    // Both numbers only show whether a passphrase was right, and there is none.
-    let check = &public.as_bytes()[..4];
-    let mut secret = Vec::with_capacity(1024 + comment.len());
-    secret.extend_from_slice(check);
-    secret.extend_from_slice(check);
-    put(&mut secret, KIND.as_bytes());
-    put(&mut secret, public.as_bytes());
-    let mut pair = [0; 64];
-    pair[..32].copy_from_slice(key.seed());
-    pair[32..].copy_from_slice(public.as_bytes());
-    put(&mut secret, &pair);
-    wipe(&mut pair);
-    put(&mut secret, comment.as_bytes());
-    let missing = secret.len().next_multiple_of(BLOCK) - secret.len();
-    secret.extend((1..=u8::MAX).take(missing));
-    let mut blob = Vec::with_capacity(1024 + secret.len());
-    blob.extend_from_slice(MAGIC);
-    for part in [b"none", b"none", &b""[..]] {
-        put(&mut blob, part);
-    }
-    blob.extend_from_slice(&1_u32.to_be_bytes());
-    put(&mut blob, &public_blob(public));
-    put(&mut blob, &secret);
-    wipe(&mut secret);
-    let mut letters = STANDARD.encode(&blob).into_bytes();
-    wipe(&mut blob);
-    let mut text = String::with_capacity(letters.len() * 2 + 128);
-    text.push_str(BEGIN);
-    for line in letters.chunks(LINE) {
-        text.push('\n');
-        text.extend(line.iter().copied().map(char::from));
-    }
-    wipe(&mut letters);
-    text.push('\n');
-    text.push_str(END);
-    text.push('\n');
-    text
 }
 
 #[cfg(test)]

@@ -31,21 +31,7 @@ pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Ve
 
 /// How many keystrokes apart two words are: a character more, less, other, or two swapped.
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let other = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = other.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+    strsim::osa_distance(a, b)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ struct Made {
     keys: u32,
     kind: &'static [u8],
     public: Vec<u8>,
+    /// What keys of other kinds have behind it.
+    more: Vec<u8>,
     checks: [u32; 2],
     pair: Vec<u8>,
     padding: &'static [u8],
@@ -36,16 +38,17 @@ impl Made {
             keys: 1,
             kind: b"ssh-ed25519",
             public: public().as_bytes().to_vec(),
+            more: Vec::new(),
             checks: [99, 99],
             pair: [SEED, *public().as_bytes()].concat(),
-            padding: &[1, 2, 3, 4, 5],
+            padding: &[1, 2, 3, 4, 5, 6],
             rest: b"",
         }
     }
 
     fn blob(&self) -> Vec<u8> {
         let string = |bytes: &[u8]| [&u32::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
-        let public = [string(self.kind), string(&self.public)].concat();
+        let public = [string(self.kind), string(&self.public), self.more.clone()].concat();
         let secret = [
             &self.checks[0].to_be_bytes()[..],
             &self.checks[1].to_be_bytes(),
@@ -91,8 +94,8 @@ fn a_key_is_read() {
 #[test]
 fn what_is_written_is_read_again() {
     for comment in ["", "me@here", "a longer comment, by one letter after the other"] {
-        let text = write(&SecretKey::from_seed(&SEED).unwrap(), comment);
-        assert!(text.lines().all(|line| line.len() <= LINE), "{comment}");
+        let text = write(&SecretKey::from_seed(&SEED).unwrap(), comment).unwrap();
+        assert!(text.lines().all(|line| line.len() <= 70), "{comment}");
         assert_eq!(*read(text.as_bytes()).unwrap().public_key(), public());
     }
 }
@@ -101,18 +104,21 @@ fn what_is_written_is_read_again() {
 fn every_damage_is_found() {
     type Spoil = fn(&mut Made);
     let table: [(Spoil, &str); 12] = [
-        (|made| made.magic = b"openssh-key-v2\0", "version"),
-        (|made| made.keys = 2, "one key"),
-        (|made| made.checks[1] = 98, "its two check values differ"),
-        (|made| made.public[3] ^= 1, "another key"),
-        (|made| made.pair[3] ^= 1, "another key"),
-        (|made| made.pair[40] ^= 1, "another key"),
-        (|made| made.pair.truncate(63), "another key"),
+        (|made| made.magic = b"openssh-key-v2\0", "not what OpenSSH writes"),
+        (|made| made.keys = 2, "length"),
+        (|made| made.checks[1] = 98, "belong together"),
+        (|made| made.public[3] ^= 1, "belong together"),
+        (|made| made.pair[3] ^= 1, "belong together"),
+        (|made| made.pair[40] ^= 1, "belong together"),
+        (|made| made.pair.truncate(63), "length"),
         (|made| made.pair.truncate(31), "length"),
         (|made| made.public.push(0), "length"),
-        (|made| made.padding = &[1, 2, 3, 4, 4], "end"),
-        (|made| made.padding = &[1, 2, 3, 4, 5, 6, 7, 8], "end"),
-        (|made| made.rest = b"x", "follows"),
+        (
+            |made| made.padding = &[1, 2, 3, 4, 5, 5],
+            "not what OpenSSH writes",
+        ),
+        (|made| made.padding = &[1, 2, 3, 4, 5, 6, 7, 8], "length"),
+        (|made| made.rest = b"x", "length"),
     ];
     for (at, (spoil, word)) in table.into_iter().enumerate() {
         let mut made = Made::right();
@@ -147,15 +153,22 @@ fn keys_that_are_not_taken_say_what_to_do() {
         change(&mut made);
         made.read().unwrap_err()
     };
-    assert_eq!(made(|made| made.cipher = b"aes256-ctr"), KeyError::Encrypted);
-    assert_eq!(made(|made| made.derivation = b"bcrypt"), KeyError::Encrypted);
-    let other = KeyError::OtherKind {
-        kind: "ssh-rsa".into(),
-    };
-    assert_eq!(made(|made| made.kind = b"ssh-rsa"), other);
-    let encrypted_rsa = made(|made| (made.kind, made.cipher) = (b"ssh-rsa", b"aes256-ctr"));
-    assert_eq!(encrypted_rsa, other);
-    assert!(KeyError::Encrypted.to_string().contains("ssh-keygen -p"));
+    assert!(matches!(
+        made(|made| made.derivation = b"bcrypt"),
+        KeyError::Damaged { .. }
+    ));
+    let rsa = made(|made| {
+        (made.cipher, made.kind, made.public) = (b"aes256-ctr", b"ssh-rsa", vec![1, 0, 1]);
+        made.padding = &[1, 2, 3];
+        made.more = [&32_u32.to_be_bytes()[..], &[7; 32]].concat();
+    });
+    assert_eq!(
+        rsa,
+        KeyError::OtherKind {
+            kind: "ssh-rsa".into()
+        },
+        "before its passphrase"
+    );
     let line = public().to_openssh("me");
     assert_eq!(read(line.as_bytes()).unwrap_err(), KeyError::PublicHalf);
     for text in [
@@ -172,7 +185,12 @@ fn keys_that_are_not_taken_say_what_to_do() {
         );
     }
     let error = read(format!("{BEGIN}\n!!!!\n{END}").as_bytes()).unwrap_err();
-    assert_eq!(error, damaged("it is not base64"));
+    assert_eq!(
+        error,
+        KeyError::Damaged {
+            what: "it is not base64"
+        }
+    );
 }
 
 /// `ssh-keygen` with these arguments; `None` if it is not installed.
@@ -211,17 +229,62 @@ fn keys_of_openssh_are_read() {
     let line = std::fs::read_to_string(plain.with_extension("pub")).unwrap();
     assert_eq!(line.parse(), Ok(*key.public_key()));
     assert_eq!(key.public_key().to_openssh("a test, nobody's"), line.trim_end());
-    let encrypted = make("ed25519", "four words and more").unwrap();
-    assert_eq!(
-        read(&std::fs::read(encrypted).unwrap()).unwrap_err(),
-        KeyError::Encrypted
-    );
-    let other = make("ecdsa", "").unwrap();
-    let kind = "ecdsa-sha2-nistp256".to_owned();
-    assert_eq!(
-        read(&std::fs::read(other).unwrap()).unwrap_err(),
-        KeyError::OtherKind { kind }
-    );
+    let encrypted = std::fs::read(make("ed25519", "four words and more").unwrap()).unwrap();
+    assert_eq!(read(&encrypted).unwrap_err(), KeyError::Encrypted);
+    let right = SecretKey::from_encrypted_openssh(&encrypted, "four words and more".into());
+    let line = std::fs::read_to_string(directory.path().join("ed2551919.pub")).unwrap();
+    assert_eq!(line.parse(), Ok(*right.unwrap().public_key()));
+    let wrong = SecretKey::from_encrypted_openssh(&encrypted, "three words and more".into());
+    assert_eq!(wrong.unwrap_err(), KeyError::WrongPassphrase);
+    for (kind, named) in [("ecdsa", "ecdsa"), ("rsa", "ssh-rsa")] {
+        let other = std::fs::read(make(kind, "").unwrap()).unwrap();
+        let kind = named.to_owned();
+        assert_eq!(read(&other).unwrap_err(), KeyError::OtherKind { kind });
+    }
+}
+
+/// A key with a passphrase, made up here: that of [`SEED`] under fixed salt, in each cipher that OpenSSH offers.
+fn encrypted(cipher: ssh_key::Cipher, passphrase: &str) -> String {
+    let key = parse(file(&Made::right().blob()).as_bytes()).unwrap();
+    let derivation = ssh_key::Kdf::Bcrypt {
+        salt: vec![5; 16],
+        rounds: 1,
+    };
+    let encrypted = key.encrypt_with(cipher, derivation, 99, passphrase).unwrap();
+    encrypted.to_openssh(LineEnding::LF).unwrap().to_string()
+}
+
+#[test]
+fn a_key_with_a_passphrase_is_read_with_that_one_alone() {
+    use ssh_key::Cipher::{Aes256Cbc, Aes256Ctr, Aes256Gcm, ChaCha20Poly1305};
+    for cipher in [Aes256Cbc, Aes256Ctr, Aes256Gcm, ChaCha20Poly1305] {
+        let text = encrypted(cipher, "sesame");
+        assert_eq!(
+            read(text.as_bytes()).unwrap_err(),
+            KeyError::Encrypted,
+            "{cipher}"
+        );
+        let with = |passphrase: &str| {
+            let read = SecretKey::from_encrypted_openssh(text.as_bytes(), passphrase.to_owned());
+            read.map(|key| *key.public_key())
+        };
+        assert_eq!(with("sesame"), Ok(public()), "{cipher}");
+        for wrong in ["", "Sesame"] {
+            assert_eq!(with(wrong), Err(KeyError::WrongPassphrase), "{cipher}");
+        }
+    }
+    let plain = file(&Made::right().blob());
+    let read = SecretKey::from_encrypted_openssh(plain.as_bytes(), "needless".into());
+    assert_eq!(*read.unwrap().public_key(), public());
+}
+
+#[test]
+fn errors_and_keys_show_neither_the_key_nor_the_passphrase() {
+    let text = encrypted(ssh_key::Cipher::Aes256Ctr, "sesame");
+    let error = SecretKey::from_encrypted_openssh(text.as_bytes(), "simsim".into()).unwrap_err();
+    let key = SecretKey::from_encrypted_openssh(text.as_bytes(), "sesame".into()).unwrap();
+    let shown = format!("{error} {error:?} {key:?}");
+    assert!(!shown.contains("simsim") && !shown.contains("7, 7"), "{shown}");
 }
 
 #[cfg(unix)]
@@ -239,7 +302,8 @@ fn openssh_reads_what_is_written() {
         .open(&path)
         .unwrap();
     let key = SecretKey::from_seed(&SEED).unwrap();
-    file.write_all(write(&key, "me@here").as_bytes()).unwrap();
+    file.write_all(write(&key, "me@here").unwrap().as_bytes())
+        .unwrap();
     drop(file);
     if let Some(line) = ssh_keygen(&["-y"], &path) {
         assert_eq!(line.trim_end(), key.public_key().to_openssh("me@here"));
