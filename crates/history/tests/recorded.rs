@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use agentx_history::portable::{from_json, import, to_json};
 use agentx_runtime::{
-    Actions, BoxFuture, Delivery, DerivedDigest, DriverParts, Effector, EventSink, OpenRequest, Session,
-    SessionExport, SessionFold, SessionIds, UserInput, View, open_session,
+    BoxFuture, Delivery, DerivedDigest, Effector, EventSink, OpenRequest, Session, SessionExport,
+    SessionFold, UserInput, View,
 };
-use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, MemoryWorld, ModelScript};
 use agentx_types::{
     Action, ActionBody, ActionKind, ContentPart, EnvironmentEvent, OwnerId, RULES_VERSION, RunStatus,
     RuntimeEvent, SessionId, ToolResult, ToolStatus,
@@ -157,27 +157,11 @@ impl Effector for Done {
 
 /// Opens a session in a log that has it, with a model that answers whatever it is asked.
 async fn resumed(log: &FaultyLog, id: &SessionId) -> Arc<dyn Session> {
-    let model = ScriptedModel::new((0..20).map(|_| ModelScript::text("Going on.")));
-    let actions = Actions::new()
-        .with(ActionKind::CallModel, Arc::new(model))
-        .with(ActionKind::CallTool, Arc::new(Done));
-    let parts = DriverParts {
-        tools: fixture::tools().into(),
-        program: "test".into(),
-        ..DriverParts::new(
-            Arc::new(log.clone()),
-            actions,
-            Arc::new(SimulatedClock::default()),
-        )
-    };
-    let ids = SessionIds {
-        session_id: id.clone(),
-        agent_state_id: fixture::agent_state_id(),
-        owner: OwnerId::new("own_test"),
-    };
-    open_session(parts, ids, OpenRequest::Resume(id.clone(), Vec::new()))
-        .await
-        .unwrap()
+    let answers = (0..20).map(|_| ModelScript::text("Going on."));
+    let mut world = MemoryWorld::on(log.clone(), answers).with_effector(ActionKind::CallTool, Arc::new(Done));
+    world.session_id = id.clone();
+    let request = OpenRequest::Resume(id.clone(), Vec::new());
+    world.open(request).await.unwrap()
 }
 
 #[tokio::test]

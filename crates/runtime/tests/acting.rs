@@ -4,14 +4,11 @@
 use std::sync::Arc;
 
 use agentx_bus::{Grace, KeyPattern, Serve};
-use agentx_runtime::{
-    Actions, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session, SessionIds,
-    UserInput, View, open_session,
-};
-use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_runtime::{Actions, BoxFuture, Effector, EventSink, Session, UserInput};
+use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture, run_ended};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, RunStatus,
-    RuntimeEvent, SessionId, ToolCallId, ToolResult, ToolStatus,
+    SessionId, ToolCallId, ToolResult, ToolStatus,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -65,7 +62,7 @@ fn reads() -> Serve {
 }
 
 struct World {
-    log: FaultyLog,
+    memory: MemoryWorld,
     actions: Actions,
     session: Arc<dyn Session>,
 }
@@ -73,7 +70,6 @@ struct World {
 impl World {
     /// A session whose model calls the tool `read` so often, once in each answer, and then ends.
     async fn new(id: &str, actions: &Actions, calls: usize) -> Self {
-        let log = FaultyLog::new();
         let call = |number| {
             ModelScript::call(
                 &format!("call_{number}"),
@@ -83,34 +79,21 @@ impl World {
         };
         let answers = (0..calls).map(call).chain([ModelScript::text("done")]);
         let own = actions.clone();
-        let model = Arc::new(ScriptedModel::new(answers));
+        let mut memory = MemoryWorld::new(answers);
         // Each session has a model of its own, and the tools of all.
         let models = Serve::new(id).on("llm.requests", KeyPattern::new(&format!("{id}/*")));
-        own.serve_as(models, model);
-        let parts = DriverParts {
-            tools: fixture::tools().into(),
-            ..DriverParts::new(
-                Arc::new(log.clone()),
-                own.clone(),
-                Arc::new(SimulatedClock::default()),
-            )
-        };
-        let ids = SessionIds {
-            session_id: SessionId::new(id),
-            agent_state_id: fixture::agent_state_id(),
-            owner: "own_test".into(),
-        };
+        own.serve_as(models, Arc::new(memory.model.clone()));
+        memory.parts.actions = own.clone();
+        memory.session_id = SessionId::new(id);
         let mut config = AgentConfig {
             approval: ApprovalMode::Auto,
             ..fixture::config()
         };
         config.model.provider = id.to_owned();
         config.limits.max_iterations = Some(1_000);
-        let session = open_session(parts, ids, OpenRequest::New(Box::new(config)))
-            .await
-            .unwrap();
+        let session = memory.open_new(config).await;
         Self {
-            log,
+            memory,
             actions: own,
             session,
         }
@@ -123,20 +106,12 @@ impl World {
     }
 
     async fn finished(&self) -> RunStatus {
-        let mut events = self.session.subscribe(0, View::Runtime).await.unwrap();
-        while let Some(delivery) = events.next().await {
-            if let Delivery::Runtime(event) = delivery
-                && let RuntimeEvent::RunFinished(finished) = &event.event
-            {
-                return finished.status;
-            }
-        }
-        panic!("the session ended first");
+        run_ended(&*self.session, 0).await
     }
 
     /// What came of each call: status and text.
     fn results(&self) -> Vec<(ToolCallId, ToolStatus, String)> {
-        let facts = self.log.facts(self.session.id());
+        let facts = self.memory.log.facts(self.session.id());
         let result = |event: &EnvironmentEvent| match event {
             EnvironmentEvent::ToolResult(result) => {
                 let Some(ContentPart::Text(text)) = result.result.first() else {

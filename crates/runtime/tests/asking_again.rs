@@ -1,41 +1,17 @@
 //! That nobody is asked holds for the program that was told so, and a mode that becomes stricter reaches every agent below.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
-
 use agentx_agent::delegation_tools;
-use agentx_runtime::{
-    Actions, Delivery, DriverParts, Effector, OpenRequest, Session, SessionIds, UserInput, View, open_session,
-};
-use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_runtime::{Delivery, OpenRequest, UserInput, View};
+use agentx_testing::{FaultyLog, MemoryWorld, ModelScript, fixture};
 use agentx_types::ApprovalMode::{Ask, Auto, Deny};
-use agentx_types::{
-    ActionKind, AgentConfig, ApprovalMode, ConfigChange, OwnerId, RuntimeEvent, SessionId, Source, Vocabulary,
-};
+use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, RuntimeEvent, Source, Vocabulary as _};
 use serde_json::json;
 
-fn parts(log: &FaultyLog, approval: Option<ApprovalMode>, answers: Vec<ModelScript>) -> DriverParts {
-    let model: Arc<dyn Effector> = Arc::new(ScriptedModel::new(answers));
-    let actions = Actions::new().with(ActionKind::CallModel, model);
-    DriverParts {
-        tools: fixture::tools().into(),
-        approval,
-        program: "test".into(),
-        ..DriverParts::new(
-            Arc::new(log.clone()),
-            actions,
-            Arc::new(SimulatedClock::default()),
-        )
-    }
-}
-
-async fn open(parts: DriverParts, request: OpenRequest) -> Arc<dyn Session> {
-    let ids = SessionIds {
-        session_id: SessionId::new("ses_1"),
-        agent_state_id: fixture::agent_state_id(),
-        owner: OwnerId::new("own_test"),
-    };
-    open_session(parts, ids, request).await.unwrap()
+fn world(log: &FaultyLog, approval: Option<ApprovalMode>, answers: Vec<ModelScript>) -> MemoryWorld {
+    let mut world = MemoryWorld::on(log.clone(), answers);
+    world.parts.approval = approval;
+    world
 }
 
 async fn mode_when_opened(
@@ -49,15 +25,15 @@ async fn mode_when_opened(
         ..fixture::config()
     };
     // A session that is new is as it is wanted, whatever the program's mode is.
-    let session = open(parts(&log, program, vec![]), OpenRequest::New(Box::new(config))).await;
+    let session = world(&log, program, vec![]).open_new(config).await;
     assert_eq!(session.state().await.unwrap().config.approval, left);
     let id = session.id().clone();
     session.close().await;
-    let session = open(
-        parts(&log, program, vec![]),
-        OpenRequest::Resume(id.clone(), changes),
-    )
-    .await;
+    let again = world(&log, program, vec![]);
+    let session = again
+        .open(OpenRequest::Resume(id.clone(), changes))
+        .await
+        .unwrap();
     let mode = session.state().await.unwrap().config.approval;
     let asked_again =
         |fact: &agentx_runtime::Fact| fact.source == Source::System && fact.event.tag() == "config_changed";
@@ -119,7 +95,7 @@ fn parent() -> AgentConfig {
 
 async fn asks_in_a_child(answers: Vec<ModelScript>, mode_after: usize) -> bool {
     let log = FaultyLog::new();
-    let session = open(parts(&log, None, answers), OpenRequest::New(Box::new(parent()))).await;
+    let session = world(&log, None, answers).open_new(parent()).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     let say = |text: &str| UserInput::text(text);
     if mode_after == 0 {

@@ -4,33 +4,17 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Actions, BlobStore as _, ContextWish, DriverParts, LogError, OpenRequest, RuntimeError, Session,
-    SessionBlobs, SessionIds, UserInput, has_blob, open_session,
+    BlobStore as _, ContextWish, LogError, RuntimeError, Session, SessionBlobs, UserInput, has_blob,
 };
-use agentx_testing::{FaultyLog, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, MemoryWorld, fixture};
 use agentx_types::{
-    BlobId, ConfigChange, ContentPart, EnvironmentEvent, MediaPart, MediaSource, MessageId, OwnerId,
-    SessionId,
+    BlobId, ConfigChange, ContentPart, EnvironmentEvent, MediaPart, MediaSource, MessageId, SessionId,
 };
 
 async fn session(log: &FaultyLog, id: &str) -> Arc<dyn Session> {
-    let actions = Actions::new();
-    let parts = DriverParts {
-        tools: fixture::tools().into(),
-        program: "test".into(),
-        ..DriverParts::new(
-            Arc::new(log.clone()),
-            actions,
-            Arc::new(SimulatedClock::default()),
-        )
-    };
-    let ids = SessionIds {
-        session_id: SessionId::new(id),
-        agent_state_id: fixture::agent_state_id(),
-        owner: OwnerId::new("own_test"),
-    };
-    let request = OpenRequest::New(Box::new(fixture::config()));
-    open_session(parts, ids, request).await.unwrap()
+    let mut world = MemoryWorld::on(log.clone(), []);
+    world.session_id = SessionId::new(id);
+    world.open_new(fixture::config()).await
 }
 
 fn image(source: MediaSource) -> ContentPart {

@@ -9,98 +9,53 @@ use std::sync::Arc;
 use agentx_agent::delegation_tools;
 use agentx_bus::{BusDelivery, Filter, Queue, Routed as _};
 use agentx_runtime::{
-    Actions, ApprovalInput, Delivery, DriverParts, Effector, OpenRequest, Session, SessionFold, SessionIds,
-    SystemBus, SystemEvent, UserInput, View, open_session,
+    ApprovalInput, Delivery, OpenRequest, Session, SessionFold, SystemBus, SystemEvent, UserInput, View,
 };
-use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
-    ActionKind, AgentConfig, AgentKind, AgentStateId, ApprovalDecision, ApprovalMode, ContentPart,
-    EnvironmentEvent, IntentPattern, IntentRule, ModelRequest, OwnerId, Route, Routing, RunStatus,
-    RuntimeEvent, SessionId, ToolStatus,
+    AgentConfig, AgentKind, AgentStateId, ApprovalDecision, ApprovalMode, ContentPart, EnvironmentEvent,
+    IntentPattern, IntentRule, ModelRequest, Route, Routing, RunStatus, RuntimeEvent, ToolStatus,
 };
 use serde_json::json;
 
-struct World {
-    log: FaultyLog,
-    model: ScriptedModel,
-    parts: DriverParts,
+async fn new_session(world: &MemoryWorld) -> Arc<dyn Session> {
+    world.open_new(parent()).await
 }
 
-impl World {
-    fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
-        Self::on(FaultyLog::new(), answers)
-    }
+/// How the call with this id was answered.
+fn result(world: &MemoryWorld, id: &str) -> (ToolStatus, String) {
+    let results: Vec<_> = world
+        .facts()
+        .into_iter()
+        .filter_map(|event| match event {
+            EnvironmentEvent::ToolResult(result) if result.tool_call_id.as_str() == id => Some(result),
+            _ => None,
+        })
+        .collect();
+    let [result] = results.as_slice() else {
+        panic!("one result, not {results:?}");
+    };
+    let text = result.result.iter().filter_map(ContentPart::as_text).collect();
+    (result.status, text)
+}
 
-    /// Another process on the same log.
-    fn on(log: FaultyLog, answers: impl IntoIterator<Item = ModelScript>) -> Self {
-        let model = ScriptedModel::new(answers);
-        let effector: Arc<dyn Effector> = Arc::new(model.clone());
-        let actions = Actions::new().with(ActionKind::CallModel, effector);
-        let parts = DriverParts {
-            tools: fixture::tools().into(),
-            program: "test".into(),
-            ..DriverParts::new(
-                Arc::new(log.clone()),
-                actions,
-                Arc::new(SimulatedClock::default()),
-            )
-        };
-        Self { log, model, parts }
+/// The log gives the same again, and the fold for the state alone has the same state.
+fn check_replay(world: &MemoryWorld, live: &[String]) {
+    let mut whole = SessionFold::new(world.session_id.clone());
+    let mut state = whole.clone();
+    let mut again = Vec::new();
+    for fact in world.log.facts(&world.session_id) {
+        let derived = whole.apply(&fact);
+        state.advance(&fact);
+        assert_eq!(state, whole, "after event {}", fact.seq);
+        again.extend(
+            derived
+                .events
+                .iter()
+                .map(|event| serde_json::to_string(event).unwrap()),
+        );
     }
-
-    async fn open(&self, request: OpenRequest) -> Arc<dyn Session> {
-        let ids = SessionIds {
-            session_id: SessionId::new("ses_1"),
-            agent_state_id: fixture::agent_state_id(),
-            owner: OwnerId::new("own_test"),
-        };
-        open_session(self.parts.clone(), ids, request).await.unwrap()
-    }
-
-    async fn new_session(&self) -> Arc<dyn Session> {
-        self.open(OpenRequest::New(Box::new(parent()))).await
-    }
-
-    fn facts(&self) -> Vec<EnvironmentEvent> {
-        let facts = self.log.facts(&SessionId::new("ses_1"));
-        facts.iter().map(|fact| fact.event.clone()).collect()
-    }
-
-    /// How the call with this id was answered.
-    fn result(&self, id: &str) -> (ToolStatus, String) {
-        let results: Vec<_> = self
-            .facts()
-            .into_iter()
-            .filter_map(|event| match event {
-                EnvironmentEvent::ToolResult(result) if result.tool_call_id.as_str() == id => Some(result),
-                _ => None,
-            })
-            .collect();
-        let [result] = results.as_slice() else {
-            panic!("one result, not {results:?}");
-        };
-        let text = result.result.iter().filter_map(ContentPart::as_text).collect();
-        (result.status, text)
-    }
-
-    /// The log gives the same again, and the fold for the state alone has the same state.
-    fn check_replay(&self, live: &[String]) {
-        let mut whole = SessionFold::new(SessionId::new("ses_1"));
-        let mut state = whole.clone();
-        let mut again = Vec::new();
-        for fact in self.log.facts(&SessionId::new("ses_1")) {
-            let derived = whole.apply(&fact);
-            state.advance(&fact);
-            assert_eq!(state, whole, "after event {}", fact.seq);
-            again.extend(
-                derived
-                    .events
-                    .iter()
-                    .map(|event| serde_json::to_string(event).unwrap()),
-            );
-        }
-        assert_eq!(live, again);
-    }
+    assert_eq!(live, again);
 }
 
 fn scout() -> AgentConfig {
@@ -177,17 +132,17 @@ fn said(request: &ModelRequest) -> String {
 
 #[tokio::test]
 async fn the_answer_of_a_child_is_the_result_of_its_call() {
-    let world = World::new([
+    let world = MemoryWorld::new([
         delegate("call_1", false),
         ModelScript::text("under the bed"),
         ModelScript::text("It is under the bed."),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "find it").await;
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
     assert_eq!(
-        world.result("call_1"),
+        result(&world, "call_1"),
         (ToolStatus::Success, "under the bed".to_owned())
     );
     let requests = world.model.requests();
@@ -202,13 +157,13 @@ async fn the_answer_of_a_child_is_the_result_of_its_call() {
             frames.push(serde_json::to_string(event.as_ref()).unwrap());
         }
     }
-    world.check_replay(&frames);
+    check_replay(&world, &frames);
 }
 
 #[tokio::test]
 async fn one_in_the_background_comes_back_as_an_input() {
     let gate = Gate::closed();
-    let world = World::new([
+    let world = MemoryWorld::new([
         delegate("call_1", true),
         // Both are asked at the same time; which first is not said, so both wait.
         ModelScript::new().then_stall(&gate).then_text("one"),
@@ -216,13 +171,13 @@ async fn one_in_the_background_comes_back_as_an_input() {
         ModelScript::text("thanks"),
         ModelScript::text("thanks again"),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "find it meanwhile").await;
     until(&session, |event| {
         matches!(event, RuntimeEvent::ToolResultMessageAdded(_))
     })
     .await;
-    assert_eq!(world.result("call_1").0, ToolStatus::Success);
+    assert_eq!(result(&world, "call_1").0, ToolStatus::Success);
     gate.open();
     until(&session, |event| {
         matches!(event, RuntimeEvent::UserMessageAdded(added)
@@ -235,18 +190,18 @@ async fn one_in_the_background_comes_back_as_an_input() {
 #[tokio::test]
 async fn an_interrupt_reaches_the_child() {
     let gate = Gate::closed();
-    let world = World::new([
+    let world = MemoryWorld::new([
         delegate("call_1", false),
         ModelScript::text("I look").then_stall(&gate),
         ModelScript::text("and on"),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "find it").await;
     let child = until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
     assert_ne!(child, Some(fixture::agent_state_id()));
     session.interrupt(None).await.unwrap();
     assert_eq!(until_finished(&session, 1).await, RunStatus::Interrupted);
-    let (status, text) = world.result("call_1");
+    let (status, text) = result(&world, "call_1");
     assert_eq!(status, ToolStatus::Interrupted);
     assert!(text.contains("I look"), "{text}");
     say(&session, "go on").await;
@@ -256,13 +211,13 @@ async fn an_interrupt_reaches_the_child() {
 #[tokio::test]
 async fn an_interrupt_reaches_one_in_the_background_and_asks_no_model_again() {
     let gates = [Gate::closed(), Gate::closed()];
-    let world = World::new([
+    let world = MemoryWorld::new([
         delegate("call_1", true),
         ModelScript::text("I look").then_stall(&gates[0]),
         ModelScript::text("I look").then_stall(&gates[1]),
         ModelScript::text("well"),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "find it meanwhile").await;
     let begun = Cell::new(0);
     until(&session, |event| {
@@ -292,38 +247,39 @@ async fn an_interrupt_reaches_one_in_the_background_and_asks_no_model_again() {
 #[tokio::test]
 async fn a_child_goes_on_in_another_process() {
     let gate = Gate::closed();
-    let world = World::new([
+    let world = MemoryWorld::new([
         delegate("call_1", false),
         ModelScript::text("under").then_stall(&gate),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "find it").await;
     until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
     // The process dies: nothing more is written by it, and another one takes over.
     let log = world.log.crashed();
-    let next = World::on(
+    let next = MemoryWorld::on(
         log,
         [ModelScript::text("under the bed"), ModelScript::text("found")],
     );
     let session = next
-        .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
-        .await;
+        .open(OpenRequest::Resume(world.session_id.clone(), Vec::new()))
+        .await
+        .unwrap();
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
     assert_eq!(
-        next.result("call_1"),
+        result(&next, "call_1"),
         (ToolStatus::Success, "under the bed".to_owned())
     );
 }
 
 #[tokio::test]
 async fn a_decision_reaches_the_child_that_waits_for_it() {
-    let world = World::new([
+    let world = MemoryWorld::new([
         delegate("call_1", false),
         ModelScript::call("call_2", "read", json!({"path": "/etc/passwd"})),
         ModelScript::text("I may not"),
         ModelScript::text("It may not."),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "find it").await;
     until(&session, |event| {
         matches!(event, RuntimeEvent::ApprovalRequested(_))
@@ -334,43 +290,43 @@ async fn a_decision_reaches_the_child_that_waits_for_it() {
         .await
         .unwrap();
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
-    assert_eq!(world.result("call_2").0, ToolStatus::Denied);
-    assert_eq!(world.result("call_1").1, "I may not");
+    assert_eq!(result(&world, "call_2").0, ToolStatus::Denied);
+    assert_eq!(result(&world, "call_1").1, "I may not");
 }
 
 #[tokio::test]
 async fn a_child_that_fails_is_a_failed_call() {
-    let world = World::new([
+    let world = MemoryWorld::new([
         delegate("call_1", false),
         ModelScript::error("unauthorized", "the key is wrong"),
         ModelScript::text("It could not."),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "find it").await;
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
-    let (status, text) = world.result("call_1");
+    let (status, text) = result(&world, "call_1");
     assert_eq!(status, ToolStatus::Failed);
     assert!(text.contains("the key is wrong"), "{text}");
 }
 
 #[tokio::test]
 async fn wrong_orders_are_told_to_the_model() {
-    let world = World::new([
+    let world = MemoryWorld::new([
         ModelScript::call("call_1", "delegate", json!({"agent": "spy", "input": "x"})),
         ModelScript::call("call_2", "delegate", json!({"agent": "scout"})),
         ModelScript::call("call_3", "agents", json!({"action": "stop"})),
         ModelScript::call("call_4", "agents", json!({})),
         ModelScript::text("well"),
     ]);
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "find it").await;
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
-    let (status, text) = world.result("call_1");
+    let (status, text) = result(&world, "call_1");
     assert_eq!(status, ToolStatus::Invalid);
     assert!(text.contains("The agents are: scout"), "{text}");
-    assert!(world.result("call_2").1.contains("`input` is missing"));
-    assert!(world.result("call_3").1.contains("`id` is missing"));
-    assert_eq!(world.result("call_4"), (ToolStatus::Success, "[]".to_owned()));
+    assert!(result(&world, "call_2").1.contains("`input` is missing"));
+    assert!(result(&world, "call_3").1.contains("`id` is missing"));
+    assert_eq!(result(&world, "call_4"), (ToolStatus::Success, "[]".to_owned()));
 }
 
 /// Who wants something found speaks with the scout; nobody does anything else.
@@ -381,10 +337,10 @@ async fn all_that_agents_want_is_heard_behind_the_fact_that_it_is_on_record_by()
         ModelScript::text("in the attic"),
         ModelScript::text("It is in the attic."),
     ];
-    let world = World::new(answers);
+    let world = MemoryWorld::new(answers);
     let bus = SystemBus::of(&world.parts);
     let mut heard = bus.subscribe("test", Filter::all(), Queue::lag(1_024)).unwrap();
-    let session = world.new_session().await;
+    let session = new_session(&world).await;
     say(&session, "where is it?").await;
     let (mut on_record, mut wanted) = (BTreeSet::new(), Vec::new());
     loop {
@@ -445,12 +401,12 @@ fn router() -> AgentConfig {
 
 #[tokio::test]
 async fn a_router_gives_inputs_to_its_children() {
-    let world = World::new([
+    let world = MemoryWorld::new([
         ModelScript::text("under the bed"),
         ModelScript::text("find"),
         ModelScript::text("still there"),
     ]);
-    let session = world.open(OpenRequest::New(Box::new(router()))).await;
+    let session = world.open_new(router()).await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "Find it!").await;
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
@@ -474,17 +430,17 @@ async fn a_router_gives_inputs_to_its_children() {
         words, "under the bedstill there",
         "a router has no words of its own"
     );
-    world.check_replay(&frames);
+    check_replay(&world, &frames);
 }
 
 #[tokio::test]
 async fn a_router_goes_on_in_another_process_and_stops_with_its_child() {
     let gate = Gate::closed();
-    let world = World::new([ModelScript::text("under").then_stall(&gate)]);
-    let session = world.open(OpenRequest::New(Box::new(router()))).await;
+    let world = MemoryWorld::new([ModelScript::text("under").then_stall(&gate)]);
+    let session = world.open_new(router()).await;
     say(&session, "find it").await;
     until(&session, |event| matches!(event, RuntimeEvent::TextDelta(_))).await;
-    let next = World::on(
+    let next = MemoryWorld::on(
         world.log.crashed(),
         [
             ModelScript::text("under the bed"),
@@ -492,8 +448,9 @@ async fn a_router_goes_on_in_another_process_and_stops_with_its_child() {
         ],
     );
     let session = next
-        .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
-        .await;
+        .open(OpenRequest::Resume(world.session_id.clone(), Vec::new()))
+        .await
+        .unwrap();
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
     say(&session, "find it").await;
     session.interrupt(None).await.unwrap();

@@ -5,52 +5,32 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Actions, BoxFuture, CapturedEffect, Condenser, ContextWish, Delivery, DriverParts, Effector, EventSink,
-    OpenRequest, RuntimeError, Session, SessionIds, UserInput, View, open_session,
+    BoxFuture, CapturedEffect, Condenser, ContextWish, Delivery, Effector, EventSink, RuntimeError, Session,
+    UserInput, View,
 };
-use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
     Action, ActionBody, ActionId, ActionKind, AgentConfig, AttemptFailed, Condense, ContextChange,
-    EnvironmentEvent, ModelRequest, OwnerId, RuntimeEvent, SessionId, StopReason, Vocabulary as _,
+    EnvironmentEvent, ModelRequest, RuntimeEvent, StopReason,
 };
 
 struct World {
-    log: FaultyLog,
-    model: ScriptedModel,
+    memory: MemoryWorld,
     session: Arc<dyn Session>,
 }
 
 impl World {
     async fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
-        let log = FaultyLog::new();
-        let model = ScriptedModel::new(answers);
-        let models: Arc<dyn Effector> = Arc::new(model.clone());
-        let actions = Actions::new()
-            .with(ActionKind::CallModel, models.clone())
-            .with(ActionKind::Condense, Arc::new(Condenser::new(models)));
-        let parts = DriverParts {
-            tools: fixture::tools().into(),
-            program: "test".into(),
-            ..DriverParts::new(
-                Arc::new(log.clone()),
-                actions,
-                Arc::new(SimulatedClock::default()),
-            )
-        };
-        let ids = SessionIds {
-            session_id: SessionId::new("ses_1"),
-            agent_state_id: fixture::agent_state_id(),
-            owner: OwnerId::new("own_test"),
-        };
-        let mut config = fixture::config();
-        config.model.max_output_tokens = 32_000;
-        let config = AgentConfig {
+        let memory = MemoryWorld::new(answers);
+        let condenser = Condenser::new(Arc::new(memory.model.clone()));
+        let memory = memory.with_effector(ActionKind::Condense, Arc::new(condenser));
+        let mut config = AgentConfig {
             condensing: Some(Box::default()),
-            ..config
+            ..fixture::config()
         };
-        let session = open_session(parts, ids, OpenRequest::New(Box::new(config)));
-        let session: Arc<dyn Session> = session.await.unwrap();
-        Self { log, model, session }
+        config.model.max_output_tokens = 32_000;
+        let session = memory.open_new(config).await;
+        Self { memory, session }
     }
 
     async fn say(&self, text: &str) {
@@ -85,11 +65,6 @@ impl World {
         }
     }
 
-    fn tags(&self) -> Vec<String> {
-        let facts = self.log.facts(self.session.id());
-        facts.iter().map(|fact| fact.event.tag().to_owned()).collect()
-    }
-
     async fn said_much(answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let long = "much is said about the harbour ".repeat(60);
         let first = (0..4).map(|_| ModelScript::text(&long));
@@ -112,24 +87,24 @@ async fn a_summary_is_one_fact_and_no_answer() {
         ModelScript::text("yes"),
     ])
     .await;
-    let before = world.tags().len();
+    let before = world.memory.tags().len();
     let change = world.wish(condense()).await.unwrap();
     assert!(
         matches!(change, ContextChange::Condensed(range) if range.messages > 2),
         "{change:?}"
     );
     assert_eq!(
-        world.tags()[before..],
+        world.memory.tags()[before..],
         ["condense_requested", "action_started", "context_condensed"]
     );
-    let facts = world.log.facts(world.session.id());
+    let facts = world.memory.log.facts(world.session.id());
     let bill = facts.iter().find_map(|fact| match &fact.event {
         EnvironmentEvent::ContextCondensed(condensed) => condensed.bill.clone(),
         _ => None,
     });
     assert_eq!(bill.unwrap().usage.context_tokens(), 15);
     world.say("go on").await;
-    let asked = world.model.requests();
+    let asked = world.memory.model.requests();
     let texts: Vec<String> = asked
         .last()
         .unwrap()
@@ -147,12 +122,12 @@ async fn what_is_taken_out_is_asked_as_before() {
     let world = World::said_much([ModelScript::text("In short."), ModelScript::text("yes")]).await;
     let refused = world.session.context(ContextWish::Restore {}).await;
     assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
-    let before = world.model.requests().last().unwrap().messages.clone();
+    let before = world.memory.model.requests().last().unwrap().messages.clone();
     world.wish(condense()).await.unwrap();
     let change = world.wish(ContextWish::Restore {}).await.unwrap();
     assert!(matches!(change, ContextChange::Restored(_)), "{change:?}");
     world.say("go on").await;
-    let after = world.model.requests().last().unwrap().messages.clone();
+    let after = world.memory.model.requests().last().unwrap().messages.clone();
     assert_eq!(after[..before.len()], before[..]);
 }
 
@@ -170,7 +145,7 @@ async fn a_model_that_fails_is_told_once_and_harms_nothing() {
             matches!(&change, ContextChange::Failed { code: c, .. } if c == code),
             "{change:?}"
         );
-        assert!(!world.tags().contains(&"error".to_owned()));
+        assert!(!world.memory.tags().contains(&"error".to_owned()));
         world.say("go on").await;
     }
 }
@@ -181,7 +156,7 @@ async fn half_a_summary_stands_for_nothing_and_is_asked_for_once_more_with_all_t
     let world = World::said_much([half(), ModelScript::text("The harbour was spoken of.")]).await;
     let change = world.wish(condense()).await.unwrap();
     assert!(matches!(change, ContextChange::Condensed(_)), "{change:?}");
-    let facts = world.log.facts(world.session.id());
+    let facts = world.memory.log.facts(world.session.id());
     let condensed = facts.iter().find_map(|fact| match &fact.event {
         EnvironmentEvent::ContextCondensed(condensed) => Some(condensed.clone()),
         _ => None,
@@ -193,7 +168,7 @@ async fn half_a_summary_stands_for_nothing_and_is_asked_for_once_more_with_all_t
         30,
         "both are paid for"
     );
-    let asked = world.model.requests();
+    let asked = world.memory.model.requests();
     let room: Vec<Option<u64>> = asked[4..]
         .iter()
         .map(|request| request.params.max_output_tokens)
@@ -223,7 +198,7 @@ async fn a_summary_whose_end_is_not_known_stands_for_nothing() {
             matches!(&change, ContextChange::Failed { code: said, .. } if said == code),
             "{reason:?}: {change:?}"
         );
-        let facts = world.log.facts(world.session.id());
+        let facts = world.memory.log.facts(world.session.id());
         let is_condensed = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::ContextCondensed(_));
         assert!(!facts.iter().any(|fact| is_condensed(&fact.event)), "{reason:?}");
     }

@@ -5,14 +5,13 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Actions, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, RuntimeError,
-    Session, SessionFold, SessionIds, UserInput, View, open_session,
+    ApprovalInput, BoxFuture, Delivery, Effector, EventSink, OpenRequest, RuntimeError, Session, SessionFold,
+    UserInput, View,
 };
-use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalDecision, ApprovalMode, ContentPart,
-    EnvironmentEvent, InputMode, OwnerId, RunStatus, RuntimeEvent, SessionId, ToolResult, ToolStatus,
-    Vocabulary as _,
+    EnvironmentEvent, InputMode, RunStatus, RuntimeEvent, ToolResult, ToolStatus, Vocabulary as _,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -51,56 +50,16 @@ impl Effector for Echo {
     }
 }
 
-struct World {
-    log: FaultyLog,
-    model: ScriptedModel,
-    parts: DriverParts,
+fn world(answers: impl IntoIterator<Item = ModelScript>) -> MemoryWorld {
+    MemoryWorld::new(answers).with_effector(ActionKind::CallTool, Arc::new(Echo))
 }
 
-impl World {
-    fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
-        let log = FaultyLog::new();
-        let model = ScriptedModel::new(answers);
-        let actions = Actions::new()
-            .with(ActionKind::CallModel, Arc::new(model.clone()))
-            .with(ActionKind::CallTool, Arc::new(Echo));
-        let parts = DriverParts {
-            tools: fixture::tools().into(),
-            program: "test".into(),
-            ..DriverParts::new(
-                Arc::new(log.clone()),
-                actions,
-                Arc::new(SimulatedClock::default()),
-            )
-        };
-        Self { log, model, parts }
-    }
-
-    async fn open(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
-        let ids = SessionIds {
-            session_id: SessionId::new("ses_1"),
-            agent_state_id: fixture::agent_state_id(),
-            owner: OwnerId::new("own_test"),
-        };
-        let session = open_session(self.parts.clone(), ids, request).await?;
-        Ok(session)
-    }
-
-    async fn new_session(&self, approval: ApprovalMode) -> Arc<dyn Session> {
-        let config = AgentConfig {
-            approval,
-            ..fixture::config()
-        };
-        self.open(OpenRequest::New(Box::new(config))).await.unwrap()
-    }
-
-    fn tags(&self, session: &SessionId) -> Vec<String> {
-        self.log
-            .facts(session)
-            .iter()
-            .map(|fact| fact.event.tag().to_owned())
-            .collect()
-    }
+async fn new_session(world: &MemoryWorld, approval: ApprovalMode) -> Arc<dyn Session> {
+    let config = AgentConfig {
+        approval,
+        ..fixture::config()
+    };
+    world.open_new(config).await
 }
 
 async fn say(session: &Arc<dyn Session>, text: &str) -> u64 {
@@ -124,8 +83,8 @@ async fn until_finished(session: &Arc<dyn Session>) -> (RunStatus, Vec<String>) 
 
 #[tokio::test]
 async fn an_answer_goes_through_the_log() {
-    let world = World::new([ModelScript::text("hello")]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let world = world([ModelScript::text("hello")]);
+    let session = new_session(&world, ApprovalMode::Auto).await;
     assert_eq!(say(&session, "hi").await, 3);
     let (status, tags) = until_finished(&session).await;
     assert_eq!(status, RunStatus::Completed);
@@ -140,12 +99,12 @@ async fn an_answer_goes_through_the_log() {
         "usage",
         "stream_end",
     ];
-    assert_eq!(world.tags(session.id()), expected);
+    assert_eq!(world.tags(), expected);
 }
 
 #[tokio::test]
 async fn tools_run_and_their_results_go_back() {
-    let world = World::new([
+    let world = world([
         ModelScript::call("call_1", "read", json!({"path": "a"})).then_call(
             "call_2",
             "read",
@@ -153,14 +112,10 @@ async fn tools_run_and_their_results_go_back() {
         ),
         ModelScript::text("done"),
     ]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let session = new_session(&world, ApprovalMode::Auto).await;
     say(&session, "go").await;
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
-    let results = world
-        .tags(session.id())
-        .iter()
-        .filter(|tag| *tag == "tool_result")
-        .count();
+    let results = world.tags().iter().filter(|tag| *tag == "tool_result").count();
     assert_eq!(results, 2);
     let requests = world.model.requests();
     let ids = |index: usize| {
@@ -178,11 +133,11 @@ async fn tools_run_and_their_results_go_back() {
 
 #[tokio::test]
 async fn replay_equals_live_to_the_byte() {
-    let world = World::new([
+    let world = world([
         ModelScript::call("call_1", "read", json!({"path": "a"})),
         ModelScript::text("done"),
     ]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let session = new_session(&world, ApprovalMode::Auto).await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "go").await;
     until_finished(&session).await;
@@ -210,8 +165,8 @@ async fn replay_equals_live_to_the_byte() {
 #[tokio::test]
 async fn a_fold_for_the_state_alone_has_the_same_state() {
     let calls = ModelScript::call("call_1", "read", json!({"path": "a"}));
-    let world = World::new([calls, ModelScript::text("done"), ModelScript::text("again")]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let world = world([calls, ModelScript::text("done"), ModelScript::text("again")]);
+    let session = new_session(&world, ApprovalMode::Auto).await;
     say(&session, "go").await;
     say(&session, "and on").await;
     until_finished(&session).await;
@@ -227,11 +182,11 @@ async fn a_fold_for_the_state_alone_has_the_same_state() {
 
 #[tokio::test]
 async fn agents_are_heard_inside_their_boundary_after_the_commit() {
-    let world = World::new([ModelScript::text("hello")]);
+    let world = world([ModelScript::text("hello")]);
     let everything = agentx_bus::Queue::wait(256);
     let filter = agentx_bus::Filter::all().agent_state(fixture::agent_state_id().as_str());
     let mut inside = world.parts.agents.subscribe("test", filter, everything).unwrap();
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let session = new_session(&world, ApprovalMode::Auto).await;
     say(&session, "hi").await;
     until_finished(&session).await;
     session.close().await;
@@ -247,11 +202,11 @@ async fn agents_are_heard_inside_their_boundary_after_the_commit() {
 
 #[tokio::test]
 async fn a_panicking_tool_is_an_outcome() {
-    let world = World::new([
+    let world = world([
         ModelScript::call("call_1", "read", json!({"path": "a", "panic": 1})),
         ModelScript::text("sorry"),
     ]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let session = new_session(&world, ApprovalMode::Auto).await;
     say(&session, "go").await;
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
     let facts = world.log.facts(session.id());
@@ -263,11 +218,11 @@ async fn a_panicking_tool_is_an_outcome() {
 
 #[tokio::test]
 async fn approvals_are_asked_and_answered() {
-    let world = World::new([
+    let world = world([
         ModelScript::call("call_1", "read", json!({"path": "/etc/passwd"})),
         ModelScript::text("ok"),
     ]);
-    let session = world.new_session(ApprovalMode::Ask).await;
+    let session = new_session(&world, ApprovalMode::Ask).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "go").await;
     let asked = loop {
@@ -289,11 +244,11 @@ async fn approvals_are_asked_and_answered() {
 
 #[tokio::test]
 async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_next() {
-    let world = World::new([
+    let world = world([
         ModelScript::call("call_1", "read", json!({"path": "/etc/passwd"})),
         ModelScript::text("ok"),
     ]);
-    let session = world.new_session(ApprovalMode::Ask).await;
+    let session = new_session(&world, ApprovalMode::Ask).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "go").await;
     loop {
@@ -324,12 +279,12 @@ async fn a_session_that_is_suspended_asks_its_question_again_where_it_is_opened_
 #[tokio::test]
 async fn a_session_that_is_closed_lets_nothing_begin_that_waits() {
     let gate = Gate::closed();
-    let world = World::new([
+    let world = world([
         ModelScript::text("half ").then_stall(&gate),
         ModelScript::text("again"),
         ModelScript::text("and b"),
     ]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let session = new_session(&world, ApprovalMode::Auto).await;
     let mut events = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "go").await;
     loop {
@@ -361,12 +316,12 @@ async fn a_session_that_is_closed_lets_nothing_begin_that_waits() {
 #[tokio::test]
 async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
     let gate = Gate::closed();
-    let world = World::new([
+    let world = world([
         ModelScript::text("partial").then_stall(&gate),
         ModelScript::call("call_1", "read", json!({"path": "a", "hang": 1})),
         ModelScript::text("fine"),
     ]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let session = new_session(&world, ApprovalMode::Auto).await;
     for tag in ["text_chunk", "action_started"] {
         say(&session, "go").await;
         let mut facts = session.subscribe(0, View::Environment).await.unwrap();
@@ -408,11 +363,11 @@ async fn an_interrupt_stops_model_and_tool_and_the_session_goes_on() {
 
 #[tokio::test]
 async fn trying_again_after_a_run_that_failed_asks_again_what_is_there() {
-    let world = World::new([
+    let world = world([
         ModelScript::error("billing", "no money"),
         ModelScript::text("Here I am."),
     ]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let session = new_session(&world, ApprovalMode::Auto).await;
     let _ = session.retry().await;
     assert!(world.model.requests().is_empty(), "nothing is unanswered yet");
     say(&session, "Are you there?").await;
@@ -438,8 +393,8 @@ async fn trying_again_after_a_run_that_failed_asks_again_what_is_there() {
 #[tokio::test]
 async fn a_full_disk_stops_the_session_and_claims_nothing() {
     let gate = Gate::closed();
-    let world = World::new([ModelScript::text("a").then_stall(&gate).then_text("b")]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let world = world([ModelScript::text("a").then_stall(&gate).then_text("b")]);
+    let session = new_session(&world, ApprovalMode::Auto).await;
     let mut events = session.subscribe(0, View::Environment).await.unwrap();
     say(&session, "go").await;
     while !matches!(events.next().await, Some(Delivery::Environment(fact)) if fact.event.tag() == "text_chunk")
@@ -467,7 +422,7 @@ async fn a_full_disk_stops_the_session_and_claims_nothing() {
     world.model.push(ModelScript::text("again"));
     drop(session);
     let session = world
-        .open(OpenRequest::Resume(SessionId::new("ses_1"), Vec::new()))
+        .open(OpenRequest::Resume(world.session_id.clone(), Vec::new()))
         .await
         .unwrap();
     assert_eq!(until_finished(&session).await.0, RunStatus::Completed);
@@ -475,8 +430,8 @@ async fn a_full_disk_stops_the_session_and_claims_nothing() {
 
 #[tokio::test]
 async fn one_writer_at_a_time() {
-    let world = World::new([]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let world = world([]);
+    let session = new_session(&world, ApprovalMode::Auto).await;
     let second = world
         .open(OpenRequest::Resume(session.id().clone(), Vec::new()))
         .await;
@@ -493,25 +448,21 @@ async fn one_writer_at_a_time() {
 
 #[tokio::test]
 async fn the_same_input_twice_is_one_input() {
-    let world = World::new([ModelScript::text("once")]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let world = world([ModelScript::text("once")]);
+    let session = new_session(&world, ApprovalMode::Auto).await;
     let input = UserInput::text("hi").key(Some("k".into()));
     let first = session.send(input.clone()).await.unwrap();
     assert_eq!(session.send(input).await.unwrap(), first);
     assert_eq!(
-        world
-            .tags(session.id())
-            .iter()
-            .filter(|tag| *tag == "user_message")
-            .count(),
+        world.tags().iter().filter(|tag| *tag == "user_message").count(),
         1
     );
 }
 
 #[tokio::test]
 async fn a_subscriber_anywhere_sees_the_same_stream() {
-    let world = World::new([ModelScript::text("one two three"), ModelScript::text("four")]);
-    let session = world.new_session(ApprovalMode::Auto).await;
+    let world = world([ModelScript::text("one two three"), ModelScript::text("four")]);
+    let session = new_session(&world, ApprovalMode::Auto).await;
     say(&session, "a").await;
     until_finished(&session).await;
     for view in [View::Environment, View::Runtime] {

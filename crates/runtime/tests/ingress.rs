@@ -10,7 +10,7 @@ use crate::reactors::World;
 #[tokio::test]
 async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
     let world = World::new([ModelScript::text("I close the window")]).await;
-    let bus = SystemBus::of(&world.parts);
+    let bus = SystemBus::of(&world.memory.parts);
     for (name, why) in [
         (
             "not a name",
@@ -35,7 +35,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
         .await
         .unwrap();
     assert_eq!(world.finished(said).await, RunStatus::Completed);
-    let facts = world.log.facts(&fixture::session_id());
+    let facts = world.memory.log.facts(&fixture::session_id());
     let fact = facts.iter().find(|fact| fact.seq == said).unwrap();
     let by = match &fact.event {
         EnvironmentEvent::UserMessage(message) => message.by.as_ref().map(ToString::to_string),
@@ -45,7 +45,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
         (fact.source, by.as_deref()),
         (Source::Environment, Some("env_rain-sensor"))
     );
-    let asked = world.model.requests().remove(0);
+    let asked = world.memory.model.requests().remove(0);
     let read = asked.messages.last().unwrap().text();
     assert!(
         read.starts_with("<said_by_another_person") && read.contains("it rains"),
@@ -64,7 +64,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
 async fn an_environment_floods_no_session() {
     let gate = Gate::closed();
     let world = World::new([ModelScript::text("slow").then_stall(&gate)]).await;
-    let sensor = SystemBus::of(&world.parts).ingress("sensor").unwrap();
+    let sensor = SystemBus::of(&world.memory.parts).ingress("sensor").unwrap();
     let say = || {
         let content = vec![ContentPart::text("it rains")];
         sensor.say(world.session.id(), content, InputMode::Queue)

@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Actions, BoxFuture, Delivery, DriverParts, Effector, EventSink, Journal, OpenRequest, RuntimeError,
-    Session, SessionIds, UserInput, View, open_session,
+    BoxFuture, Delivery, Effector, EventSink, Journal, OpenRequest, RuntimeError, Session, UserInput, View,
 };
-use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
-    Action, ActionBody, ActionKind, AgentConfig, ContentPart, EffectOutcome, EnvironmentEvent, OwnerId,
-    SessionId, ToolResult, ToolSpec, ToolStatus, Vocabulary as _,
+    Action, ActionBody, ActionKind, AgentConfig, ContentPart, EffectOutcome, EnvironmentEvent, ToolResult,
+    ToolSpec, ToolStatus, Vocabulary as _,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -67,33 +66,14 @@ fn flow() -> ToolSpec {
     spec
 }
 
-fn parts(
+fn world(
     log: &FaultyLog,
     tools: Vec<ToolSpec>,
     answers: impl IntoIterator<Item = ModelScript>,
-) -> DriverParts {
-    let actions = Actions::new()
-        .with(ActionKind::CallModel, Arc::new(ScriptedModel::new(answers)))
-        .with(ActionKind::CallTool, Arc::new(Flow));
-    DriverParts {
-        tools: tools.into(),
-        program: "test".into(),
-        ..DriverParts::new(
-            Arc::new(log.clone()),
-            actions,
-            Arc::new(SimulatedClock::default()),
-        )
-    }
-}
-
-async fn open(parts: DriverParts, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
-    let ids = SessionIds {
-        session_id: SessionId::new("ses_1"),
-        agent_state_id: fixture::agent_state_id(),
-        owner: OwnerId::new("own_test"),
-    };
-    let session = open_session(parts, ids, request).await?;
-    Ok(session)
+) -> MemoryWorld {
+    let mut world = MemoryWorld::on(log.clone(), answers).with_effector(ActionKind::CallTool, Arc::new(Flow));
+    world.parts.tools = tools.into();
+    world
 }
 
 /// Waits for a fact with this tag.
@@ -116,31 +96,31 @@ async fn a_call_goes_on_where_it_was_cut_off_in_a_program_that_has_its_tool() {
         tools: vec![flow()].into(),
         ..fixture::config()
     };
-    let first = parts(
+    let first = world(
         &log,
         vec![flow()],
         [ModelScript::call("call_1", "flow", json!({}))],
     );
-    let session = open(first, OpenRequest::New(Box::new(config))).await.unwrap();
+    let session = first.open_new(config).await;
     let input = UserInput::text("go");
     session.send(input).await.unwrap();
     until(&session, "effect_ended").await;
 
-    let resume = || OpenRequest::Resume(SessionId::new("ses_1"), Vec::new());
+    let resume = || OpenRequest::Resume(fixture::session_id(), Vec::new());
     let log = log.crashed();
-    let facts = log.facts(&SessionId::new("ses_1")).len();
-    let Err(RuntimeError::Refused(why)) = open(parts(&log, Vec::new(), []), resume()).await else {
+    let facts = log.facts(&fixture::session_id()).len();
+    let Err(RuntimeError::Refused(why)) = world(&log, Vec::new(), []).open(resume()).await else {
         panic!("a program without the tool must not settle its call");
     };
     assert!(why.contains("flow") && why.contains("/workspace"), "{why}");
     assert_eq!(
-        log.facts(&SessionId::new("ses_1")).len(),
+        log.facts(&fixture::session_id()).len(),
         facts,
         "nothing is written"
     );
 
-    let again = parts(&log, vec![flow()], [ModelScript::text("done")]);
-    let session = open(again, resume()).await.unwrap();
+    let again = world(&log, vec![flow()], [ModelScript::text("done")]);
+    let session = again.open(resume()).await.unwrap();
     let EnvironmentEvent::ToolResult(result) = until(&session, "tool_result").await else {
         panic!("a result");
     };

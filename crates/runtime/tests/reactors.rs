@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use agentx_bus::{BusDelivery, Filter, Queue, Reactor, ReactorFailure, ReactorTask, Reactors, Restart};
 use agentx_runtime::{
-    Actions, BoxFuture, Delivery, DriverParts, ModelEnvironment, OpenRequest, RunCounts, Session, SessionIds,
-    SystemBus, SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View, open_session,
-    run_counter,
+    BoxFuture, Delivery, ModelEnvironment, OpenRequest, RunCounts, Session, SessionIds, SystemBus,
+    SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View, open_session, run_counter,
 };
-use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
+use agentx_testing::{FaultyLog, Gate, MemoryWorld, ModelScript, ScriptedModel, fixture, run_ended};
 use agentx_types::{
-    Access, ActionKind, AgentConfig, ConfigChange, ContentPart, EnvironmentEvent, RunStatus, RuntimeEvent,
-    SessionId, Source, ToolSpec, ToolStatus,
+    Access, AgentConfig, ConfigChange, ContentPart, EnvironmentEvent, RunStatus, SessionId, Source, ToolSpec,
+    ToolStatus,
 };
 use serde_json::{Value, json};
 
@@ -47,40 +46,23 @@ impl Tool for Weather {
 
 /// A runtime with one open session that has all tools.
 pub(crate) struct World {
-    pub(crate) log: FaultyLog,
-    pub(crate) parts: DriverParts,
+    pub(crate) memory: MemoryWorld,
     reactors: Reactors<SystemBus>,
-    pub(crate) model: ScriptedModel,
     pub(crate) session: Arc<dyn Session>,
 }
 
 impl World {
     pub(crate) async fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
-        let (log, model) = (FaultyLog::new(), ScriptedModel::new(answers));
-        let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
-        let clock = Arc::new(SimulatedClock::default());
-        let parts = DriverParts {
-            tools: fixture::tools().into(),
-            ..DriverParts::new(Arc::new(log.clone()), actions, clock)
-        };
-        let reactors = Reactors::new(SystemBus::of(&parts), |_report| {});
-        let ids = SessionIds {
-            session_id: fixture::session_id(),
-            agent_state_id: fixture::agent_state_id(),
-            owner: "own_test".into(),
-        };
+        let memory = MemoryWorld::new(answers);
+        let reactors = Reactors::new(SystemBus::of(&memory.parts), |_report| {});
         let config = AgentConfig {
             all_tools: true,
             ..fixture::config()
         };
-        let session = open_session(parts.clone(), ids, OpenRequest::New(Box::new(config)))
-            .await
-            .unwrap();
+        let session = memory.open_new(config).await;
         Self {
-            log,
-            parts,
+            memory,
             reactors,
-            model,
             session,
         }
     }
@@ -92,17 +74,7 @@ impl World {
 
     /// How the run after this event ended.
     pub(crate) async fn finished(&self, after: u64) -> RunStatus {
-        let mut events = self.session.subscribe(after, View::Runtime).await.unwrap();
-        let ended = async {
-            while let Some(delivery) = events.next().await {
-                if let Delivery::Runtime(event) = delivery
-                    && let RuntimeEvent::RunFinished(finished) = &event.event
-                {
-                    return finished.status;
-                }
-            }
-            panic!("the session ended first");
-        };
+        let ended = run_ended(&*self.session, after);
         tokio::time::timeout(PATIENCE, ended).await.unwrap()
     }
 
@@ -125,7 +97,7 @@ impl World {
     }
 
     fn results(&self) -> Vec<(ToolStatus, String)> {
-        let facts = self.log.facts(self.session.id());
+        let facts = self.memory.log.facts(self.session.id());
         let results = facts.iter().filter_map(|fact| match &fact.event {
             EnvironmentEvent::ToolResult(result) => Some((
                 result.status,
@@ -138,7 +110,7 @@ impl World {
 
     /// The names of the tools in each request to the model.
     fn offered(&self) -> Vec<Vec<String>> {
-        let requests = self.model.requests();
+        let requests = self.memory.model.requests();
         let names = |tools: &[ToolSpec]| tools.iter().map(|tool| tool.name.clone()).collect();
         requests.iter().map(|request| names(&request.tools)).collect()
     }
@@ -194,7 +166,7 @@ async fn the_tools_change_between_two_runs_and_not_in_the_middle_of_one() {
     assert_eq!(world.finished(first).await, RunStatus::Completed);
     let (told, has_it) = world.told(first).await;
     let end = |fact: &EnvironmentEvent| matches!(fact, EnvironmentEvent::StreamEnd(_));
-    let facts = world.log.facts(world.session.id());
+    let facts = world.memory.log.facts(world.session.id());
     let ended = facts.iter().find(|fact| end(&fact.event)).unwrap().seq;
     assert!(
         has_it && told > ended,
@@ -285,7 +257,10 @@ async fn a_model_can_be_replaced_while_a_session_is_open() {
     world.reactors.start(environment, Restart::Never).await.unwrap();
     let asked = world.say("who are you?").await;
     assert_eq!(world.finished(asked).await, RunStatus::Completed);
-    assert_eq!((own.requests().len(), world.model.requests().len()), (1, 0));
+    assert_eq!(
+        (own.requests().len(), world.memory.model.requests().len()),
+        (1, 0)
+    );
 }
 
 /// Hears what is committed, and tells of each fact whether the log had it.
@@ -325,7 +300,7 @@ async fn a_reactor_hears_what_is_committed() {
     let mut world = World::new([ModelScript::text("hello")]).await;
     let (heard, mut said) = tokio::sync::mpsc::unbounded_channel();
     let watcher = Watcher {
-        log: world.log.clone(),
+        log: world.memory.log.clone(),
         heard,
     };
     world.reactors.start(watcher, Restart::Never).await.unwrap();
@@ -389,7 +364,11 @@ async fn a_session_that_is_opened_later_has_the_tools_that_were_attached_before(
             all_tools,
             ..fixture::config()
         };
-        let opened = open_session(world.parts.clone(), ids, OpenRequest::New(Box::new(config)));
+        let opened = open_session(
+            world.memory.parts.clone(),
+            ids,
+            OpenRequest::New(Box::new(config)),
+        );
         let state = opened.await.unwrap().state().await.unwrap();
         let has_it = state.config.tools.iter().any(|tool| tool.name == "weather");
         assert_eq!(has_it, all_tools);

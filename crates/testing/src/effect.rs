@@ -67,9 +67,10 @@ impl Performance {
 
     /// Waits for what is said next, and tells how many events came together; `None` at the end.
     pub async fn next(&mut self) -> Option<usize> {
-        match self.receive().await {
-            true => self.said.batches.last().copied(),
-            false => None,
+        if self.receive().await {
+            self.said.batches.last().copied()
+        } else {
+            None
         }
     }
 

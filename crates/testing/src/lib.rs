@@ -4,7 +4,7 @@
 //!   records the requests that it was given;
 //! - [`SimulatedClock`]: time that stands still until it is moved;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
-//! - [`FaultyLog`]: a session log without a disk;
+//! - [`FaultyLog`]: a session log without a disk; [`MemoryWorld`]: a session over it, with a scripted model;
 //! - [`check_log`], [`check_environment`] and [`check_others`]: the promises of a session log, an environment and an effector, for
 //!   whoever writes one of their own;
 //! - [`perform`]: runs an effector on one action and collects what it says;
@@ -36,6 +36,7 @@ mod gate;
 mod http;
 mod log;
 mod memory_log;
+mod memory_world;
 mod mock;
 mod model;
 mod reply;
@@ -53,6 +54,7 @@ pub use gate::Gate;
 pub use http::HttpRequest;
 pub use log::LogBuilder;
 pub use memory_log::FaultyLog;
+pub use memory_world::{MemoryWorld, run_ended};
 pub use mock::{Mock, MockAnswers};
 pub use model::{ModelScript, ScriptedModel};
 pub use reply::ServerReply;

@@ -48,9 +48,10 @@ pub async fn check_log(make: impl AsyncFn() -> Arc<dyn SessionLog>) -> Result<()
             broken.push(BrokenPromise { promise, what });
         }
     }
-    match broken.is_empty() {
-        true => Ok(()),
-        false => Err(BrokenPromises(broken)),
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(BrokenPromises(broken))
     }
 }
 
@@ -190,9 +191,10 @@ fn works<T>(what: &str, result: Result<T, LogError>) -> Result<T, String> {
 }
 
 fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> CheckResult {
-    match found == expected {
-        true => Ok(()),
-        false => Err(format!("{what} is {found:?}, and should be {expected:?}")),
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what} is {found:?}, and should be {expected:?}"))
     }
 }
 

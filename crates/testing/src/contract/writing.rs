@@ -194,9 +194,10 @@ async fn scanned(store: &TestedLog, after: u64, upto: u64, most: usize) -> Resul
     let take = Box::new(move |fact: &mut agentx_types::Envelope<_>| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(Arc::new(fact.clone()));
-        match kept.len() < most {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if kept.len() < most {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     });
     works("scan", store.0.scan(&"ses_1".into(), after, upto, take).await)?;

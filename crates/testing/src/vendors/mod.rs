@@ -156,9 +156,12 @@ pub fn table() -> String {
 fn linked(source: &str) -> String {
     source
         .split(' ')
-        .map(|word| match word.starts_with("https://") {
-            true => format!("<{word}>"),
-            false => word.to_owned(),
+        .map(|word| {
+            if word.starts_with("https://") {
+                format!("<{word}>")
+            } else {
+                word.to_owned()
+            }
         })
         .collect::<Vec<_>>()
         .join(" ")

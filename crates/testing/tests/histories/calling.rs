@@ -50,9 +50,10 @@ impl History {
             return;
         }
         self.number += 1;
-        let answer = match self.ends {
-            true => ModelAnswer::text(LAST_ANSWER),
-            false => answers::answer(&mut self.random, request.model.api, self.number),
+        let answer = if self.ends {
+            ModelAnswer::text(LAST_ANSWER)
+        } else {
+            answers::answer(&mut self.random, request.model.api, self.number)
         };
         match self.send(request, &answer) {
             Ok(stream) => {

@@ -11,9 +11,12 @@ fn base64(bytes: &[u8]) -> String {
         let all = (0..3).fold(0u32, |all, at| {
             (all << 8) | u32::from(chunk.get(at).copied().unwrap_or(0))
         });
-        let digit = |at: usize| match at <= chunk.len() {
-            true => char::from(DIGITS[(all >> (18 - 6 * at)) as usize & 63]),
-            false => '=',
+        let digit = |at: usize| {
+            if at <= chunk.len() {
+                char::from(DIGITS[(all >> (18 - 6 * at)) as usize & 63])
+            } else {
+                '='
+            }
         };
         (0..4).map(digit).collect::<String>()
     };

@@ -125,13 +125,16 @@ fn checked_part(part: &Value, message: &Value, at: usize, dialect: Dialect) -> R
             rules::PICTURE,
             "Image URLs are only allowed for messages with role 'user'.",
         ),
-        "image_url" => match picture(part["image_url"]["url"].as_str().unwrap_or_default()) {
-            true => Ok(()),
-            false => no(
-                rules::PICTURE,
-                "You uploaded an unsupported image. Please make sure your image is valid.",
-            ),
-        },
+        "image_url" => {
+            if picture(part["image_url"]["url"].as_str().unwrap_or_default()) {
+                Ok(())
+            } else {
+                no(
+                    rules::PICTURE,
+                    "You uploaded an unsupported image. Please make sure your image is valid.",
+                )
+            }
+        }
         "file" | "input_audio" | "refusal" => Ok(()),
         other => no(rules::CONTENT, &format!("'{other}' is no type of a part")),
     }
