@@ -15,6 +15,16 @@ ci:
 check *steps:
     tests/run.sh {{steps}}
 
+# For the minute between two edits: the pure crates, their tables, and screens without a terminal
+quick:
+    tests/run.sh quick
+
+# Random tests and long inputs in full, with optimisations, and all kills: for the night
+nightly cases="5000":
+    PROPTEST_CASES={{cases}} cargo test --release --locked -p agentx-types -p agentx-agent -p agentx-session -p agentx-llm -p agentx-bus
+    PROPTEST_CASES={{cases}} cargo test --release --locked -p agentx-tests --test histories
+    AGENTX_TEST_EFFORT=full cargo test --locked -p agentx-tests --test kills --test flow_kills --test reactor_kills --test remote_server_kills
+
 # The tests alone
 test *args:
     cargo test --workspace {{args}}

@@ -4,6 +4,7 @@
 #
 #   tests/run.sh            everything
 #   tests/run.sh fmt lint   only these steps
+#   tests/run.sh quick      the pure crates, their tables, and screens without a terminal: for the minute between two edits
 #
 # Steps: fmt lint build features test docs loom deny fuzz asan; schemathesis, a part of test, goes alone too. Logs are in target/checks.
 # AGENTX_FUZZ_SECONDS says how long each target of `fuzz`, and `asan`, look (10).
@@ -114,6 +115,22 @@ run_tests() {
   schemathesis
 }
 
+# The crates whose tests need no program, no terminal and no network, in threads of few processes. Random tests try fewer cases, and
+# the tests that take longest are left to `test`.
+QUICK=(agentx-types agentx-agent agentx-session agentx-llm agentx-bus agentx-terminal agentx-chat)
+LONG=(
+  long_lines_are_read_in_time
+  a_smaller_window_is_learned_once_and_no_run_fails
+  a_server_that_cuts_is_noticed_once_and_the_conversation_is_condensed_instead
+  a_server_that_reads_everything_is_believed
+  a_window_that_slides_leaves_earlier_thinking_out
+  long_sessions_are_condensed_and_lose_no_goal
+  cut_at_any_byte_it_ends_cleanly
+)
+quick() {
+  step quick env PROPTEST_CASES=16 cargo test --locked --quiet --lib --tests "${QUICK[@]/#/--package=}" -- "${LONG[@]/#/--skip=}"
+}
+
 # The HTTP of a server under a tester that sends what its description allows, and much that it forbids. A minute, and one more
 # where the tester has to be installed.
 schemathesis() {
@@ -158,18 +175,18 @@ asan() {
     cargo test -p agentx-luau-tools --locked --target $ASAN --target-dir target/asan --lib value::
 }
 
-set_up
+[ "$*" = quick ] || set_up
 for name in ${*:-fmt lint build features test docs loom deny fuzz asan}; do
   case $name in
-    fmt | lint | build | features | docs | deny | fuzz | asan | schemathesis) "$name" ;;
+    fmt | lint | quick | build | features | docs | deny | fuzz | asan | schemathesis) "$name" ;;
     test) run_tests ;;
     loom) model ;;
-    *) echo "no step $name; there are: fmt lint build features test docs loom deny fuzz asan schemathesis" >&2; exit 2 ;;
+    *) echo "no step $name; there are: quick fmt lint build features test docs loom deny fuzz asan schemathesis" >&2; exit 2 ;;
   esac
 done
 
 printf '\n== summary, %s s\n' "$SECONDS"
-for log in schema test doctest loom; do
+for log in quick schema test doctest loom; do
   [ -f "$LOGS/$log.log" ] && grep -hE '^ *Summary \[|^test result:' "$LOGS/$log.log"
 done
 for line in ${notes[@]+"${notes[@]}"}; do printf 'not run: %s\n' "$line"; done

@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 use agentx_remote_runtime::RemoteRuntime;
 use agentx_runtime::{OpenRequest, Runtime as _, RuntimeError, Session, UserInput, View};
 use agentx_tests::remote::{Seen, Serving, Socket, Web, Who, Worker, mirror};
-use agentx_tests::{BOUND, Random, World};
+use agentx_tests::{BOUND, Random, World, kills};
 use agentx_types::SessionId;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// How often the server is killed.
+/// How often the server is killed in a full run.
 const KILLS: usize = 100;
 /// How many sessions there are.
 const SESSIONS: usize = 5;
@@ -205,7 +205,8 @@ async fn nothing_that_was_shown_is_missing_however_the_server_dies() {
     for _ in 0..SESSIONS {
         watched.push(begin(&url, &who, &web, &stop).await);
     }
-    for _ in 0..KILLS {
+    let deaths = kills(KILLS);
+    for _ in 0..deaths {
         fate(&watched, &mut random).await;
         server.kill();
         server = Serving::begin(&world, address, &[]);
@@ -228,7 +229,7 @@ async fn nothing_that_was_shown_is_missing_however_the_server_dies() {
         sessions.push(part.session);
     }
     eprintln!(
-        "{KILLS} deaths, asked {} times",
+        "{deaths} deaths, asked {} times",
         worker.asked().values().sum::<usize>()
     );
     server.stop().exits(0);

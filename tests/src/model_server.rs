@@ -188,9 +188,10 @@ fn reply(out: &mut TcpStream, reader: &mut BufReader<TcpStream>, reply: Reply) -
                 std::thread::sleep(pace);
                 chunk(out, text)?;
             }
-            match stalls {
-                true => until_it_goes(reader),
-                false => out.write_all(b"0\r\n\r\n").map(|()| true),
+            if stalls {
+                until_it_goes(reader)
+            } else {
+                out.write_all(b"0\r\n\r\n").map(|()| true)
             }
         }
         Reply::Stall(words) => {

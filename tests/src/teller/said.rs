@@ -44,9 +44,10 @@ const WORDS: &[&str] = &[
 pub(super) fn answer(asked: &Asked) -> Said {
     let system = asked.system.as_str();
     if system.starts_with("You make stories.") {
-        return match asked.results.is_empty() {
-            true => Said::Call("story_generator", json!({"topic": asked.input()})),
-            false => words(&format!("That is the story: {}", asked.results.concat())),
+        return if asked.results.is_empty() {
+            Said::Call("story_generator", json!({"topic": asked.input()}))
+        } else {
+            words(&format!("That is the story: {}", asked.results.concat()))
         };
     }
     if system.starts_with("You are a writer of stories.") {
@@ -76,9 +77,10 @@ fn directed(asked: &Asked) -> Value {
 
 /// What a router makes of an input that no pattern fits.
 fn sorted(input: &str) -> &'static str {
-    match input.contains("Satie") {
-        true => "play_music: title=Gymnopédie No. 1, artist=Satie",
-        false => "-",
+    if input.contains("Satie") {
+        "play_music: title=Gymnopédie No. 1, artist=Satie"
+    } else {
+        "-"
     }
 }
 

@@ -461,7 +461,8 @@ fn check_history(rules_version: u32, ops: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 1_024, failure_persistence: None, ..Config::default() })]
+    // 256 histories; `PROPTEST_CASES` asks for more, as `just nightly` does.
+    #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn any_history_is_survived_and_replayed(
