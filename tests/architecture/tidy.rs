@@ -261,6 +261,11 @@ fn the_reader_of_sources_tells_code_from_text() {
         (r#"f("{\"}", 'x', '\'')"#, "f(      ,    ,     )"),
         (r##"r#"{"}"# + r"\""##, "         +     "),
         ("fn f<'a>(x: &'a str)", "fn f<'a>(x: &'a str)"),
+        (
+            "b\"{\" + br#\"{\"# + c\"{\" + b'{' + 1.5",
+            "     +         +      +      + 1.5",
+        ),
+        ("r#match { 'label: loop {} }", "r#match { 'label: loop {} }"),
         ("\"a\nb\"", "  \n  "),
     ];
     for (text, code) in table {

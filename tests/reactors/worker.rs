@@ -154,18 +154,15 @@ impl Effector for Model {
                 attempt: 1,
             };
             events.emit(start).await;
-            let stop_reason = match this.is_last {
-                true => {
-                    events.emit(TextChunk { text: "done".into() }).await;
-                    StopReason::EndTurn
+            let stop_reason = if this.is_last {
+                events.emit(TextChunk { text: "done".into() }).await;
+                StopReason::EndTurn
+            } else {
+                // Some answers ask for one tool, others for several at once.
+                for number in made..=made + made % 3 {
+                    events.emit(wanted(number)).await;
                 }
-                false => {
-                    // Some answers ask for one tool, others for several at once.
-                    for number in made..=made + made % 3 {
-                        events.emit(wanted(number)).await;
-                    }
-                    StopReason::ToolUse
-                }
+                StopReason::ToolUse
             };
             let end = StreamEnd {
                 stop_reason,

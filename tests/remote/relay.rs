@@ -237,10 +237,11 @@ async fn a_relay_with_a_key_of_its_own_gets_no_signature_and_no_session() {
         let world = World::anywhere(Some(format!("http://{at}"))).await;
         let (_directory, known) = memory();
         let stranger = matches!(&how, Relay::Plain);
-        let to = match stranger {
+        let to = if stranger {
             // A server that knows nothing of TLS.
-            true => plain_server().await,
-            false => world.address.clone(),
+            plain_server().await
+        } else {
+            world.address.clone()
         };
         let seen = relay(at, to, how).await;
         let place = format!("localhost:{}", at.port());

@@ -177,7 +177,9 @@ pub(crate) async fn begin_keeping(
             );
             log.create(new).await.map_err(RuntimeError::Log)?;
         }
-        known => drop(known.map_err(RuntimeError::Log)?),
+        known => {
+            known.map_err(RuntimeError::Log)?;
+        }
     }
     Ok(keep(remote, session, log, true).await?)
 }

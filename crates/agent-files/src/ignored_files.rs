@@ -30,18 +30,13 @@ impl Loading<'_> {
                 }
             }
             for name in self.files.list(root, &folder).unwrap_or_default() {
-                match is_definition(&name, kind) {
-                    true if depth > 0 => {
-                        let why = "it is in a subfolder, and nothing refers to it";
-                        self.pass(root, &folder.join(&name), why);
-                    }
-                    true => {}
-                    false => {
-                        if let Some(ending) = meant(&name, kind) {
-                            let why = format!("its name must end with `.{ending}`");
-                            self.pass(root, &folder.join(&name), &why);
-                        }
-                    }
+                let is_definition = is_definition(&name, kind);
+                if is_definition && depth > 0 {
+                    let why = "it stands in a folder below, and nothing refers to it";
+                    self.pass(root, &folder.join(&name), why);
+                } else if !is_definition && let Some(ending) = meant(&name, kind) {
+                    let why = format!("its name must end with `.{ending}`");
+                    self.pass(root, &folder.join(&name), &why);
                 }
             }
         }

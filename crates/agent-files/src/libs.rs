@@ -138,9 +138,10 @@ fn missing(loading: &Loading<'_>, outline: &Outline<'_>) -> Vec<(usize, String, 
     required
         .map(|(at, name)| {
             let leaves = name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..");
-            let message = match leaves {
-                true => format!("`require`: {name:?} is outside `{FOLDER}/`"),
-                false => format!("`require`: there is no `{FOLDER}/{name}.luau`"),
+            let message = if leaves {
+                format!("`require`: {name:?} leads out of `{FOLDER}/`")
+            } else {
+                format!("`require`: there is no `{FOLDER}/{name}.luau`")
             };
             (*at, message, did_you_mean(name, names()))
         })

@@ -30,9 +30,10 @@ impl From<FileFault> for Unread {
 /// For whoever refers to the file: with the place, where it is not the whole file.
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.at == START {
-            true => f.write_str(&self.message),
-            false => write!(f, "{}:{}: {}", self.at.line, self.at.column, self.message),
+        if self.at == START {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}:{}: {}", self.at.line, self.at.column, self.message)
         }
     }
 }

@@ -136,9 +136,10 @@ fn context_layers_load_and_twins_are_equal() {
 fn layers_of_memory_are_refused_with_their_place() {
     for (path, text) in files("genx-agentcfg/context") {
         if path.file_stem().is_some_and(|stem| stem == "mem") {
-            let place = match path.extension().is_some_and(|end| end == "json") {
-                true => ":2:5: ",
-                false => ":1:1: ",
+            let place = if path.extension().is_some_and(|end| end == "json") {
+                ":2:5: "
+            } else {
+                ":1:1: "
             };
             let shown = show(parse_layer(&path, &text).unwrap_err());
             assert!(shown.contains(&format!("{place}`$mem` is reserved")), "{shown}");

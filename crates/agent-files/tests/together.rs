@@ -130,9 +130,10 @@ struct NoPattern;
 
 impl SchemaCheck for NoPattern {
     fn check(&self, schema: &serde_json::Value) -> Result<(), String> {
-        match schema.to_string().contains("pattern") {
-            true => Err("a pattern".into()),
-            false => Ok(()),
+        if schema.to_string().contains("pattern") {
+            Err("a pattern".into())
+        } else {
+            Ok(())
         }
     }
 }

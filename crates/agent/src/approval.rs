@@ -158,9 +158,10 @@ fn judge_by(
         return oversized::judge(config, &subject, rules, mode);
     }
     if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
-        let reason = match is_read_only(config, tool, &rules[index]) {
-            true => READ_ONLY.to_owned(),
-            false => format!("the rule {} denies it", describe(&rules[index])),
+        let reason = if is_read_only(config, tool, &rules[index]) {
+            READ_ONLY.to_owned()
+        } else {
+            format!("the rule {} denies it", describe(&rules[index]))
         };
         return denied(reason, vec![index]);
     }

@@ -152,9 +152,12 @@ impl<'a> CallSubject<'a> {
 
     /// The commands that the command line may run; empty for other tools.
     fn reading(&self) -> &CommandAnalysis {
-        self.reading.get_or_init(|| match self.runs_commands() {
-            true => read_as(&self.argument, self.version),
-            false => CommandAnalysis::default(),
+        self.reading.get_or_init(|| {
+            if self.runs_commands() {
+                read_as(&self.argument, self.version)
+            } else {
+                CommandAnalysis::default()
+            }
         })
     }
 

@@ -30,11 +30,12 @@ pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
         }
         waiting.extend(below(agent).map(|agent| (agent, level + 1)));
     }
-    match is_deeper(config, MOST_DEPTH) {
-        true => Err(format!(
+    if is_deeper(config, MOST_DEPTH) {
+        Err(format!(
             "the configuration nests deeper than {MOST_DEPTH} levels of JSON: make schemas of tools, or agents in agents, flatter"
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

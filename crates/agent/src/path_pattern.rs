@@ -80,9 +80,10 @@ fn ways_to_hold(pattern: &str, name: &str, workspace: &str, base: &str) -> Vec<(
         Some(written) if !name.starts_with('/') => normalize("/", &written),
         _ => normalize(workspace, name),
     };
-    let pattern = match pattern.starts_with('/') {
-        true => pattern.to_owned(),
-        false => format!("{}/{pattern}", literal(base.trim_end_matches('/'))),
+    let pattern = if pattern.starts_with('/') {
+        pattern.to_owned()
+    } else {
+        format!("{}/{pattern}", literal(base.trim_end_matches('/')))
     };
     let mut ways = vec![(pattern.clone(), absolute)];
     if name.starts_with(ANYTHING) {

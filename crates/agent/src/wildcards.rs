@@ -30,7 +30,9 @@ fn variables(line: &str) -> Vec<String> {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
             (Some('\''), _) => {}
             (None, '\'' | '"') => quote = Some(letter),
-            (_, '\\') => drop(letters.next()),
+            (_, '\\') => {
+                letters.next();
+            }
             (_, '$') => {
                 let mut name = String::new();
                 while let Some(next) = letters.next_if(|next| next.is_alphanumeric() || *next == '_') {

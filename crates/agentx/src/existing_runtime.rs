@@ -88,11 +88,12 @@ impl Workplace {
 }
 
 fn apart((used, door): &(bool, &str), elsewhere: &str, why: &str) -> Result<(), AgentError> {
-    match used {
-        true => Err(AgentError::Setup(format!(
-            "`{door}` and `{elsewhere}` cannot be combined: {why}. Remove one of them"
-        ))),
-        false => Ok(()),
+    if *used {
+        Err(AgentError::Setup(format!(
+            "`{door}` and `{elsewhere}` do not go together: {why}. Leave one of them out"
+        )))
+    } else {
+        Ok(())
     }
 }
 

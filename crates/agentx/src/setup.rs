@@ -113,11 +113,12 @@ impl Workplace {
         let directory = std::path::absolute(directory).map_err(AgentError::Place)?;
         let directory = std::fs::canonicalize(&directory).unwrap_or(directory);
         // Where the workspace lies in it, the rest there is not ours.
-        let files = match workspace.starts_with(&directory) {
-            true => [agentx_node_runtime::DATABASE, agentx_node_runtime::COMMANDS]
+        let files = if workspace.starts_with(&directory) {
+            [agentx_node_runtime::DATABASE, agentx_node_runtime::COMMANDS]
                 .map(|file| format!("{file}**"))
-                .to_vec(),
-            false => vec!["**".to_owned()],
+                .to_vec()
+        } else {
+            vec!["**".to_owned()]
         };
         let directory = directory.to_string_lossy().replace('*', "\\*");
         Ok(files.iter().map(|file| format!("{directory}/{file}")).collect())
@@ -317,9 +318,10 @@ impl BuiltParts {
         model: ModelSpec,
     ) -> Result<AgentConfig, AgentError> {
         let helpers = definition.helpers.iter().map(|(name, helper)| {
-            let model = match helper.door.names_one() {
-                true => self.models.resolve(&helper.door, None)?,
-                false => model.clone(),
+            let model = if helper.door.names_one() {
+                self.models.resolve(&helper.door, None)?
+            } else {
+                model.clone()
             };
             self.config(name, helper, model)
         });

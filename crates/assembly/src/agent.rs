@@ -155,12 +155,13 @@ impl Assembly<'_> {
     /// Why there is no tool, rule or generator of this name that could be used.
     fn lacks(&self, what: &str, name: &str) -> String {
         let mistakes = mistakes_of(self.library.check(), name);
-        match mistakes.is_empty() {
-            true => format!("there is no {what} {name:?}"),
-            false => format!(
+        if mistakes.is_empty() {
+            format!("there is no {what} {name:?}")
+        } else {
+            format!(
                 "the file of its {what} {name:?} has mistakes:\n{}",
                 mistakes.join("\n")
-            ),
+            )
         }
     }
 

@@ -126,9 +126,10 @@ fn hash_of(name: &str, tools: &BTreeMap<String, FileTool>, library: &Library) ->
         part(name);
         part(&serde_json::to_string(&tool.definition).unwrap_or_default());
         let calls = tool.definition.calls();
-        match calls.contains(&"*") {
-            true => open.extend(tools.keys().map(String::as_str)),
-            false => open.extend(calls),
+        if calls.contains(&"*") {
+            open.extend(tools.keys().map(String::as_str))
+        } else {
+            open.extend(calls)
         }
     }
     for (path, text) in library.libraries() {

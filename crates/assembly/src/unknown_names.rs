@@ -155,9 +155,10 @@ impl<'a> KnownNames<'a> {
             );
         }
         let mistake = ConfigMistake::about(origin, "rules", what, nearest);
-        match is_mistake {
-            true => found.mistakes.push(mistake),
-            false => found.warnings.push(mistake),
+        if is_mistake {
+            found.mistakes.push(mistake)
+        } else {
+            found.warnings.push(mistake)
         }
     }
 
@@ -168,9 +169,10 @@ impl<'a> KnownNames<'a> {
         let only_case = self.known.iter().any(|known| known.eq_ignore_ascii_case(name));
         let what = format!("no tool is called `{name}`");
         let mistake = ConfigMistake::about(origin, key, what, self.nearest(name));
-        match key == "tools.disabled" && only_case && !self.is_of_stranger(origin) {
-            true => found.mistakes.push(mistake),
-            false => found.warnings.push(mistake),
+        if key == "tools.disabled" && only_case && !self.is_of_stranger(origin) {
+            found.mistakes.push(mistake)
+        } else {
+            found.warnings.push(mistake)
         }
     }
 }

@@ -66,7 +66,10 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
                     return;
                 }
                 match self.start().await {
-                    Ok(again) => break drop(work.spawn(again.into_future())),
+                    Ok(again) => {
+                        work.spawn(again.into_future());
+                        break;
+                    }
                     Err(next) => cause = next,
                 }
             }

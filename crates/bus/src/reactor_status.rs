@@ -63,7 +63,7 @@ impl ReactorList {
             }
             ReactorChange::Restarted => list[place].restarts += 1,
             ReactorChange::Finished | ReactorChange::Stopped | ReactorChange::Overdue => {
-                drop(list.remove(place))
+                list.remove(place);
             }
         }
     }

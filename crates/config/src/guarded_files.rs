@@ -21,9 +21,10 @@ impl Settings {
         let home = etcetera::home_dir().ok();
         let mut own = Vec::new();
         for folder in [&self.data_dir, &self.trust_dir] {
-            let inside: &[&str] = match self.workspace.starts_with(folder) {
-                true => OF_DATA,
-                false => &["**"],
+            let inside: &[&str] = if self.workspace.starts_with(folder) {
+                OF_DATA
+            } else {
+                &["**"]
             };
             for place in ways_to_write(folder, home.as_deref()) {
                 own.extend(inside.iter().map(|part| format!("{place}/{part}")));
@@ -35,10 +36,7 @@ impl Settings {
         let is_accepted = self
             .folder
             .admits(self.git.accepted_as(), self.git.text().as_bytes());
-        let git = match is_accepted {
-            true => Vec::new(),
-            false => self.git.names(),
-        };
+        let git = if is_accepted { Vec::new() } else { self.git.names() };
         let mut guard = Guard {
             own,
             git,

@@ -170,9 +170,10 @@ impl SettingsReader<'_> {
             return;
         };
         if fits != wanted {
-            let (is, meant) = match fits {
-                true => ("matches", "should not"),
-                false => ("does not match", "should"),
+            let (is, meant) = if fits {
+                ("fits", "not to")
+            } else {
+                ("does not fit", "to")
             };
             let what = format!(
                 "the example `{shown}` {is} the rule `{}`, but {meant} match",

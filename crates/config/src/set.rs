@@ -213,9 +213,10 @@ fn lines(names: &[String], literal: &str, indent: usize) -> String {
     for (depth, name) in names.iter().enumerate() {
         text.push_str(&" ".repeat(indent + 2 * depth));
         text.push_str(&key_text(name));
-        match depth + 1 == names.len() {
-            true => text.push_str(&format!(": {literal}\n")),
-            false => text.push_str(":\n"),
+        if depth + 1 == names.len() {
+            text.push_str(&format!(": {literal}\n"))
+        } else {
+            text.push_str(":\n")
         }
     }
     text
@@ -224,10 +225,8 @@ fn lines(names: &[String], literal: &str, indent: usize) -> String {
 fn key_text(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c))
         && name.starts_with(|c: char| c.is_alphabetic());
-    match is_plain {
-        true => name.to_owned(),
-        false => serde_json::Value::from(name).to_string(),
-    }
+    let quoted = || serde_json::Value::from(name).to_string();
+    if is_plain { name.to_owned() } else { quoted() }
 }
 
 /// The text with the key set, or `None` where there is no place for it.
@@ -342,10 +341,11 @@ fn closing(text: &str, quote: char) -> Option<usize> {
             signs.next();
         } else if c == quote {
             // Two single quotes are one in the text.
-            match signs.peek() {
-                Some((_, '\'')) if quote == '\'' => drop(signs.next()),
-                _ => return Some(at),
+            let is_doubled = quote == '\'' && signs.peek().is_some_and(|(_, next)| *next == '\'');
+            if !is_doubled {
+                return Some(at);
             }
+            signs.next();
         }
     }
     None

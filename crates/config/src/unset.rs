@@ -109,7 +109,9 @@ fn take_out(tree: &mut serde_json::Value, names: &[String]) {
         return;
     };
     match above.split_first() {
-        None => drop(map.remove(last)),
+        None => {
+            map.remove(last);
+        }
         Some((first, _)) => {
             if let Some(below) = map.get_mut(first) {
                 take_out(below, &names[1..]);

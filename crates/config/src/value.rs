@@ -228,11 +228,13 @@ fn url(words: &str) -> Result<String, String> {
         );
     }
     let wrong = || format!("expected {}, found {words:?}", ValueKind::Url.expects());
-    let lacks_scheme =
-        || match words.contains("://") || words.contains(char::is_whitespace) || words.is_empty() {
-            true => wrong(),
-            false => format!("{}; did you mean `http://{words}`?", wrong()),
-        };
+    let lacks_scheme = || {
+        if words.contains("://") || words.contains(char::is_whitespace) || words.is_empty() {
+            wrong()
+        } else {
+            format!("{}; did you mean `http://{words}`?", wrong())
+        }
+    };
     let rest = words
         .strip_prefix("https://")
         .or_else(|| words.strip_prefix("http://"))

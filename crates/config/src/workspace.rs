@@ -103,9 +103,10 @@ pub(crate) fn admitted(
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
     let effects = effects(&layer, &never);
     let says = says(&file.layer);
-    let (layer, ignored) = match accepted {
-        true => (layer, [never, of_files].concat()),
-        false => trust::restrict(file.layer, below),
+    let (layer, ignored) = if accepted {
+        (layer, [never, of_files].concat())
+    } else {
+        trust::restrict(file.layer, below)
     };
     AcceptedSettings {
         layer,
@@ -336,9 +337,10 @@ fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
                 _ => None,
             })
             .collect();
-        let with = match held.is_empty() {
-            true => String::new(),
-            false => format!(", with the value of {}", held.join(" and ")),
+        let with = if held.is_empty() {
+            String::new()
+        } else {
+            format!(", with what {} holds", held.join(" and "))
         };
         let address = &address.value;
         effects.push(format!(

@@ -142,10 +142,12 @@ impl Effector for Fixed {
                 ..Usage::default()
             };
             events.emit(UsageReport { usage }).await;
-            let reason = match cancel.is_cancelled() {
-                true => StopReason::Interrupted,
-                false if words == "go" && last.role == Role::User => StopReason::ToolUse,
-                false => StopReason::EndTurn,
+            let reason = if cancel.is_cancelled() {
+                StopReason::Interrupted
+            } else if words == "go" && last.role == Role::User {
+                StopReason::ToolUse
+            } else {
+                StopReason::EndTurn
             };
             events
                 .emit(StreamEnd {

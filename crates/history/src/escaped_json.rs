@@ -15,9 +15,10 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
     }
     let mut plain = String::with_capacity(json.len() + 64);
     for c in json.chars() {
-        match acts(c) {
-            true => plain.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => plain.push(c),
+        if acts(c) {
+            plain.push_str(&format!("\\u{:04x}", u32::from(c)))
+        } else {
+            plain.push(c)
         }
     }
     Cow::Owned(plain)

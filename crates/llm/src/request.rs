@@ -187,9 +187,10 @@ pub(crate) fn tool_name(name: &str, longest: usize) -> std::borrow::Cow<'_, str>
         .take(longest)
         .map(|c| if fits(c) { c } else { '_' })
         .collect();
-    match name.is_empty() {
-        true => "unnamed".into(),
-        false => name.into(),
+    if name.is_empty() {
+        "unnamed".into()
+    } else {
+        name.into()
     }
 }
 

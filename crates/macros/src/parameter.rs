@@ -96,9 +96,10 @@ impl Argument {
         }
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("default") {
-                self.default = match meta.input.peek(Token![=]) {
-                    true => Default::Expression(Box::new(meta.value()?.parse()?)),
-                    false => Default::OfType,
+                self.default = if meta.input.peek(Token![=]) {
+                    Default::Expression(Box::new(meta.value()?.parse()?))
+                } else {
+                    Default::OfType
                 };
             } else if meta.path.is_ident("name") {
                 self.rename = Some(meta.value()?.parse()?);

@@ -19,7 +19,9 @@ pub(crate) async fn load_blobs(store: &dyn BlobStore, request: &ModelRequest) ->
             continue;
         }
         match store.get_blob(id, 0..u64::MAX).await {
-            Ok(bytes) => drop(blobs.insert(id.clone(), bytes)),
+            Ok(bytes) => {
+                blobs.insert(id.clone(), bytes);
+            }
             Err(error) => tracing::warn!(blob = %id, %error, "a blob of the conversation cannot be read"),
         }
     }

@@ -101,9 +101,10 @@ impl Runtime for NodeRuntime {
             let left = self
                 .tools
                 .left_running(&session, async { Ok::<_, RuntimeError>(open.await) });
-            let open = match left.await?.is_empty() {
-                true => None,
-                false => Some(self.calls_to_end(&session).await),
+            let open = if left.await?.is_empty() {
+                None
+            } else {
+                Some(self.calls_to_end(&session).await)
             };
             self.say_closed(&session).await?;
             self.log().delete(&session).await?;

@@ -97,9 +97,10 @@ fn fold(facts: &[Fact], whole: bool) -> usize {
     let mut fold = SessionFold::new(fixture::session_id());
     let mut count = 0;
     for fact in facts {
-        match whole {
-            true => count += fold.apply(fact).events.len(),
-            false => fold.advance(fact),
+        if whole {
+            count += fold.apply(fact).events.len()
+        } else {
+            fold.advance(fact)
         }
     }
     count

@@ -33,9 +33,10 @@ impl RemoteRuntime {
         query: SessionQuery,
         waiting: bool,
     ) -> Result<Vec<SessionInfo>, RuntimeError> {
-        let wishes: &[&'static str] = match waiting {
-            true => &["members", "waiting"],
-            false => &["members"],
+        let wishes: &[&'static str] = if waiting {
+            &["members", "waiting"]
+        } else {
+            &["members"]
         };
         let mut found = self.pages(query, wishes).await?;
         // A server that does not know the wish lists all.

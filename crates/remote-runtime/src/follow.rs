@@ -189,9 +189,10 @@ impl EventSource for ConnectedSession {
             Some(snapshot) => {
                 fold = snapshot.fold.or(fold);
                 self.first = snapshot.facts;
-                match self.has_begun {
-                    true => None,
-                    false => Some(head(&self.core, &self.wanted.session).await?),
+                if self.has_begun {
+                    None
+                } else {
+                    Some(head(&self.core, &self.wanted.session).await?)
                 }
             }
             None => Some(self.ask(reading).await?),

@@ -211,9 +211,10 @@ async fn load(
 fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]> {
     let mut attached = offers.attached();
     attached.retain(|new| !tools.iter().any(|known| known.name == new.name));
-    match attached.is_empty() {
-        true => tools.clone(),
-        false => tools.iter().cloned().chain(attached).collect(),
+    if attached.is_empty() {
+        tools.clone()
+    } else {
+        tools.iter().cloned().chain(attached).collect()
     }
 }
 

@@ -70,9 +70,10 @@ impl CallDecider {
             return Ok(());
         }
         if by_server && self.is_limited() {
-            return Err(match self.is_operators_session {
-                true => NOT_WHO_DRIVES,
-                false => ONLY_THE_OPERATOR,
+            return Err(if self.is_operators_session {
+                NOT_WHO_DRIVES
+            } else {
+                ONLY_THE_OPERATOR
             });
         }
         match decision {

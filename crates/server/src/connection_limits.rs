@@ -88,13 +88,14 @@ impl Seats {
         address: IpAddr,
         shared: bool,
     ) -> Result<Permit, NoSeat> {
-        let of_address = match shared {
-            true => None,
-            false => Some(
+        let of_address = if shared {
+            None
+        } else {
+            Some(
                 self.unknown
                     .add(address, self.per_address)
                     .ok_or(NoSeat::Address)?,
-            ),
+            )
         };
         let seat = self.all.clone().try_acquire_owned().map_err(|_| NoSeat::Full)?;
         state.counts().connections.add(1);

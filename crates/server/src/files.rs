@@ -35,9 +35,10 @@ impl ServerState {
         call: &ToolCallId,
     ) -> Result<FileInQuestion, RuntimeError> {
         let open = self.open_already(session).await;
-        let shown = match caller.operator {
-            true => DiskPreview::All,
-            false => DiskPreview::ToTheAgent,
+        let shown = if caller.operator {
+            DiskPreview::All
+        } else {
+            DiskPreview::ToTheAgent
         };
         access.runtime.file_now(session, open, call, shown).await
     }

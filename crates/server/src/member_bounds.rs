@@ -192,9 +192,10 @@ impl MemberBounds {
     }
 
     fn wider_approval(&self, before: ApprovalMode, after: ApprovalMode) -> Option<String> {
-        let most = match self.owns {
-            true => looser(before, self.approval),
-            false => before,
+        let most = if self.owns {
+            looser(before, self.approval)
+        } else {
+            before
         };
         (looser(most, after) != most).then(|| "fewer calls are asked about".into())
     }
@@ -233,9 +234,10 @@ impl MemberBounds {
     }
 
     fn wider_limits(&self, before: Limits, after: Limits) -> Option<String> {
-        let most = match self.owns {
-            true => widest(before, self.limits),
-            false => before,
+        let most = if self.owns {
+            widest(before, self.limits)
+        } else {
+            before
         };
         (within(after, most) != after).then(|| "a run may take more".into())
     }

@@ -39,9 +39,10 @@ impl RejectedConnection {
             if let Ok(is_tls) = speaks.unwrap_or(Ok(false)) {
                 // What is left unread when a connection is closed makes a reset of it, and may take our words with it.
                 let _ = stream.try_read(&mut [0; 4096]);
-                let _ = match is_tls {
-                    true => stream.try_write(&ALERT),
-                    false => stream.try_write(no_room(why).as_bytes()),
+                let _ = if is_tls {
+                    stream.try_write(&ALERT)
+                } else {
+                    stream.try_write(no_room(why).as_bytes())
                 };
             }
             drop(slot);

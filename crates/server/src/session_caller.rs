@@ -255,9 +255,10 @@ impl SessionCaller {
     /// `queue_full` where as much waits as the server keeps.
     pub(crate) async fn has_room(&self, interrupts: bool, waits_anyway: bool) -> Result<(), RuntimeError> {
         let waiting = self.session.waiting().await?;
-        match waiting.next_waits || waits_anyway {
-            true => check_backlog(&self.state.settings().quotas, waiting.backlog, interrupts),
-            false => Ok(()),
+        if waiting.next_waits || waits_anyway {
+            check_backlog(&self.state.settings().quotas, waiting.backlog, interrupts)
+        } else {
+            Ok(())
         }
     }
 

@@ -150,9 +150,10 @@ pub(crate) fn check_change(
         _ => {}
     }
     let (had, has) = (written(before), written(&changed(before, change)));
-    match has > had {
-        true => check_bytes(quotas, has),
-        false => Ok(()),
+    if has > had {
+        check_bytes(quotas, has)
+    } else {
+        Ok(())
     }
 }
 

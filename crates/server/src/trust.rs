@@ -50,9 +50,10 @@ pub(crate) fn of_server(
     config: AgentConfig,
 ) -> Result<AgentConfig, RuntimeError> {
     let config = known_here(state, caller, config)?;
-    match caller.operator {
-        true => Ok(config),
-        false => of_member(state, caller, config, None),
+    if caller.operator {
+        Ok(config)
+    } else {
+        of_member(state, caller, config, None)
     }
 }
 

@@ -147,9 +147,10 @@ impl Taking<'_> {
         let first = self.adoption.parts.first();
         if links {
             let begins = first.is_some_and(|first| before.seq == 0 && before.hash == first.base_hash);
-            return match begins {
-                true => Ok(()),
-                false => Err(self.refused("they do not begin where the session does")),
+            return if begins {
+                Ok(())
+            } else {
+                Err(self.refused("they do not begin where the session does"))
             };
         }
         if (own.after_seq, own.base_hash) != (here.after, here.base_hash) {

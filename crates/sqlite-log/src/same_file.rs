@@ -21,9 +21,10 @@ impl SameFile {
 
     /// Nothing, where the name is still that of the file.
     pub(crate) fn check(&self, place: &DatabaseFile) -> Result<(), LogError> {
-        match self.opened.is_some() && identity(place) != self.opened {
-            true => Err(place.error(Fault::Other(LogError::LOST.into()))),
-            false => Ok(()),
+        if self.opened.is_some() && identity(place) != self.opened {
+            Err(place.error(Fault::Other(LogError::LOST.into())))
+        } else {
+            Ok(())
         }
     }
 }

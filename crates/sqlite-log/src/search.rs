@@ -129,9 +129,10 @@ pub(crate) struct SearchTerms<'a> {
 fn weighed(wanted: SearchTerms<'_>, limit: usize, is_last: bool) -> Result<Vec<SearchMatch>, Fault> {
     let (count, hits) = latest(wanted, limit)?;
     let is_worth_it = count > 0 && (count >= limit || is_last);
-    match is_worth_it && count <= WEIGHED.max(limit) {
-        true => best(wanted, limit),
-        false => Ok(hits),
+    if is_worth_it && count <= WEIGHED.max(limit) {
+        best(wanted, limit)
+    } else {
+        Ok(hits)
     }
 }
 

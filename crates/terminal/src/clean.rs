@@ -196,9 +196,10 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match hides(c) {
-            true => out.push_str(&visible(c.encode_utf8(&mut [0; 4]))),
-            false => out.push(c),
+        if hides(c) {
+            out.push_str(&visible(c.encode_utf8(&mut [0; 4])))
+        } else {
+            out.push(c)
         }
     }
     Cow::Owned(out)

@@ -146,9 +146,10 @@ impl Painter {
     }
 
     fn fitting<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
-        match row.width() <= self.columns {
-            true => Cow::Borrowed(row),
-            false => Cow::Owned(row.cut(self.columns)),
+        if row.width() <= self.columns {
+            Cow::Borrowed(row)
+        } else {
+            Cow::Owned(row.cut(self.columns))
         }
     }
 

@@ -118,9 +118,10 @@ impl WrappedRows<'_> {
     /// columns a sign is believed to be put together.
     fn room(&self, text: &str) -> usize {
         let most = |sign: &str| grapheme_width(sign).max(apart(sign).min(self.columns / 4));
-        match is_plain(text) {
-            true => text.len(),
-            false => text.graphemes(true).map(most).sum(),
+        if is_plain(text) {
+            text.len()
+        } else {
+            text.graphemes(true).map(most).sum()
         }
     }
 

@@ -184,9 +184,10 @@ async fn searches_leave_out(version: u32) {
     let both = vec![rule(Deny, "**/.env"), rule(RuleEffect::Ask, "secrets/**")];
     let none: &[&str] = &[];
     // Rules that ask hold in the mode `auto` from a version on.
-    let (in_auto, not_in_auto): (&[&str], &[&str]) = match version >= since::AUTO_ASKS {
-        true => (&["plain"], &[".env", "secrets/key"]),
-        false => (&["plain", "secrets/key"], &[".env"]),
+    let (in_auto, not_in_auto): (&[&str], &[&str]) = if version >= since::AUTO_ASKS {
+        (&["plain"], &[".env", "secrets/key"])
+    } else {
+        (&["plain", "secrets/key"], &[".env"])
     };
     let cases = [
         (Ask, Vec::new(), ".", &[".env", "secrets/key", "plain"][..], none),

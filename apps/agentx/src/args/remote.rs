@@ -208,9 +208,10 @@ fn listen(words: &str) -> Result<SocketAddr, String> {
     if !host.chars().all(is_name) || !host.contains(|c: char| c.is_ascii_alphabetic()) {
         return Err(wrong());
     }
-    let with_port = match words.contains(':') {
-        true => words.to_owned(),
-        false => format!("{words}:{PORT}"),
+    let with_port = if words.contains(':') {
+        words.to_owned()
+    } else {
+        format!("{words}:{PORT}")
     };
     let mut found = with_port.to_socket_addrs().map_err(|_| wrong())?;
     found.next().ok_or_else(wrong)

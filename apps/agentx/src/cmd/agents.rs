@@ -115,13 +115,14 @@ pub(crate) fn not_trusted(
         .difference(&names(library))
         .map(|name| visible(name))
         .collect();
-    match left.is_empty() {
-        true => String::new(),
-        false => format!(
-            "note: not used, because the files are not trusted: {}\n\
-             hint: `agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it\n",
+    if left.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "note: described here and not used, because you have not trusted the files: {}\n\
+             hint: `agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it\n",
             left.join(", ")
-        ),
+        )
     }
 }
 
@@ -233,9 +234,12 @@ fn show(config: &AgentConfig, json: bool, console: &mut Console) -> Result<Exit,
         console.out_pretty(config)?;
         return Ok(Exit::Ok);
     }
-    let names = |names: Vec<&str>| match names.is_empty() {
-        true => "none".to_owned(),
-        false => names.join(", "),
+    let names = |names: Vec<&str>| {
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
     };
     let kind = word_of(config.kind);
     let mut text = format!("{}  ({kind} on {})\n", config.name, config.model.id);
@@ -281,9 +285,10 @@ pub(crate) fn write(
     user: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let folder = match user {
-        true => user_folder(settings),
-        false => workspace_folder(settings),
+    let folder = if user {
+        user_folder(settings)
+    } else {
+        workspace_folder(settings)
     };
     let written = scaffold(kind, name).map_err(|mistakes| {
         let first = mistakes.first().map(|mistake| mistake.message.clone());

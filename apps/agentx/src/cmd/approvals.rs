@@ -188,9 +188,10 @@ fn add(
     // A rule of one folder says so itself.
     let place = if args.here { "" } else { ", in every folder" };
     let words = format!("{}{place}", visible(&show_rule(&rule)));
-    match add_rule(file, &rule)? {
-        true => console.out(&format!("added to {}: {words}\n", file.display()))?,
-        false => console.out(&format!("{} already has it: {words}\n", file.display()))?,
+    if add_rule(file, &rule)? {
+        console.out(&format!("added to {}: {words}\n", file.display()))?
+    } else {
+        console.out(&format!("{} has it already: {words}\n", file.display()))?
     }
     if rule.effect == RuleEffect::Allow && rule.argument.is_none() && rule.path.is_none() {
         console.say(&note_of_everything(&rule.tool, args.here));
@@ -222,9 +223,10 @@ fn note_of_everything(tool: &str, here: bool) -> String {
 /// What may have been meant by a name that no tool has.
 fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
     let near = nearest(name, tools.iter().map(|tool| tool.name.as_str()), 3);
-    match near.is_empty() {
-        true => "`agentx tools` lists them".to_owned(),
-        false => format!("did you mean {}?", near.join(" or ")),
+    if near.is_empty() {
+        "`agentx tools` lists them".to_owned()
+    } else {
+        format!("did you mean {}?", near.join(" or "))
     }
 }
 

@@ -280,9 +280,10 @@ fn fish(script: &str) -> String {
     let places = places();
     let mut out = format!("{script}\n# Complete files only where a file is expected.\n");
     for words in words().iter().filter(|words| !words.files) {
-        let what = match words.choices.is_empty() {
-            true => "-f".to_owned(),
-            false => format!("-f -a '{}'", words.choices.join(" ")),
+        let what = if words.choices.is_empty() {
+            "-f".to_owned()
+        } else {
+            format!("-f -a '{}'", words.choices.join(" "))
         };
         out.push_str(&format!(
             "complete -c agentx -n '{}' {what}\n",

@@ -31,9 +31,10 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
         what: error.to_string(),
     };
     let mut bytes = Vec::new();
-    let mut source: Box<dyn std::io::Read> = match file.as_os_str() == "-" {
-        true => Box::new(std::io::stdin().lock()),
-        false => Box::new(std::fs::File::open(file).map_err(failed)?),
+    let mut source: Box<dyn std::io::Read> = if file.as_os_str() == "-" {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(std::fs::File::open(file).map_err(failed)?)
     };
     source
         .by_ref()

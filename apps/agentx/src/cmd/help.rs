@@ -14,11 +14,12 @@ use crate::render::wrapped_text::fitted;
 pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, ChatError> {
     let text = match topic {
         [word] if word == "exit-codes" => format!("Exit codes:\n\n{}", exit::table()),
-        [word] if word == "settings" => settings(match console.terminal.output {
-            true => console.terminal.width,
+        [word] if word == "settings" => settings(if console.terminal.output {
+            console.terminal.width
+        } else {
             // Another program reads it.
             // A table of all would have lines that nobody reads.
-            false => PIPED,
+            PIPED
         }),
         words => command(words)?,
     };

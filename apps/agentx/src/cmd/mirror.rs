@@ -39,9 +39,10 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
     let place = CommandTarget::server(settings, &args.url, None).await?;
     place.introduce(console);
     let id = place.runtime().resolve(&args.session).await?;
-    let mut keeping = match args.keep {
-        true => Some(begin_keeping(&place, settings, &id).await?),
-        false => None,
+    let mut keeping = if args.keep {
+        Some(begin_keeping(&place, settings, &id).await?)
+    } else {
+        None
     };
     let after = match (args.from, place.remote()) {
         (MirrorStart::After(seq), _) => seq,

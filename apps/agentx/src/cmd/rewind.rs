@@ -53,9 +53,10 @@ pub(crate) async fn run(
             "start a new session: `agentx`",
         ));
     }
-    let plan = match what.files {
-        true => Some(runtime.plan_restore(&id, to_seq).await?),
-        false => None,
+    let plan = if what.files {
+        Some(runtime.plan_restore(&id, to_seq).await?)
+    } else {
+        None
     };
     let going = RewindPlan {
         id: &id,
@@ -129,12 +130,11 @@ impl RewindPlan<'_> {
     ) -> Result<Exit, ChatError> {
         let runtime = place.runtime();
         if args.dry_run {
-            match as_json {
-                true => console.out_pretty(&self.told(None, None))?,
-                false => {
-                    let text = self.shown(console.out_style(), console.terminal.width);
-                    console.out(&text)?;
-                }
+            if as_json {
+                console.out_pretty(&self.told(None, None))?
+            } else {
+                let text = self.shown(console.out_style(), console.terminal.width);
+                console.out(&text)?;
             }
             return Ok(Exit::Ok);
         }
@@ -150,9 +150,10 @@ impl RewindPlan<'_> {
             Some(plan) => Some(put_back(runtime, self.id, plan, args.all).await?),
             None => None,
         };
-        let fork = match self.what.conversation {
-            true => Some(runtime.fork(self.id, Some(self.to_seq - 1)).await?),
-            false => None,
+        let fork = if self.what.conversation {
+            Some(runtime.fork(self.id, Some(self.to_seq - 1)).await?)
+        } else {
+            None
         };
         if as_json {
             console.out_pretty(&self.told(report.as_ref(), fork.as_ref()))?;

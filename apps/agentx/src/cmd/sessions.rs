@@ -33,9 +33,10 @@ pub(crate) async fn run(
     let runtime = place.runtime();
     match command {
         SessionsCommand::List { here, waiting, limit } => {
-            let workspace = match here {
-                true => Some(session_opening::workspace(place, &loaded.settings).await?),
-                false => None,
+            let workspace = if *here {
+                Some(session_opening::workspace(place, &loaded.settings).await?)
+            } else {
+                None
             };
             let sessions = listed(place, (workspace, *waiting), *limit).await?;
             if json {
@@ -66,9 +67,10 @@ pub(crate) async fn run(
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Gc => {
             let freed = runtime.collect_garbage().await.map_err(operator_only_error)?;
-            match json {
-                true => console.out_pretty(&json!({ "freed_bytes": freed }))?,
-                false => console.out(&format!("reclaimed {}\n", units::bytes(freed)))?,
+            if json {
+                console.out_pretty(&json!({ "freed_bytes": freed }))?
+            } else {
+                console.out(&format!("{} were given back\n", units::bytes(freed)))?
             }
         }
         SessionsCommand::Share(args) => share::run(place, loaded, args, json, console).await?,

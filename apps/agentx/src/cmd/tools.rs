@@ -113,12 +113,13 @@ fn find_here<'a>(
 ) -> Result<&'a ToolSpec, ChatError> {
     tool_named(tools, name).map_err(|error| {
         let told = mistakes_of(place.mistakes(), name);
-        match told.is_empty() {
-            true => error,
-            false => ChatError::BadTool {
+        if told.is_empty() {
+            error
+        } else {
+            ChatError::BadTool {
                 name: name.to_owned(),
                 mistakes: told,
-            },
+            }
         }
     })
 }

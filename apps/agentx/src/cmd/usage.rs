@@ -17,9 +17,10 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let text = error.render().to_string();
         // Where a terminal is narrower than what is written there by hand, it is broken between words.
-        let text = match console.terminal.output {
-            true => fitted(&text, console.terminal.width),
-            false => text,
+        let text = if console.terminal.output {
+            fitted(&text, console.terminal.width)
+        } else {
+            text
         };
         let _ = console.out(&text);
         return Exit::Ok;

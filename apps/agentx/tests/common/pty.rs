@@ -172,8 +172,9 @@ impl Pty {
 
 /// Whether a sequence has its end: words to the terminal end with BEL, all others with a letter.
 fn is_whole(sequence: &str) -> bool {
-    match sequence.starts_with(']') {
-        true => sequence.contains('\u{7}'),
-        false => sequence.contains(|c: char| c.is_ascii_alphabetic()),
+    if sequence.starts_with(']') {
+        sequence.contains('\u{7}')
+    } else {
+        sequence.contains(|c: char| c.is_ascii_alphabetic())
     }
 }

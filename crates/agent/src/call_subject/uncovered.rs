@@ -117,9 +117,10 @@ pub fn not_covered_reason(
     }
     if let Some(pattern) = &rule.path {
         let path = inside(&config.workspace, subject.path.as_deref()?);
-        return Some(match subject.changes_what_runs() {
-            true => format!("only a rule for exactly {path} does"),
-            false => format!("`{pattern}` does not fit {path}"),
+        return Some(if subject.changes_what_runs() {
+            format!("only a rule for exactly {path} does")
+        } else {
+            format!("`{pattern}` does not fit {path}")
         });
     }
     let pattern = rule.argument.as_deref()?;

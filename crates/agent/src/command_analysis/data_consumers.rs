@@ -121,7 +121,9 @@ fn awk_takes_data(arguments: &[Word]) -> bool {
     let mut program = None;
     while let Some(word) = words.next() {
         match word {
-            "-F" | "-v" => drop(words.next()),
+            "-F" | "-v" => {
+                words.next();
+            }
             _ if word.starts_with("-F") || word.starts_with("-v") => {}
             _ if word.starts_with('-') => return false,
             _ => {

@@ -42,9 +42,10 @@ impl HereDocument {
                 // The line continues on the next one.
                 body.pop();
             }
-            let line = match self.tabs {
-                true => body[begin..].trim_start_matches('\t'),
-                false => &body[begin..],
+            let line = if self.tabs {
+                body[begin..].trim_start_matches('\t')
+            } else {
+                &body[begin..]
             };
             if line.trim_end_matches('\r') == self.end {
                 let certain = line == self.end;
@@ -85,7 +86,9 @@ impl Lexer<'_> {
     fn document(&mut self) {
         while let Some(c) = self.next() {
             match c {
-                '\\' => drop(self.next()),
+                '\\' => {
+                    self.next();
+                }
                 '$' => self.dollar(true),
                 '`' => self.backticks(),
                 _ => {}

@@ -45,10 +45,8 @@ impl CommandAnalysis {
     /// A word after the program counts as a name if it is not an option; any word with a slash counts. Of `NAME=VALUE` and `--NAME=VALUE`
     /// the value counts.
     pub(super) fn note_names(&mut self, words: &[Word]) {
-        self.told = match self.expands_twice {
-            true => folders_told(words),
-            false => Vec::new(),
-        };
+        let told = self.expands_twice.then(|| folders_told(words));
+        self.told = told.unwrap_or_default();
         for (index, word) in words.iter().enumerate() {
             let text = word.text.as_str();
             if let Some((_, value)) = text.split_once('=') {
@@ -217,9 +215,10 @@ impl CommandAnalysis {
             return;
         }
         // It may not come to that: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
-        let mut more: Vec<String> = match is_relative(&to) {
-            true => known.iter().chain(&self.told).map(below).collect(),
-            false => Vec::new(),
+        let mut more: Vec<String> = if is_relative(&to) {
+            known.iter().chain(&self.told).map(below).collect()
+        } else {
+            Vec::new()
         };
         more.push(to);
         self.go_to(more);
@@ -230,9 +229,10 @@ impl CommandAnalysis {
         self.homes = true;
         let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
         let named: Vec<String> = self.told.iter().filter(is_known).cloned().collect();
-        match named.is_empty() {
-            true => self.go_to(vec![ANYWHERE.to_owned()]),
-            false => self.go_to(named),
+        if named.is_empty() {
+            self.go_to(vec![ANYWHERE.to_owned()])
+        } else {
+            self.go_to(named)
         }
     }
 

@@ -37,9 +37,10 @@ impl FedCommands {
             all: all || lexed.group_reads,
         };
         for &at in &lexed.piped {
-            let end = match begins_group(lexed, at) {
-                true => count,
-                false => (at + 1).min(count),
+            let end = if begins_group(lexed, at) {
+                count
+            } else {
+                (at + 1).min(count)
             };
             fed.each[at.min(count)..end].fill(true);
         }
@@ -133,11 +134,10 @@ impl Lexer<'_> {
     pub(super) fn note_groups(&mut self, c: char) {
         let at = self.lexed.commands.len();
         match c {
-            '<' if !self.rest.starts_with('(') => match self.closed {
-                true => self.lexed.group_reads = true,
-                false if !self.rest.trim_start().starts_with("/dev/null") => self.lexed.reads.push(at),
-                false => {}
-            },
+            '<' if self.rest.starts_with('(') => {}
+            '<' if self.closed => self.lexed.group_reads = true,
+            '<' if self.rest.trim_start().starts_with("/dev/null") => {}
+            '<' => self.lexed.reads.push(at),
             '(' => {
                 self.lexed.defines |= self.rest.trim_start().starts_with(')');
                 let begun = usize::from(self.word.is_some() || !self.command.is_empty());

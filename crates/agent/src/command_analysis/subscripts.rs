@@ -53,9 +53,10 @@ impl CommandAnalysis {
             return;
         };
         // No comment begins in it.
-        let text = match self.expands_twice {
-            true => text.replace('#', " "),
-            false => text.to_owned(),
+        let text = if self.expands_twice {
+            text.replace('#', " ")
+        } else {
+            text.to_owned()
         };
         for inner in lex(&text, self.expands_twice).inner {
             self.line(&inner.text, deeper);

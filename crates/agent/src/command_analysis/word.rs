@@ -132,9 +132,10 @@ impl Word {
     ///
     /// [`STAR`] stands for what a glob stands for within a name, and [`ANYTHING`] for expansions.
     pub(crate) fn names(&self) -> Vec<String> {
-        match self.shape == self.text {
-            true => Vec::new(),
-            false => super::expand::expand(&self.shape),
+        if self.shape == self.text {
+            Vec::new()
+        } else {
+            super::expand::expand(&self.shape)
         }
     }
 

@@ -128,10 +128,7 @@ fn positional_directories(words: &[Word]) -> Vec<String> {
         let given: &[Word] = match basename(&word.text) {
             "find" => {
                 let hands_on = |word: &Word| word.text.starts_with("-exec") || word.text.starts_with("-ok");
-                match rest.iter().any(hands_on) {
-                    true => rest,
-                    false => &[],
-                }
+                if rest.iter().any(hands_on) { rest } else { &[] }
             }
             "chroot" | "rsync" => rest,
             "tar" | "bsdtar" if rest.first().is_some_and(|word| word.text.contains('C')) => rest,

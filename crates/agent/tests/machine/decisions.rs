@@ -52,9 +52,10 @@ fn judged(rules: &[&str], tool: &str, input: &Value) -> (String, String) {
         .iter()
         .map(|index| describe(&config.rules[*index]));
     let rules: Vec<String> = rules.map(|rule| rule.trim_matches('"').to_owned()).collect();
-    let by = match rules.is_empty() {
-        true => "default".to_owned(),
-        false => rules.join(" + "),
+    let by = if rules.is_empty() {
+        "default".to_owned()
+    } else {
+        rules.join(" + ")
     };
     (sign.to_owned(), by)
 }

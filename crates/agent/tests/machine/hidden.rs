@@ -42,9 +42,10 @@ fn quoted(command: &str) -> String {
 }
 
 fn wrapped(command: &str, way: &str) -> String {
-    match way.contains("'…'") {
-        true => way.replace("'…'", &quoted(command)),
-        false => way.replace('…', command),
+    if way.contains("'…'") {
+        way.replace("'…'", &quoted(command))
+    } else {
+        way.replace('…', command)
     }
 }
 

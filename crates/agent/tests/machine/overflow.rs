@@ -28,9 +28,10 @@ impl Server {
     }
 
     fn refusal(&self, request: &ModelRequest) -> Vec<Event> {
-        let (window, asked) = match self.says {
-            true => (Some(self.window), Some(self.count(request))),
-            false => (None, None),
+        let (window, asked) = if self.says {
+            (Some(self.window), Some(self.count(request)))
+        } else {
+            (None, None)
         };
         let failed = AttemptFailed {
             attempt: 1,

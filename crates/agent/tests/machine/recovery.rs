@@ -319,9 +319,10 @@ fn a_copy_says_that_a_call_runs_in_the_original_and_a_restart_that_the_program_s
     let told = |version: u32, copied: bool| {
         let mut session = Session::started(|config| config.rules_version = version);
         session.calls(&[("c1", "change", json!({}))]);
-        match copied {
-            true => session.fork(),
-            false => session.restart(),
+        if copied {
+            session.fork()
+        } else {
+            session.restart()
         }
         session.check_replay();
         session.conversation()[2].clone()

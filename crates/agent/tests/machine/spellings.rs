@@ -23,14 +23,16 @@ fn now(rules: &[&str]) -> AgentConfig {
 /// The lines of a table, without its comments.
 pub(crate) fn lines(table: &str) -> impl Iterator<Item = String> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| match line.contains(r"\n") || line.contains(r"\t") {
-        // A line that has a backslash of its own is about that.
-        true if !line.contains(r"gi\t") => line
-            .replace(r"\\\n", "\\\n")
+    // A line that has a backslash of its own is about that.
+    let is_escaped = |line: &str| (line.contains(r"\n") || line.contains(r"\t")) && !line.contains(r"gi\t");
+    lines.map(move |line| {
+        if !is_escaped(line) {
+            return line.to_owned();
+        }
+        line.replace(r"\\\n", "\\\n")
             .replace(r"\r\n", "\r\n")
             .replace(r"\n", "\n")
-            .replace(r"\t", "\t"),
-        _ => line.to_owned(),
+            .replace(r"\t", "\t")
     })
 }
 

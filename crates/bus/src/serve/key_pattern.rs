@@ -44,9 +44,10 @@ impl KeyPattern {
     /// The pattern that `text` spells.
     pub fn new(text: &str) -> Self {
         // A text without stars is compared as a whole: each request is held against every pattern.
-        let reading = match text.contains('*') {
-            true => PatternReading::Pattern,
-            false => PatternReading::Exact,
+        let reading = if text.contains('*') {
+            PatternReading::Pattern
+        } else {
+            PatternReading::Exact
         };
         Self {
             text: text.into(),

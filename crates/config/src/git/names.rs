@@ -173,12 +173,11 @@ pub(super) fn shown(setting: &Setting) -> (String, String) {
     if is_secret(setting) {
         return (name, format!("{LEFT_OUT} ({})", hash(&setting.value)));
     }
-    match name == setting.name && value == setting.value {
-        true => (name, value),
-        false => {
-            let whole = format!("{}={}", setting.name, setting.value);
-            (name, format!("{value} ({LEFT_OUT}: {})", hash(&whole)))
-        }
+    if name == setting.name && value == setting.value {
+        (name, value)
+    } else {
+        let whole = format!("{}={}", setting.name, setting.value);
+        (name, format!("{value} ({LEFT_OUT}: {})", hash(&whole)))
     }
 }
 
@@ -195,13 +194,14 @@ fn hash(text: &str) -> String {
 /// The name and the value without what stands before the `@` of an address; `None` if there is none.
 fn without_passwords(setting: &Setting) -> Option<(String, String)> {
     let name = without_sign_in(&setting.name);
-    let value = match setting.value.contains("://") || !setting.last().ends_with("proxy") {
-        true => without_sign_in(&setting.value),
+    let value = if setting.value.contains("://") || !setting.last().ends_with("proxy") {
+        without_sign_in(&setting.value)
+    } else {
         // A proxy needs no scheme.
-        false => setting
+        setting
             .value
             .rsplit_once('@')
-            .map(|(_, host)| format!("{LEFT_OUT}@{host}")),
+            .map(|(_, host)| format!("{LEFT_OUT}@{host}"))
     };
     if name.is_none() && value.is_none() {
         return None;

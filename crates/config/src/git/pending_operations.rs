@@ -57,9 +57,10 @@ fn command(line: &[u8]) -> Option<&[u8]> {
 fn shown(command: &[u8]) -> String {
     let text = plain(&String::from_utf8_lossy(command));
     let cut: String = text.chars().take(MAX_CHARS).collect();
-    match cut.as_bytes() == command {
-        true => cut,
-        false => format!("{cut} ({})", digest(command)),
+    if cut.as_bytes() == command {
+        cut
+    } else {
+        format!("{cut} ({})", digest(command))
     }
 }
 

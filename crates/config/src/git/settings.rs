@@ -49,12 +49,13 @@ pub(super) fn hash_length(config: &Path) -> usize {
     let mut formats = settings
         .iter()
         .filter(|setting| setting.name == "extensions.objectformat");
-    match formats
+    if formats
         .next_back()
         .is_some_and(|setting| setting.value == "sha256")
     {
-        true => 32,
-        false => 20,
+        32
+    } else {
+        20
     }
 }
 
@@ -254,9 +255,10 @@ fn shown(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            match c.is_control() {
-                true => text.extend(c.escape_default()),
-                false => text.push(c),
+            if c.is_control() {
+                text.extend(c.escape_default())
+            } else {
+                text.push(c)
             }
         }
         text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
@@ -272,9 +274,12 @@ mod tests {
         let settings = parse(text.as_bytes());
         settings
             .iter()
-            .map(|setting| match setting.name == UNREADABLE {
-                true => UNREADABLE.to_owned(),
-                false => format!("{}={}", setting.name, setting.value),
+            .map(|setting| {
+                if setting.name == UNREADABLE {
+                    UNREADABLE.to_owned()
+                } else {
+                    format!("{}={}", setting.name, setting.value)
+                }
             })
             .collect()
     }

@@ -76,7 +76,7 @@ impl<W: World> RecordingHost<W> {
         let is_new = prior.is_none();
         let (recorder, finish) = Recorder::new(journal.clone(), secrets);
         if is_new {
-            drop(recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), Extras::default()));
+            let _written = recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), Extras::default());
         }
         let handle = RecorderHandle(recorder);
         let world = world(&handle);

@@ -36,9 +36,10 @@ pub(super) fn tool(
         (None, Some(place)) => (&place.file, place.line.saturating_sub(1)),
         (None, None) => (&definition.name, 0),
     };
-    let (owner, libraries) = match definition.of_folder {
-        true => (&shared.folder_owner, &shared.parts.folder_libraries),
-        false => (&shared.owner, &shared.parts.libraries),
+    let (owner, libraries) = if definition.of_folder {
+        (&shared.folder_owner, &shared.parts.folder_libraries)
+    } else {
+        (&shared.owner, &shared.parts.libraries)
     };
     let script = owner.compile(name, source, libraries.clone());
     let script = script.map_err(|error| in_file(error, before).to_string())?;
@@ -82,9 +83,10 @@ const FOLDER_CPU: Duration = Duration::from_secs(10);
 
 fn limits(set: ToolLimits, of_folder: bool) -> ScriptLimits {
     let usual = ScriptLimits::default();
-    let (most_memory, most_cpu) = match of_folder {
-        true => (FOLDER_MEMORY, FOLDER_CPU),
-        false => (usize::MAX, Duration::MAX),
+    let (most_memory, most_cpu) = if of_folder {
+        (FOLDER_MEMORY, FOLDER_CPU)
+    } else {
+        (usize::MAX, Duration::MAX)
     };
     let size =
         |set: Option<u64>, usual: usize| set.map_or(usual, |set| usize::try_from(set).unwrap_or(usize::MAX));

@@ -117,7 +117,8 @@ impl RunningTool {
         if checked.is_ok() {
             end_all(&call, cancelled).await;
         }
-        drop((self.host, call));
+        drop(self.host);
+        drop(call);
         self.finish.written().await;
         match (checked, came_to) {
             (Err(divergence), _) => diverged(&divergence),

@@ -132,12 +132,13 @@ pub(crate) async fn input(call: Arc<FileToolCall>, step: u64, asked: Value, agai
     };
     let message_id = MessageId::with_suffix(format_args!("{}_{step}", journal.tool_call_id()));
     let mut turn = child.turn.lock().await;
-    let known = match again {
-        true => listener
+    let known = if again {
+        listener
             .find(|fact| matches!(&fact.event, EnvironmentEvent::UserMessage(said) if said.message_id == message_id))
             .await
-            .map_err(|error| EffectError::new("failed", format!("the session's log cannot be read: {error}")))?,
-        false => None,
+            .map_err(|error| EffectError::new("failed", format!("the session's log cannot be read: {error}")))?
+    } else {
+        None
     };
     // The ears are open before it is said, so that no answer is missed.
     let ears = listener.from_now(&child.id);
@@ -338,12 +339,13 @@ impl ChildTurn {
             RuntimeEvent::RunFinished(finished) => {
                 let failed = matches!(finished.status, RunStatus::Failed | RunStatus::TimedOut);
                 let why = finished.reason.clone().unwrap_or_default();
-                self.ended = Some(match failed {
-                    true => Err(EffectError::new(
+                self.ended = Some(if failed {
+                    Err(EffectError::new(
                         "agent_failed",
                         format!("the agent could not go on: {why}"),
-                    )),
-                    false => Ok(()),
+                    ))
+                } else {
+                    Ok(())
                 });
                 None
             }

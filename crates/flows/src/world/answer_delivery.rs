@@ -22,9 +22,10 @@ pub(crate) struct ScriptPiece {
 impl ScriptPiece {
     /// As a script is given it.
     pub(crate) fn to_value(&self) -> Value {
-        match self.restarted {
-            true => json!({"chunk": self.text, "restarted": true}),
-            false => json!({"chunk": self.text}),
+        if self.restarted {
+            json!({"chunk": self.text, "restarted": true})
+        } else {
+            json!({"chunk": self.text})
         }
     }
 }

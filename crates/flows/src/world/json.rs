@@ -23,12 +23,13 @@ pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| EffectError::new("invalid", format!("the schema is none: {error}")))?;
     let mistakes = mistakes(&validator, &value);
-    match mistakes.is_empty() {
-        true => Ok(value),
-        false => Err(EffectError::new(
+    if mistakes.is_empty() {
+        Ok(value)
+    } else {
+        Err(EffectError::new(
             "not_as_asked",
             format!("the JSON does not fit the schema: {}", mistakes.join("; ")),
-        )),
+        ))
     }
 }
 

@@ -93,9 +93,10 @@ impl ToolStore {
             Some(open) => open,
             None => self.open().map_err(failed)?,
         };
-        let space = match place.of_folder {
-            true => format!("{}{}", open.of_folder, place.space),
-            false => place.space.clone(),
+        let space = if place.of_folder {
+            format!("{}{}", open.of_folder, place.space)
+        } else {
+            place.space.clone()
         };
         let done = work(&open.connection, &space).map_err(failed);
         *database = Some(open);
@@ -134,15 +135,16 @@ impl ToolStore {
                 .execute(params![place.owner, space, place.key, written])?;
             Ok(true)
         })?;
-        match fits {
-            true => Ok(()),
-            false => Err(EffectError::new(
+        if fits {
+            Ok(())
+        } else {
+            Err(EffectError::new(
                 "too_many",
                 format!(
                     "the key space {} has {MAX_KEYS} keys, which is the most",
                     place.space
                 ),
-            )),
+            ))
         }
     }
 

@@ -149,10 +149,11 @@ pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) ->
         .recorder
         .0
         .ends(stream.step, kind, None, &recorded, Extras::default());
-    match ends.await {
-        true => Err(problem),
+    if ends.await {
+        Err(problem)
+    } else {
         // The session is gone: nothing is done any more.
-        false => std::future::pending().await,
+        std::future::pending().await
     }
 }
 

@@ -57,9 +57,10 @@ impl Restoring {
     /// The event to before which an undo goes. One that was cut off itself is finished and not taken back: the same command, given
     /// again, does not go the opposite way.
     pub fn undo_to(&self) -> u64 {
-        match self.unfinished && self.is_undo {
-            true => self.to_seq,
-            false => self.first,
+        if self.unfinished && self.is_undo {
+            self.to_seq
+        } else {
+            self.first
         }
     }
 }

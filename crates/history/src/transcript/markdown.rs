@@ -92,9 +92,12 @@ fn media_name(media: &MediaPart) -> String {
 
 /// Words of somebody as a quotation. Their Markdown stays what it is, but begins and ends in the quotation; their HTML is text.
 fn quoted(text: &str) -> String {
-    let line = |line: &str| match line.trim().is_empty() {
-        true => ">".to_owned(),
-        false => format!("> {line}"),
+    let line = |line: &str| {
+        if line.trim().is_empty() {
+            ">".to_owned()
+        } else {
+            format!("> {line}")
+        }
     };
     let lines: Vec<String> = text.trim_end().lines().map(line).collect();
     // Looked at as it will be read: quoted, and with its signs made visible.
@@ -145,9 +148,10 @@ fn fenced(text: &str, language: &str) -> String {
 fn code(text: &str) -> String {
     let ticks = "`".repeat(longest_run(text) + 1);
     let text = one_line(text);
-    match text.starts_with('`') || text.ends_with('`') {
-        true => format!("{ticks} {text} {ticks}"),
-        false => format!("{ticks}{text}{ticks}"),
+    if text.starts_with('`') || text.ends_with('`') {
+        format!("{ticks} {text} {ticks}")
+    } else {
+        format!("{ticks}{text}{ticks}")
     }
 }
 

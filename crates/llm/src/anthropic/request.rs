@@ -342,11 +342,11 @@ fn text_block(text: &str) -> Option<BorrowedJson<'_>> {
 
 fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> BorrowedJson<'a> {
     let mut block = object! {"type": "tool_result", "tool_use_id": call_id(part.tool_call_id.as_str())};
-    let content: Vec<BorrowedJson<'a>> = match part.is_error {
-        // "all content must be type `text` if `is_error` is true"
-        // (github.com/vellum-ai/vellum-assistant/pull/18387).
-        true => part.content.iter().filter_map(text_only).collect(),
-        false => user_blocks(&part.content, blobs),
+    let content: Vec<BorrowedJson<'a>> = if part.is_error {
+        // "all content must be type `text` if `is_error` is true" (github.com/vellum-ai/vellum-assistant/pull/18387).
+        part.content.iter().filter_map(text_only).collect()
+    } else {
+        user_blocks(&part.content, blobs)
     };
     if !content.is_empty() {
         block.set("content", content);

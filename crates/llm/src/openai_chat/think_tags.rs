@@ -70,9 +70,12 @@ impl ThinkTags {
     /// Hands out what is held back, because the answer ends here or something other than words comes.
     pub(super) fn flush(&mut self) -> Vec<ThinkPiece> {
         let held = std::mem::take(&mut self.held);
-        let piece = |kind| match held.is_empty() {
-            true => Vec::new(),
-            false => vec![ThinkPiece::Piece(kind, held.clone())],
+        let piece = |kind| {
+            if held.is_empty() {
+                Vec::new()
+            } else {
+                vec![ThinkPiece::Piece(kind, held.clone())]
+            }
         };
         match self.place {
             TagPosition::Inside => piece(PartKind::Thinking),

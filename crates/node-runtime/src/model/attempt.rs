@@ -365,9 +365,10 @@ impl<'a> Attempt<'a> {
         if let Some((index, cost)) = uncounted {
             events.insert(index, cost);
         }
-        let heard = match gathered {
-            true => self.call.events.emit_gathered(events).await,
-            false => self.call.events.emit_all(events).await,
+        let heard = if gathered {
+            self.call.events.emit_gathered(events).await
+        } else {
+            self.call.events.emit_all(events).await
         };
         heard.then_some(()).ok_or(CallEnd::NobodyListens)
     }

@@ -125,9 +125,10 @@ impl Call {
             let number = tries.attempts() + 1;
             let mut attempt = Attempt::new(self, endpoint, number, taken.clone());
             let outcome = attempt.run(request).await;
-            let broken = match attempt.stream_is_open() {
-                true => attempt.cut_off(StopReason::Broken),
-                false => Vec::new(),
+            let broken = if attempt.stream_is_open() {
+                attempt.cut_off(StopReason::Broken)
+            } else {
+                Vec::new()
             };
             let (begun, took) = (attempt.has_begun(), attempt.took());
             match outcome {

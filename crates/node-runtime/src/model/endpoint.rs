@@ -101,9 +101,10 @@ impl Endpoint {
             Some(port) => format!("{host}:{port}"),
             None => host.to_owned(),
         };
-        match host.contains(name.as_str()) {
-            true => place,
-            false => format!("{name} at {place}"),
+        if host.contains(name.as_str()) {
+            place
+        } else {
+            format!("{name} at {place}")
         }
     }
 
@@ -130,9 +131,10 @@ impl Endpoint {
         let vendors = catalog.providers().iter();
         let mut hosts =
             vendors.filter_map(|vendor| Some(Url::parse(&vendor.base_url).ok()?.host_str()?.to_owned()));
-        match hosts.any(|vendors| vendors == host) {
-            true => ServerKind::Vendors,
-            false => ServerKind::Other,
+        if hosts.any(|vendors| vendors == host) {
+            ServerKind::Vendors
+        } else {
+            ServerKind::Other
         }
     }
 
@@ -202,9 +204,10 @@ impl Endpoint {
             .map(|(name, value)| (name.clone(), value.expose().to_owned()));
         let of = &self.provider.name;
         for (name, value) in own.chain(extra) {
-            let wrong = || match self.headers.iter().any(|(own, _)| *own == name) {
-                true => format!("the header `{name}` of {of} has characters that cannot be sent"),
-                false => {
+            let wrong = || {
+                if self.headers.iter().any(|(own, _)| *own == name) {
+                    format!("the header `{name}` of {of} has characters that cannot be sent")
+                } else {
                     let place = set_in(
                         self.provider.key_env.as_deref(),
                         &format!("providers.{of}.api_key"),

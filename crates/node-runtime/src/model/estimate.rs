@@ -57,9 +57,10 @@ impl TokenEstimate {
         if !self.behind && usage.output_tokens > 0 {
             return usage.is_estimated().then(|| UsageReport { usage }.into());
         }
-        let rest = match self.text.is_empty() {
-            true => 0,
-            false => estimate_text(&self.text),
+        let rest = if self.text.is_empty() {
+            0
+        } else {
+            estimate_text(&self.text)
         };
         let more = (self.written + rest).saturating_sub(usage.output_tokens);
         usage.output_tokens += more;

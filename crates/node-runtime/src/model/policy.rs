@@ -143,9 +143,10 @@ impl Tries {
         let wait = policy.backoff(self.attempts, jitter).max(asked);
         if failed.begun || !failure.unavailable {
             self.broken += 1;
-            return match self.broken > policy.retries {
-                true => self.give_up(),
-                false => RetryDecision::Retry(wait),
+            return if self.broken > policy.retries {
+                self.give_up()
+            } else {
+                RetryDecision::Retry(wait)
             };
         }
         // The time before the first failure was no waiting.
@@ -176,9 +177,10 @@ impl Tries {
             ServerKind::Here => is_fixed || failure.nobody_listens,
             ServerKind::Other => is_fixed,
         };
-        match hardly_ends {
-            true => policy.retry_for.min(SOON),
-            false => policy.retry_for,
+        if hardly_ends {
+            policy.retry_for.min(SOON)
+        } else {
+            policy.retry_for
         }
     }
 
@@ -189,9 +191,10 @@ impl Tries {
             .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
             .collect();
         let words = words.join(" ");
-        self.words = match self.words.0 == words {
-            true => (words, self.words.1 + 1),
-            false => (words, 1),
+        self.words = if self.words.0 == words {
+            (words, self.words.1 + 1)
+        } else {
+            (words, 1)
         };
     }
 

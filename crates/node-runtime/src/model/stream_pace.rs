@@ -31,9 +31,10 @@ pub(super) struct StreamPace {
 impl StreamPace {
     /// A piece has come, and was waited for so long.
     pub(super) fn waited(&mut self, time: Duration) {
-        self.close = match time <= CLOSE {
-            true => self.close.saturating_add(1),
-            false => 0,
+        self.close = if time <= CLOSE {
+            self.close.saturating_add(1)
+        } else {
+            0
         };
     }
 

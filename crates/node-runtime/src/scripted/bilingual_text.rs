@@ -135,16 +135,17 @@ pub(super) fn story(chinese: bool) -> String {
 fn chapter(n: usize, chinese: bool) -> String {
     let number = n + 1;
     let (hero, place, find) = (HEROES[n % 4], PLACES[(n / 4 + n) % 4], FINDS[n % 5]);
-    match chinese {
-        true => format!(
+    if chinese {
+        format!(
             "第{number}章。清晨，{}走到{}，那里没有人。风停了一会儿，地上放着{}。{}想了很久，把它带在身上，继续往前走，直到天黑。",
             hero.1, place.1, find.1, hero.1
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "Chapter {number}. Early in the morning {} came to {}, and nobody was there. The wind stopped for a while, and \
              on the ground lay {}. It belonged to no one, so it was picked up, looked at for a long time, and carried on \
              until it was dark.",
             hero.0, place.0, find.0
-        ),
+        )
     }
 }

@@ -32,14 +32,14 @@ pub(super) fn without_prefixes<'a>(mut text: &'a str, prefixes: &[&str]) -> &'a 
 
 /// Whether the words of `text` hold one of `needles`; `text` is lower case already.
 pub(super) fn has_any(text: &str, needles: &[&str]) -> bool {
-    needles
-        .iter()
-        .any(|needle| match needle.chars().all(|c| c.is_ascii_alphanumeric()) {
-            true => text
-                .split(|c: char| !c.is_ascii_alphanumeric())
-                .any(|word| word == *needle),
-            false => text.contains(needle),
-        })
+    needles.iter().any(|needle| {
+        if needle.chars().all(|c| c.is_ascii_alphanumeric()) {
+            text.split(|c: char| !c.is_ascii_alphanumeric())
+                .any(|word| word == *needle)
+        } else {
+            text.contains(needle)
+        }
+    })
 }
 
 /// `text` split at the last of `marks`, both sides trimmed and not empty.

@@ -267,7 +267,9 @@ impl ConnectionDriver {
             }
             MachineCommand::People(notice) => self.note_people(*notice),
             MachineCommand::Waiting(call) => self.parts.shared.calls.add(*call),
-            MachineCommand::Notify(state) => drop(self.parts.shared.state.send_replace(state)),
+            MachineCommand::Notify(state) => {
+                self.parts.shared.state.send_replace(state);
+            }
         }
         Ok(())
     }

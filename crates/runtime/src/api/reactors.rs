@@ -81,9 +81,10 @@ impl ReactorInfo {
 
     /// A reactor that was attached, with what it serves now.
     pub fn attached(status: ReactorStatus, serves: Vec<ResponderInfo>) -> Self {
-        let state = match status.works {
-            true => ReactorState::Works,
-            false => ReactorState::Failed,
+        let state = if status.works {
+            ReactorState::Works
+        } else {
+            ReactorState::Failed
         };
         Self {
             name: status.name,

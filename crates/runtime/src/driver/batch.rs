@@ -52,9 +52,11 @@ impl Waits {
         // Who does not wait any more has lost nothing.
         match (self, committed) {
             (Self::FrontEnd(reply), committed) => {
-                drop(reply.send(committed.map_err(|error| error.clone().into())));
+                let _ = reply.send(committed.map_err(|error| error.clone().into()));
             }
-            (Self::Effector(committed), Ok(seq)) => drop(committed.send(Ok(seq))),
+            (Self::Effector(committed), Ok(seq)) => {
+                let _ = committed.send(Ok(seq));
+            }
             (Self::Effector(_), Err(_)) => {}
         }
     }

@@ -298,8 +298,12 @@ impl SessionDriver {
                 Ok(ResolvedRequest::Fact(draft)) => {
                     self.take_in(vec![PendingFact::wish(*draft, reply)]).await?
                 }
-                Ok(ResolvedRequest::There(seq)) => drop(reply.send(Ok(seq))),
-                Err(error) => drop(reply.send(Err(error))),
+                Ok(ResolvedRequest::There(seq)) => {
+                    let _ = reply.send(Ok(seq));
+                }
+                Err(error) => {
+                    let _ = reply.send(Err(error));
+                }
             },
             SessionCommand::State { reply } => {
                 let gone = || RuntimeError::Gone {
@@ -308,10 +312,18 @@ impl SessionDriver {
                 };
                 let _ = reply.send(self.fold.state().ok_or_else(gone));
             }
-            SessionCommand::Known { key, reply } => drop(reply.send(Ok(self.fold.input_with_key(&key)))),
-            SessionCommand::Waiting { reply } => drop(reply.send(Ok(self.fold.waiting()))),
-            SessionCommand::Head { reply } => drop(reply.send(Ok(self.fold.last_seq()))),
-            SessionCommand::Close { reply } | SessionCommand::Suspend { reply } => drop(reply.send(())),
+            SessionCommand::Known { key, reply } => {
+                let _ = reply.send(Ok(self.fold.input_with_key(&key)));
+            }
+            SessionCommand::Waiting { reply } => {
+                let _ = reply.send(Ok(self.fold.waiting()));
+            }
+            SessionCommand::Head { reply } => {
+                let _ = reply.send(Ok(self.fold.last_seq()));
+            }
+            SessionCommand::Close { reply } | SessionCommand::Suspend { reply } => {
+                let _ = reply.send(());
+            }
         }
         Ok(())
     }

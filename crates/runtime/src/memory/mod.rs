@@ -171,7 +171,9 @@ impl SessionLog for MemoryLog {
                 None => Err(LogError::NotFound(parent.to_string())),
             },
         };
-        let stored = stored.map(|stored| drop(shared.sessions.insert(new.session_id, stored)));
+        let stored = stored.map(|stored| {
+            shared.sessions.insert(new.session_id, stored);
+        });
         ready(stored)
     }
 

@@ -167,12 +167,13 @@ impl StoredSession {
     /// # Errors
     /// If somebody writes it.
     pub(super) fn is_free(&self) -> Result<(), LogError> {
-        match self.is_written() {
-            true => Err(LogError::Busy {
+        if self.is_written() {
+            Err(LogError::Busy {
                 session: self.id().clone(),
                 process: std::process::id(),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 
@@ -267,8 +268,12 @@ impl StoredSession {
                 ..
             } => self.spend(seq, PaidCall { model, usage, cost }),
             Projection::Role { person, role } => match role {
-                Some(role) => drop(self.roles.insert(person, role)),
-                None => drop(self.roles.remove(&person)),
+                Some(role) => {
+                    self.roles.insert(person, role);
+                }
+                None => {
+                    self.roles.remove(&person);
+                }
             },
             Projection::Unshared => self.roles.clear(),
             // A kind that a later version adds says nothing of what is kept here.

@@ -245,9 +245,10 @@ impl<R: MinimumRole> FromRequestParts<HandlerState> for SessionAs<R> {
 
 impl<R: MinimumRole> HandlerInput for SessionAs<R> {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
-        operation.needs = match R::OR_OPERATOR {
-            true => Needs::RoleOrOperator(R::ROLE),
-            false => Needs::Role(R::ROLE),
+        operation.needs = if R::OR_OPERATOR {
+            Needs::RoleOrOperator(R::ROLE)
+        } else {
+            Needs::Role(R::ROLE)
         };
         operation.path("id", "The session.");
         operation.can_fail(&ASKED);

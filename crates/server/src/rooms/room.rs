@@ -131,7 +131,9 @@ impl Room {
         for running in self.feeds.lock().await.iter().flatten() {
             match session.subscribe(running.feed.mark(), View::Environment).await {
                 // One whose feed has ended needs it no more.
-                Ok(facts) => drop(running.opened.try_send(facts)),
+                Ok(facts) => {
+                    let _ = running.opened.try_send(facts);
+                }
                 Err(error) => self.note_failure(&error),
             }
         }

@@ -321,9 +321,12 @@ async fn the_description_is_compressed_once() {
 #[tokio::test]
 async fn so_much_waits_in_a_session_whoever_says_it_and_no_more() {
     for bytes in [true, false] {
-        let desk = desk(|quotas| match bytes {
-            true => quotas.queued_bytes = 1000,
-            false => quotas.queued = 2,
+        let desk = desk(|quotas| {
+            if bytes {
+                quotas.queued_bytes = 1000
+            } else {
+                quotas.queued = 2
+            }
         })
         .await;
         for token in [&desk.ann, &desk.operator] {

@@ -216,9 +216,10 @@ pub(super) fn within(
         }
         None
     };
-    let start = match here == Some(open) {
-        true => at,
-        false => text[..at].char_indices().rev().find_map(opens)?,
+    let start = if here == Some(open) {
+        at
+    } else {
+        text[..at].char_indices().rev().find_map(opens)?
     };
     let end = closing(text, start, (open, close))?;
     Some(if around {

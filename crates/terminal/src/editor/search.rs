@@ -17,9 +17,10 @@ pub(super) struct HistorySearch {
 impl HistorySearch {
     /// As the person reads it.
     pub(super) fn told(&self) -> String {
-        match self.missed {
-            true => format!("{} (nothing found)", self.text),
-            false => self.text.clone(),
+        if self.missed {
+            format!("{} (nothing found)", self.text)
+        } else {
+            self.text.clone()
         }
     }
 }

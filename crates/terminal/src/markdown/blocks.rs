@@ -160,9 +160,10 @@ impl Blocks {
                 after_blank: false,
             });
         }
-        let tail = match may_become_anything(&self.tail) {
-            true => "",
-            false => self.tail.as_str(),
+        let tail = if may_become_anything(&self.tail) {
+            ""
+        } else {
+            self.tail.as_str()
         };
         let begins = self.fence.is_none() && self.begins(tail);
         let (kind, text, after_blank) = match self.kind {

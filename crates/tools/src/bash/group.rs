@@ -92,12 +92,8 @@ impl ProcessGroup {
     /// Nothing is left, nothing will be killed any more.
     pub(super) fn over(&self) {
         self.phase.store(OVER, Ordering::Release);
-        drop(
-            self.recorded
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
+        let recorded = &self.recorded;
+        recorded.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Asks all to end.

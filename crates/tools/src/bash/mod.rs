@@ -175,9 +175,10 @@ impl BashTool {
         let mut running = self.spawn(input, context, record, events)?;
         let end = running.run(&context.cancel, Some(timeout)).await;
         let (capture, duration) = (running.take_capture(), started.elapsed());
-        let rest = match end.is_exit() && running.is_left() {
-            true => self.adopt_rest(input, context, running).await,
-            false => LeftProcesses::None,
+        let rest = if end.is_exit() && running.is_left() {
+            self.adopt_rest(input, context, running).await
+        } else {
+            LeftProcesses::None
         };
         let report = CommandReport {
             end,

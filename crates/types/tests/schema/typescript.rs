@@ -33,13 +33,14 @@ fn doc(out: &mut String, schema: &Value, indent: &str) {
         return;
     };
     assert!(!text.contains("*/"), "{text}");
-    let _ = match text.contains('\n') {
-        false => writeln!(out, "{indent}/** {text} */"),
-        true => writeln!(
+    let _ = if text.contains('\n') {
+        writeln!(
             out,
             "{indent}/**\n{indent} * {}\n{indent} */",
             text.replace('\n', &format!("\n{indent} * "))
-        ),
+        )
+    } else {
+        writeln!(out, "{indent}/** {text} */")
     };
 }
 

@@ -137,8 +137,10 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
         Err(error) => {
             // Where nothing was typed, as where there is no such editor, nothing is left behind.
             match std::fs::read_to_string(&copy) {
-                Ok(text) if text == before => drop(std::fs::remove_file(&copy)),
-                _ => console.say(&format!("note: your text is saved in {}\n", copy.display())),
+                Ok(text) if text == before => {
+                    let _ = std::fs::remove_file(&copy);
+                }
+                _ => console.say(&format!("note: what was typed is in {}\n", copy.display())),
             }
             Err(error)
         }
@@ -209,9 +211,10 @@ fn run(editor: &str, file: &Path) -> Result<(), ChatError> {
 
 fn request(global: &Global, workspace: bool) -> Result<(LoadRequest<'static>, PathBuf), ChatError> {
     let mut places = start::places(global)?;
-    let file = match workspace {
-        true => places.workspace_file.clone(),
-        false => places.user_file.clone(),
+    let file = if workspace {
+        places.workspace_file.clone()
+    } else {
+        places.user_file.clone()
     };
     if workspace {
         config::refuse_links(&places.workspace_root, &file)?;

@@ -82,9 +82,10 @@ pub(super) async fn open(
             session_opening::leave(place, session.as_ref()).await;
             return Err(error);
         }
-        let asks = match was_said {
-            true => is_said,
-            false => session.state().await?.config.approval == ApprovalMode::Ask,
+        let asks = if was_said {
+            is_said
+        } else {
+            session.state().await?.config.approval == ApprovalMode::Ask
         };
         return Ok((session, asks, there));
     }

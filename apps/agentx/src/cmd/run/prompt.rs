@@ -31,17 +31,15 @@ pub(crate) async fn read(
     } else {
         words.join(" ")
     };
-    let (prompt, hint) = match console.terminal.input {
-        true => (typed.clone(), "give one: agentx run \"list the files here\""),
-        false => {
-            let input = standard_input(console).await?;
-            (joined(&typed, &input), "give one, or write it to standard input")
-        }
+    let (prompt, hint) = if console.terminal.input {
+        (typed.clone(), "give one: agentx run \"list the files here\"")
+    } else {
+        let input = standard_input(console).await?;
+        (joined(&typed, &input), "give one, or write it to standard input")
     };
-    match prompt.trim().is_empty() {
-        true if may_go_without => return Ok(None),
-        true => return Err(ChatError::usage("there is no prompt", hint)),
-        false => {}
+    if prompt.trim().is_empty() {
+        let missing = ChatError::usage("there is no prompt", hint);
+        return if may_go_without { Ok(None) } else { Err(missing) };
     }
     let mut content = with_files(&typed, settings, args.quiet, console)?;
     content[0] = ContentPart::text(prompt);

@@ -52,9 +52,10 @@ pub(crate) async fn run(
     // In the mode `auto` rules that ask are asked about, and nobody answers.
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
     let is_alone = asked_before || (!has_person && is_auto);
-    let approver = match decides_elsewhere {
-        true => Approver::Elsewhere(RemoteApprovals::new(&place, session.id(), args.wait)),
-        false => Approver::new((args.agent.yes, is_alone), place.shared(), console),
+    let approver = if decides_elsewhere {
+        Approver::Elsewhere(RemoteApprovals::new(&place, session.id(), args.wait))
+    } else {
+        Approver::new((args.agent.yes, is_alone), place.shared(), console)
     };
     let mut away = Outage::new(&place);
     let ends = (LinkWatch::new(&place), &mut away, signals);

@@ -80,9 +80,10 @@ pub(crate) async fn import(
 
 fn read(file: &Path) -> Result<String, ChatError> {
     let mut text = String::new();
-    let done = match file.as_os_str() == "-" {
-        true => std::io::stdin().lock().read_to_string(&mut text),
-        false => std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
+    let done = if file.as_os_str() == "-" {
+        std::io::stdin().lock().read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text))
     };
     done.map(|_| text).map_err(|error| ChatError::File {
         path: file.display().to_string(),

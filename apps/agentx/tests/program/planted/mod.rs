@@ -85,14 +85,16 @@ fn planted(attempt: &Attempt, address: &str) -> Sandbox {
 fn outcome(attempt: &Attempt, is_trusted: bool) -> Option<String> {
     let (address, heard) = thief();
     let sandbox = planted(attempt, &address);
-    let sandbox = match is_trusted {
-        true => sandbox.env("AGENTX_TRUST_FOLDER", "1"),
-        false => sandbox,
+    let sandbox = if is_trusted {
+        sandbox.env("AGENTX_TRUST_FOLDER", "1")
+    } else {
+        sandbox
     };
-    let approve: &[&str] = match attempt.is_denied {
+    let approve: &[&str] = if attempt.is_denied {
         // Without a terminal nobody can be asked.
-        true => &[],
-        false => &["--yes"],
+        &[]
+    } else {
+        &["--yes"]
     };
     let all_facts = &["--output-format", "stream-json", "--view", "environment"];
     let run = [&["run", "go"], approve, all_facts].concat();

@@ -229,8 +229,12 @@ fn query(url: &mut Url, asked: Option<&Value>) -> Result<(), EffectError> {
         for value in value.as_array().map_or(one, Vec::as_slice) {
             match value {
                 Value::Null => {}
-                Value::String(text) => drop(pairs.append_pair(name, text)),
-                Value::Bool(_) | Value::Number(_) => drop(pairs.append_pair(name, &value.to_string())),
+                Value::String(text) => {
+                    pairs.append_pair(name, text);
+                }
+                Value::Bool(_) | Value::Number(_) => {
+                    pairs.append_pair(name, &value.to_string());
+                }
                 _ => {
                     return Err(invalid(format!(
                         "the query's {name} is no text, number or list of them"
