@@ -100,9 +100,10 @@ fn system() -> String {
 /// The shell that runs the agent's commands: bash where there is one, else sh.
 fn shell() -> &'static str {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    match std::env::split_paths(&path).any(|folder| folder.join("bash").is_file()) {
-        true => "bash",
-        false => "sh",
+    if std::env::split_paths(&path).any(|folder| folder.join("bash").is_file()) {
+        "bash"
+    } else {
+        "sh"
     }
 }
 

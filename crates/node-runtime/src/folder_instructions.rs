@@ -95,9 +95,10 @@ fn is_news(told: &Mutex<BTreeSet<(SessionId, String)>>, session: &SessionId, pat
 
 fn part(file: &Instructions) -> ContentPart {
     let text = &file.text[..file.text.floor_char_boundary(MAX_BYTES)];
-    let end = match text.len() < file.text.len() {
-        true => "\n… The file is longer; read it for the rest.",
-        false => "",
+    let end = if text.len() < file.text.len() {
+        "\n… The file is longer; read it for the rest."
+    } else {
+        ""
     };
     ContentPart::text(format!(
         "\n\nInstructions for this folder, from {}:\n\n{}{end}",

@@ -392,10 +392,7 @@ fn system_parts(config: &AgentConfig) -> Vec<Arc<str>> {
             let is_demo = config.model.api == Api::Scripted;
             return (!is_demo).then(|| file.text.clone());
         }
-        let heading = match is_new {
-            true => "Instructions from",
-            false => "Instructions of the workspace, from",
-        };
+        let heading = ["Instructions of the workspace, from", "Instructions from"][usize::from(is_new)];
         Some(Arc::from(format!("{heading} {}:\n\n{}", file.path, file.text)))
     }));
     parts.retain(|part| !part.trim().is_empty());
