@@ -77,7 +77,10 @@ const COMMAND_LINE: &Table = &[
         "`agentx serve` shares sessions over the network, and serves a web page",
     ),
     (&["-v", "version"], "to print the version: agentx --version"),
-    (&["--cd", "-C", "--dir"], "use --cwd DIR to work in another directory"),
+    (
+        &["--cd", "-C", "--dir"],
+        "use --cwd DIR to work in another directory",
+    ),
     (
         &["--system-prompt", "--append-system-prompt"],
         "use --system TEXT to replace the system prompt",
@@ -86,7 +89,10 @@ const COMMAND_LINE: &Table = &[
         &["--max-turns"],
         "use --max-iterations N to limit the tool rounds of a run",
     ),
-    (&["--max-budget-usd"], "use --max-cost USD to limit the cost of a run"),
+    (
+        &["--max-budget-usd"],
+        "use --max-cost USD to limit the cost of a run",
+    ),
     (
         &["--output-last-message"],
         "`agentx run` prints only the answer to standard output, so it can be redirected",

@@ -32,7 +32,7 @@ impl Loading<'_> {
             for name in self.files.list(root, &folder).unwrap_or_default() {
                 let is_definition = is_definition(&name, kind);
                 if is_definition && depth > 0 {
-                    let why = "it stands in a folder below, and nothing refers to it";
+                    let why = "it is in a subfolder, and nothing refers to it";
                     self.pass(root, &folder.join(&name), why);
                 } else if !is_definition && let Some(ending) = meant(&name, kind) {
                     let why = format!("its name must end with `.{ending}`");

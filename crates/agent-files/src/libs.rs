@@ -139,7 +139,7 @@ fn missing(loading: &Loading<'_>, outline: &Outline<'_>) -> Vec<(usize, String, 
         .map(|(at, name)| {
             let leaves = name.starts_with(['/', '\\']) || name.split(['/', '\\']).any(|part| part == "..");
             let message = if leaves {
-                format!("`require`: {name:?} leads out of `{FOLDER}/`")
+                format!("`require`: {name:?} is outside `{FOLDER}/`")
             } else {
                 format!("`require`: there is no `{FOLDER}/{name}.luau`")
             };

@@ -31,7 +31,7 @@ fn letters(name: &str) -> String {
     name.chars().take(LONGEST).flat_map(char::to_lowercase).collect()
 }
 
-/// The distance between two names, the less the nearer; `None` where one cannot have been meant by the other.
+/// The distance between two names, the less the nearer; `None` if one cannot have been meant by the other.
 ///
 /// Names that contain one another count as 3 apart at most, those that shorten one another as 4 at least.
 fn distance(a: &str, b: &str) -> Option<usize> {

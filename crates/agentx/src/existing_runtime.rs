@@ -90,7 +90,7 @@ impl Workplace {
 fn apart((used, door): &(bool, &str), elsewhere: &str, why: &str) -> Result<(), AgentError> {
     if *used {
         Err(AgentError::Setup(format!(
-            "`{door}` and `{elsewhere}` do not go together: {why}. Leave one of them out"
+            "`{door}` and `{elsewhere}` cannot be combined: {why}. Remove one of them"
         )))
     } else {
         Ok(())

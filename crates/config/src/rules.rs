@@ -171,9 +171,9 @@ impl SettingsReader<'_> {
         };
         if fits != wanted {
             let (is, meant) = if fits {
-                ("fits", "not to")
+                ("matches", "should not")
             } else {
-                ("does not fit", "to")
+                ("does not match", "should")
             };
             let what = format!(
                 "the example `{shown}` {is} the rule `{}`, but {meant} match",

@@ -340,7 +340,7 @@ fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
         let with = if held.is_empty() {
             String::new()
         } else {
-            format!(", with what {} holds", held.join(" and "))
+            format!(", with the value of {}", held.join(" and "))
         };
         let address = &address.value;
         effects.push(format!(

@@ -9,7 +9,7 @@ use clap::{Subcommand, ValueEnum};
 pub(crate) enum IdentityCommand {
     /// Create an identity; commands that need one create it by themselves
     New {
-        /// Be who you are already: an OpenSSH private key, ed25519; its passphrase is asked for
+        /// Use an existing OpenSSH private key (ed25519); AgentX asks for its passphrase
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
         /// Replace the existing identity permanently

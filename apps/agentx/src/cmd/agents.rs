@@ -119,8 +119,8 @@ pub(crate) fn not_trusted(
         String::new()
     } else {
         format!(
-            "note: described here and not used, because you have not trusted the files: {}\n\
-             hint: `agentx config trust --show` shows what the folder brings, `agentx config trust` takes all of it\n",
+            "note: not used, because the files are not trusted: {}\n\
+             hint: `agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it\n",
             left.join(", ")
         )
     }

@@ -191,7 +191,7 @@ fn add(
     if add_rule(file, &rule)? {
         console.out(&format!("added to {}: {words}\n", file.display()))?
     } else {
-        console.out(&format!("{} has it already: {words}\n", file.display()))?
+        console.out(&format!("{} already has it: {words}\n", file.display()))?
     }
     if rule.effect == RuleEffect::Allow && rule.argument.is_none() && rule.path.is_none() {
         console.say(&note_of_everything(&rule.tool, args.here));

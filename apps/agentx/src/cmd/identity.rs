@@ -106,7 +106,8 @@ fn read_openssh(path: &Path) -> Result<SecretKey, ChatError> {
     };
     let key = match SecretKey::from_openssh(&bytes) {
         Err(KeyError::Encrypted) if !std::io::stdin().is_terminal() => {
-            let what = "the key has a passphrase; run this on a terminal, where it is asked for";
+            let what =
+                "the key has a passphrase; run this command on a terminal, where AgentX can ask for it";
             return Err(wrong(what.to_owned()));
         }
         Err(KeyError::Encrypted) => {
@@ -172,7 +173,7 @@ fn object(somebody: &Trusted) -> Value {
 
 fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), ChatError> {
     if secret {
-        console.say("warning: whoever has this can be you on every server that trusts you\n");
+        console.say("warning: anyone who has this key can act as you on every server that trusts you\n");
         let written = key.expose_openssh(COMMENT);
         return console.out(&written.map_err(agentx::identity::KeyringError::Key)?);
     }

@@ -70,7 +70,7 @@ pub(crate) async fn run(
             if json {
                 console.out_pretty(&json!({ "freed_bytes": freed }))?
             } else {
-                console.out(&format!("{} were given back\n", units::bytes(freed)))?
+                console.out(&format!("reclaimed {}\n", units::bytes(freed)))?
             }
         }
         SessionsCommand::Share(args) => share::run(place, loaded, args, json, console).await?,

@@ -155,10 +155,7 @@ impl<'a> Display<'a> {
                 ThinkingDisplay::Folded,
                 "reasoning is now folded (Ctrl-T shows it)",
             ),
-            _ => (
-                ThinkingDisplay::Full,
-                "reasoning is now shown (Ctrl-T folds it)",
-            ),
+            _ => (ThinkingDisplay::Full, "reasoning is now shown (Ctrl-T folds it)"),
         };
         let style = self.style();
         self.transcript.note(&style.dim(words));

@@ -268,7 +268,10 @@ fn help(frame: &PickerFrame, height: usize) -> Vec<Row> {
     }
     if rows.len() > height {
         rows.truncate(height - 1);
-        rows.push(Row::new("  … enlarge the window to see the rest", frame.theme.faint));
+        rows.push(Row::new(
+            "  … enlarge the window to see the rest",
+            frame.theme.faint,
+        ));
     }
     rows
 }

@@ -120,39 +120,6 @@ impl ChatDecoder {
     }
 }
 
-/// Decodes a whole answer that was not streamed.
-///
-/// # Errors
-/// Where the body is an error, or not an answer of this API.
-pub fn decode_body(
-    context: StreamContext,
-    body: &[u8],
-    out: &mut Vec<EnvironmentEvent>,
-) -> Result<(), StreamError> {
-    let text = String::from_utf8_lossy(body);
-    let mut chunk = CompletionChunk::parse(&text)?;
-    if let Some(error) = chunk.error() {
-        return Err(error);
-    }
-    let Some(message) = chunk
-        .choices
-        .as_mut()
-        .and_then(|choices| choices.first_mut()?.message.take())
-    else {
-        return if error::Extracted::is_error(&text) {
-            Err(StreamError::Provider(error::from_stream(&text)))
-        } else {
-            Err(StreamError::malformed("no message", &text))
-        };
-    };
-    let mut answer = CompletionState::new(context);
-    answer.begin(&chunk, out);
-    answer.delta(message, out);
-    answer.note(&chunk);
-    let closed = answer.close(out);
-    closed.inspect_err(|_| answer.give_up(out))
-}
-
 /// The state of the answer that is being read.
 #[derive(Clone, Debug)]
 pub(super) struct CompletionState {

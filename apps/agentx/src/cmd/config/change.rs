@@ -140,7 +140,7 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
                 Ok(text) if text == before => {
                     let _ = std::fs::remove_file(&copy);
                 }
-                _ => console.say(&format!("note: what was typed is in {}\n", copy.display())),
+                _ => console.say(&format!("note: your text is saved in {}\n", copy.display())),
             }
             Err(error)
         }
