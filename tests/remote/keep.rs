@@ -13,11 +13,14 @@ use agentx::node::{NodeParts, NodeRuntime};
 use agentx::remote::keep;
 use agentx::runtime::{
     Batch, BlobStore as _, Fact, LogError, NewLog, OpenRequest, Runtime as _, RuntimeError, SessionLog as _,
-    SystemClock, UserInput, View,
+    SharingFact, SystemClock, UserInput, View,
 };
 use agentx::sqlite_log::SqliteLog;
 use agentx::tools::{ToolOptions, Toolbox};
-use agentx::types::{ApprovalMode, ContentPart, Envelope, MediaPart, MediaSource, OwnerId, SessionId};
+use agentx::types::{
+    AccessChanged, ApprovalMode, ContentPart, Envelope, MediaPart, MediaSource, OwnerId, SessionId,
+    SessionRole,
+};
 use agentx_testing::{LogBuilder, ModelScript, ScriptedModel, fixture};
 use agentx_tests::proxy::{Cut, Proxy};
 use agentx_tests::remote::mirror;
@@ -166,6 +169,29 @@ async fn what_is_kept_is_the_servers_log_to_the_byte_and_works_without_it() {
             place.log.get_blob(&blob, 0..size).await.unwrap()
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_inherits_a_role_in_a_kept_copy() {
+    let place = Place::remote().await;
+    let talk = eventful(&place).await;
+    let id = talk.session.id().clone();
+    let guest = OwnerId::new("own_guest");
+    let shared = AccessChanged {
+        person: guest.clone(),
+        role: Some(SessionRole::Own),
+        by: None,
+    };
+    talk.session.note(SharingFact::Access(shared)).await.unwrap();
+    talk.session.close().await;
+    let (log, _) = elsewhere();
+    keep_now(&place, &id, &log).await.unwrap();
+    assert_eq!(
+        place.log.access(&id, &guest).await.unwrap().1,
+        Some(SessionRole::Own)
+    );
+    assert_eq!(log.access(&id, &guest).await.unwrap().1, None);
+    is_the_servers(&log, &place, &id).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

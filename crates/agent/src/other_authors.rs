@@ -5,16 +5,14 @@
 
 use std::sync::Arc;
 
-use agentx_types::{CommandRan, ContentPart, Message, OwnerId, Role};
+use agentx_types::{AUTHOR_TAGS, CommandRan, ContentPart, Message, OwnerId, Role, without_author_tags};
 
-/// Tags that say whose words these are. Nobody's words may hold them where others are marked by them.
-const TAGS: [&str; 3] = [SAID, RAN, OWN];
 /// The tag around what another person said.
-const SAID: &str = "said_by_another_person";
+const SAID: &str = AUTHOR_TAGS[0];
 /// The tag around a command that another person ran.
-const RAN: &str = "ran_by_another_person";
+const RAN: &str = AUTHOR_TAGS[1];
 /// The tag around a command that the owner ran.
-const OWN: &str = "ran_by_the_person";
+const OWN: &str = AUTHOR_TAGS[2];
 /// The longest id that is shown.
 const LONGEST_ID: usize = 68;
 
@@ -54,6 +52,16 @@ pub(crate) fn ran_by_owner(ran: &CommandRan) -> String {
     format!("<{OWN} {text}\n</{OWN}>")
 }
 
+/// The text that a model reads of a call that another person than the owner refused, with that person's note.
+pub(crate) fn refusal(person: &OwnerId, note: Option<&str>) -> String {
+    let note = note.map(|note| format!(" They say: {}", plain(note)));
+    format!(
+        "Another person ({}) refused this call.{}",
+        id(person),
+        note.unwrap_or_default()
+    )
+}
+
 /// An id as it can stand between quotes: in an imported session it may be anything.
 pub(crate) fn id(person: &OwnerId) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
@@ -65,6 +73,13 @@ pub(crate) fn id(person: &OwnerId) -> String {
         .collect()
 }
 
+/// The text as one entry of a transcript: its further lines are indented, so that none of them looks like an entry of its own, and it
+/// does not end the transcript.
+pub(crate) fn entry(text: &str) -> String {
+    text.replace('\n', "\n    ")
+        .replace("</transcript", "< /transcript")
+}
+
 /// The part without the tags, where it is text.
 fn without_tags(part: &ContentPart) -> ContentPart {
     match part {
@@ -74,9 +89,8 @@ fn without_tags(part: &ContentPart) -> ContentPart {
 }
 
 /// The text with blanks instead of the tags' underscores, so that it holds none of them.
-fn plain(text: &str) -> String {
-    let without = |text: String, tag: &&str| text.replace(tag, &tag.replace('_', " "));
-    TAGS.iter().fold(text.to_owned(), without)
+pub(crate) fn plain(text: &str) -> String {
+    without_author_tags(text).into_owned()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 //! | `offset` beside `from` | the next page |
 //! | anything else | an error that says what is missing |
 
-use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec};
+use agentx_types::{Access, AgentConfig, ContentPart, Message, Role, ToolSpec, since};
 use serde_json::{Value, json};
 
 use crate::other_authors;
@@ -58,7 +58,11 @@ fn tool() -> ToolSpec {
 }
 
 /// Answers a call from the messages that summaries stand for. An `Err` says what is wrong with the arguments.
-pub(crate) fn answer(originals: &[(u64, &Message)], input: &Value) -> Result<String, String> {
+pub(crate) fn answer(
+    originals: &[(u64, &Message)],
+    input: &Value,
+    rules_version: u32,
+) -> Result<String, String> {
     let number = |key: &str| match input.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => value
@@ -74,15 +78,16 @@ pub(crate) fn answer(originals: &[(u64, &Message)], input: &Value) -> Result<Str
     match (number("from")?, words.is_empty()) {
         (Some(from), _) => {
             let offset = number("offset")?.unwrap_or_default();
-            Ok(read(originals, (from, number("to")?.unwrap_or(from)), offset))
+            let range = (from, number("to")?.unwrap_or(from));
+            Ok(read(originals, range, offset, rules_version))
         }
-        (None, false) => Ok(search(originals, words)),
+        (None, false) => Ok(search(originals, words, rules_version)),
         (None, true) => Err("Give `words` to search for, or `from` to read what an event said.".to_owned()),
     }
 }
 
 /// Shows the places with the most of the words, the latest first among equals.
-fn search(originals: &[(u64, &Message)], wanted: &str) -> String {
+fn search(originals: &[(u64, &Message)], wanted: &str, rules_version: u32) -> String {
     let wanted: Vec<Vec<char>> = wanted.split_whitespace().map(folded).collect();
     let mut found: Vec<(usize, u64, String)> = Vec::new();
     for (seq, message) in originals {
@@ -104,16 +109,23 @@ fn search(originals: &[(u64, &Message)], wanted: &str) -> String {
         out.push_str(&format!(" These are {PLACES} of them."));
     }
     for (_, seq, excerpt) in found {
-        out.push_str(&format!("\n\n[{seq}] {excerpt}"));
+        let shown = match rules_version {
+            ..since::TRANSCRIPTS_ARE_INDENTED => excerpt,
+            _ => other_authors::entry(&excerpt),
+        };
+        out.push_str(&format!("\n\n[{seq}] {shown}"));
     }
     out
 }
 
 /// Shows what these events said, from a place in it on, as much as fits on a page.
-fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64) -> String {
+fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64, rules_version: u32) -> String {
     let in_range = originals.iter().filter(|(seq, _)| (from..=to).contains(seq));
     let pieces: Vec<String> = in_range
-        .map(|(seq, message)| format!("[{seq}] {}", text_of(message)))
+        .map(|(seq, message)| match rules_version {
+            ..since::TRANSCRIPTS_ARE_INDENTED => format!("[{seq}] {}", text_of(message)),
+            _ => format!("[{seq}] {}", other_authors::entry(&text_of(message))),
+        })
         .collect();
     if pieces.is_empty() {
         let (first, last) = (originals.first(), originals.last());

@@ -237,7 +237,7 @@ async fn take(log: &dyn SessionLog, export: SessionExport) -> Result<(), Runtime
         digest.add(fact, &derived);
         projections.append(&mut derived.projections);
     }
-    projections.retain(|projection| !matches!(projection, Projection::Role { .. }));
+    projections.retain(Projection::holds_in_a_copy);
     let writer = log.attach(&export.session_id).await?;
     let batch = Batch::new(export.events.into_iter().map(Arc::new).collect(), digest.value())
         .with_projections(projections);

@@ -1,7 +1,9 @@
 //! What all request builders share: where the bytes of media come from, and how a server wants to be spoken
 //! to.
 
-use agentx_types::{Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec};
+use agentx_types::{
+    Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec, without_author_tags,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::pictures::Pictures;
@@ -168,7 +170,10 @@ impl<'a> Media<'a> {
     /// The text in it, where it is text.
     pub(crate) fn text(&self) -> Option<String> {
         match self {
-            Self::Base64(data) => Some(String::from_utf8_lossy(&base64::decode(data)?).into_owned()),
+            Self::Base64(data) => {
+                let bytes = base64::decode(data)?;
+                Some(without_author_tags(&String::from_utf8_lossy(&bytes)).into_owned())
+            }
             Self::Url(_) | Self::Missing(_) => None,
         }
     }
@@ -227,8 +232,9 @@ pub(crate) fn media_kind(media_type: &str) -> MediaKind {
 
 /// What the model reads instead of something that it cannot be sent.
 pub(crate) fn placeholder(part: &MediaPart, why: &str) -> String {
-    match &part.name {
+    let words = match &part.name {
         Some(name) => format!("[{name} ({}): {why}]", part.media_type),
         None => format!("[{}: {why}]", part.media_type),
-    }
+    };
+    without_author_tags(&words).into_owned()
 }

@@ -374,13 +374,16 @@ impl ServerState {
         if access.role < SessionRole::Own && !caller.operator {
             return Err(RuntimeError::Denied("you may not delete this session".into()));
         }
-        let (state, session) = (self.clone(), session.clone());
+        let (state, session, person) = (self.clone(), session.clone(), caller.person.clone());
         whole(async move {
             let gone = LogError::NotFound(session.to_string()).into();
             state
                 .rooms()
                 .put_away(&session, &Problem::from(&gone), access.runtime.delete(&session))
-                .await
+                .await?;
+            // Its log is gone, so this is the only record of who deleted it.
+            tracing::info!(%session, owner = %access.owner, by = %person, "a session was deleted");
+            Ok(())
         })
         .await
     }

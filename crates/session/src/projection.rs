@@ -62,6 +62,11 @@ pub enum Projection {
 }
 
 impl Projection {
+    /// Whether it holds in a copy under another owner, such as an import or a kept mirror: nobody inherits a role there.
+    pub fn holds_in_a_copy(&self) -> bool {
+        !matches!(self, Self::Role { .. })
+    }
+
     /// What a fact changes by itself, whatever agents say about it.
     pub(crate) fn of_fact(fact: &Envelope<EnvironmentEvent>) -> Option<Self> {
         match &fact.event {

@@ -20,6 +20,7 @@
 mod action;
 mod assembler;
 mod attempt;
+mod author_tags;
 mod condensing;
 mod config;
 mod content;
@@ -59,6 +60,7 @@ mod wishes;
 pub use action::*;
 pub use assembler::{AssembledAnswer, Assembler, RequestedCall, WAS_THINKING};
 pub use attempt::*;
+pub use author_tags::*;
 pub use condensing::*;
 pub use config::*;
 pub use content::*;

@@ -258,3 +258,12 @@ pub const ENVIRONMENT_IS_TOLD: u32 = 9;
 
 /// Thinking says which model it is of where its API attaches nothing to it.
 pub const REASONING_IS_MARKED: u32 = 9;
+
+/// A refusal and a note of another person than the owner name that person, and hold no tags that mark words.
+pub const REFUSALS_NAME_OTHERS: u32 = 9;
+
+/// Continuation lines of a message are indented where a model reads a transcript, so that no message contains a line of another one.
+pub const TRANSCRIPTS_ARE_INDENTED: u32 = 9;
+
+/// A run that an input of another person than the owner interrupts names that person.
+pub const INPUTS_NAME_WHO_INTERRUPTS: u32 = 9;

@@ -15,9 +15,9 @@
 //! not awaited any more counts for nothing.
 
 use agentx_types::{
-    ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondensedRange, CondensingFailed,
-    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, RequestedCall, StateOutput,
-    ToolSpec, ToolStatus, since,
+    ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondenseRequested, CondensedRange,
+    CondensingFailed, ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, OwnerId,
+    RequestedCall, StateOutput, ToolSpec, ToolStatus, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use super::ReactAgent;
 use crate::conversation::Part;
 use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunStep, StopCause};
-use crate::{recall, summary};
+use crate::{other_authors, recall, summary};
 
 /// The number of latest exchanges that stay if a person wants the rest condensed.
 const TAIL_WHEN_WANTED: u32 = 2;
@@ -77,10 +77,13 @@ pub(super) struct OpenCondensing {
 }
 
 /// A person's wish for a summary.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct SummaryWish {
     /// The points that the summary should dwell on, if the person named any.
     instructions: Option<String>,
+    /// Who asks, where it is not the owner of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<OwnerId>,
 }
 
 /// The reason for a summary.
@@ -171,11 +174,15 @@ impl ReactAgent {
 
     /// A person wants the conversation condensed: now, if no run is under way, else before its next model call. A second wish while a
     /// summary is written is that summary.
-    pub(super) fn on_condense_requested(&mut self, instructions: Option<String>, step: &mut RunStep<'_>) {
+    pub(super) fn on_condense_requested(&mut self, wish: &CondenseRequested, step: &mut RunStep<'_>) {
         if self.condenser.under_way.is_some() {
             return;
         }
-        self.condenser.wanted = Some(SummaryWish { instructions });
+        let names_others = self.config.rules_version >= since::REFUSALS_NAME_OTHERS;
+        self.condenser.wanted = Some(SummaryWish {
+            instructions: wish.instructions.clone(),
+            by: wish.by.clone().filter(|_| names_others),
+        });
         if self.course.is_free() {
             self.condense_as_wanted(step);
         }
@@ -186,11 +193,14 @@ impl ReactAgent {
     /// `brief`, in the action, says that its model is not worth waiting for: the conversation fits without a
     /// summary, or the last one came to nothing. A summary that a person wants is never brief.
     pub(super) fn ask_for_summary(&mut self, part: &Part, why: Why, step: &mut RunStep<'_>) {
-        let instructions = match &why {
-            Why::Wanted(wanted) => wanted.instructions.as_deref(),
+        let wish = match &why {
+            Why::Wanted(wish) => wish
+                .instructions
+                .as_deref()
+                .map(|words| (words, wish.by.as_ref())),
             Why::Full | Why::Overflow(_) => None,
         };
-        let request = summary::request(&self.config, part, instructions);
+        let request = summary::request(&self.config, part, wish);
         let may_rest = matches!(why, Why::Full) && self.config.rules_version >= since::SUMMARIES_REST;
         let brief = may_rest && (self.condenser.failed || self.conversation.fits(&self.config));
         let body = ActionBody::Condense(Condense {
@@ -324,7 +334,7 @@ impl ReactAgent {
     pub(super) fn recover_condensing(&mut self) {
         match self.condenser.under_way.take().map(|under_way| under_way.why) {
             Some(Why::Wanted(wanted)) => self.condenser.wanted = Some(wanted),
-            Some(Why::Overflow(_)) => self.condenser.wanted = Some(SummaryWish { instructions: None }),
+            Some(Why::Overflow(_)) => self.condenser.wanted = Some(SummaryWish::default()),
             Some(Why::Full) | None => {}
         }
     }
@@ -361,7 +371,15 @@ impl ReactAgent {
             line.push('…');
         }
         if let Some(note) = &approval.note {
-            line.push_str(&format!(" — they said: {note}"));
+            let said = match self.another(approval, step) {
+                Some(person) => format!(
+                    " — another person ({}) said: {}",
+                    other_authors::id(person),
+                    other_authors::entry(&other_authors::plain(note))
+                ),
+                None => format!(" — they said: {note}"),
+            };
+            line.push_str(&said);
         }
         self.condenser.decisions.push((step.seq, line));
     }
@@ -379,7 +397,11 @@ impl ReactAgent {
         step: &mut RunStep<'_>,
     ) -> Option<Result<CallStage, String>> {
         self.recall_tool(&call.name)?;
-        let found = recall::answer(&self.conversation.originals(), &call.input);
+        let found = recall::answer(
+            &self.conversation.originals(),
+            &call.input,
+            self.config.rules_version,
+        );
         Some(found.map(|text| self.answer_now(call, ToolStatus::Success, text, step)))
     }
 }

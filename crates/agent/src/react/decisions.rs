@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentx_types::{
-    Approval, ApprovalDecision, RequestedCall, RuleEffect, ServerRules, ToolSpec, ToolStatus, since,
+    Approval, ApprovalDecision, OwnerId, RequestedCall, RuleEffect, ServerRules, ToolSpec, ToolStatus, since,
 };
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use super::ReactAgent;
 use super::calls::not_allowed;
 use crate::approval::{self, Question, Verdict};
 use crate::ledger::{CallStage, LedgerEntry};
+use crate::other_authors;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
@@ -44,17 +45,14 @@ impl ReactAgent {
         }
         self.note_decision(&call, approval, step);
         if approval.decision == ApprovalDecision::Deny {
-            let note = approval
-                .note
-                .as_ref()
-                .map(|note| format!(" They say: {note}"))
-                .unwrap_or_default();
-            self.answer_open(
-                index,
-                ToolStatus::Denied,
-                format!("The person refused this call.{note}"),
-                step,
-            );
+            let refusal = match self.another(approval, step) {
+                Some(person) => other_authors::refusal(person, approval.note.as_deref()),
+                None => {
+                    let note = approval.note.as_ref().map(|note| format!(" They say: {note}"));
+                    format!("The person refused this call.{}", note.unwrap_or_default())
+                }
+            };
+            self.answer_open(index, ToolStatus::Denied, refusal, step);
         } else {
             if approval.decision != ApprovalDecision::Once && !approval.limited {
                 self.keep_rule(index, approval);
@@ -63,6 +61,13 @@ impl ReactAgent {
             self.reconsider(step);
         }
         self.update_waiting_status(step);
+    }
+
+    /// The person who decided, if it is not the owner of the session. Before version 9 everybody's decision was the owner's.
+    pub(super) fn another<'a>(&self, approval: &'a Approval, step: &RunStep<'_>) -> Option<&'a OwnerId> {
+        let names_others = self.config.rules_version >= since::REFUSALS_NAME_OTHERS;
+        let by = approval.by.as_ref().filter(|_| names_others);
+        by.filter(|person| Some(*person) != step.context.owner)
     }
 
     /// The words of a rule that came after the question and denies the call: nobody allows what a rule

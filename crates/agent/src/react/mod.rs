@@ -204,7 +204,7 @@ impl ReactAgent {
             E::CommandRan(ran) => self.on_command_ran(ran, step),
             E::ConfigChanged(changed) => self.on_config_changed(&changed.change, step),
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
-            E::CondenseRequested(wish) => self.on_condense_requested(wish.instructions.clone(), step),
+            E::CondenseRequested(wish) => self.on_condense_requested(wish, step),
             E::ContextCondensed(condensed) => self.on_condensed(fact, condensed, step),
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, step),
             E::ContextRestored(restored) => self.on_restored(restored, step),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
 use agentx_types::{
-    AgentStateId, BlobId, ContentPart, Envelope, MediaSource, Message, MessageId, OwnerId, Role,
+    AUTHOR_TAGS, AgentStateId, BlobId, ContentPart, Envelope, MediaSource, Message, MessageId, OwnerId, Role,
     RuntimeEvent, SessionChange, SessionId, Timestamp, ToolCallId, ToolCompleted, Usage,
 };
 
@@ -167,7 +167,10 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
                 .as_ref()
                 .filter(|agent| root.as_ref() != Some(*agent))
                 .map(|agent| names.get(agent).cloned().unwrap_or_else(|| agent.to_string())),
-            message: message.clone(),
+            message: Message {
+                by: message.by.clone().or_else(|| ran_by_another(message)),
+                ..message.clone()
+            },
             partial,
             act: None,
         });
@@ -180,6 +183,19 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
 fn diff_of(done: &ToolCompleted) -> Option<&str> {
     let diff = done.details.as_ref()?.get("diff")?.as_str()?;
     (!diff.is_empty()).then_some(diff)
+}
+
+/// The person who ran the command that the message reports, if it is not the owner of the session. The machine adds such a message in
+/// its own name and marks the person in its text.
+fn ran_by_another(message: &Message) -> Option<OwnerId> {
+    let text = message
+        .content
+        .first()
+        .filter(|_| message.role == Role::User)?
+        .as_text()?;
+    let mark = text.strip_prefix('<')?.strip_prefix(AUTHOR_TAGS[1])?;
+    let (person, _) = mark.strip_prefix(" person=\"")?.split_once('"')?;
+    (!person.is_empty()).then(|| OwnerId::new(person))
 }
 
 /// A name on one line: a script may call its agents anything.
@@ -274,6 +290,27 @@ mod tests {
             (-1, "1969-12-31 23:59:59"),
         ] {
             assert_eq!(time_of(Timestamp(seconds * 1_000_000)), date);
+        }
+    }
+
+    #[test]
+    fn a_command_of_another_person_is_that_persons() {
+        let said = |text: &str| Message {
+            message_id: "msg_1".into(),
+            role: Role::User,
+            content: vec![ContentPart::text(text)],
+            by: None,
+        };
+        let ran =
+            "<ran_by_another_person person=\"own_b\" command=\"id\">\nroot\nexit 0\n</ran_by_another_person>";
+        assert_eq!(ran_by_another(&said(ran)), Some("own_b".into()));
+        for text in [
+            "",
+            "hi",
+            "<ran_by_another_person person=\"\" x>",
+            "<ran_by_the_person command=\"id\">",
+        ] {
+            assert_eq!(ran_by_another(&said(text)), None);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentx_types::{
     ContentPart, MediaPart, Message, ModelRequest, ProviderData, Role, ThinkingPart, ToolCallPart,
-    ToolResultPart, ToolSpec,
+    ToolResultPart, ToolSpec, without_author_tags,
 };
 use serde::{Deserialize, Serialize};
 
@@ -394,7 +394,7 @@ fn media<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> BorrowedJson<'a> {
     };
     let mut block = object! {"type": kind, "source": source};
     if let (Some(name), "document") = (&part.name, kind) {
-        block.set("title", name);
+        block.set("title", without_author_tags(name));
     }
     block
 }

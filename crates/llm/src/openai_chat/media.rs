@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 
-use agentx_types::MediaPart;
+use agentx_types::{MediaPart, without_author_tags};
 
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
@@ -50,12 +50,12 @@ pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> ShownMed
             None => words(placeholder(part, "this API cannot be sent it")),
         },
         (MediaKind::Pdf, Media::Base64(data)) => {
-            let filename = part.name.as_deref().unwrap_or("document.pdf");
+            let filename = without_author_tags(part.name.as_deref().unwrap_or("document.pdf"));
             let file = object! {"filename": filename, "file_data": data_url(&part.media_type, &data)};
             ShownMedia::Medium(object! {"type": "file", "file": file})
         }
         (MediaKind::Text, media @ Media::Base64(_)) => {
-            let name = part.name.as_deref().unwrap_or(&part.media_type);
+            let name = without_author_tags(part.name.as_deref().unwrap_or(&part.media_type));
             words(format!("{name}:\n\n{}", media.text().unwrap_or_default()))
         }
         (_, Media::Url(url)) => words(placeholder(part, url)),

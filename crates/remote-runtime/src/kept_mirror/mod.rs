@@ -257,6 +257,7 @@ impl MirrorKeeper {
             self.digest.add(fact, &derived);
             projections.append(&mut derived.projections);
         }
+        projections.retain(Projection::holds_in_a_copy);
         self.note(&projections);
         let last = facts.last().cloned();
         let batch = Batch::new(facts, self.digest.value()).with_projections(projections);

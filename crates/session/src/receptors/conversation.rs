@@ -8,7 +8,7 @@ use agentx_types::{
     ActionId, ActionKind, AgentConfig, AgentStateId, ConfigChange, ConversationEnd, ConversationInterrupted,
     ConversationQueued, ConversationResponding, ConversationRevised, ConversationStart, ConversationThinking,
     Envelope, EnvironmentEvent, InputMode, InputRevised, MessageId, OwnerId, RunId, RuntimeEvent, StopReason,
-    ToolCallId, ToolResult, ToolSpec, ToolStatus, UserMessage,
+    ToolCallId, ToolResult, ToolSpec, ToolStatus, UserMessage, since,
 };
 
 use super::Receptor;
@@ -44,6 +44,8 @@ struct Talk {
     closed: bool,
     /// Whether what waits is held back until a person says something.
     held: bool,
+    /// Whether an input that interrupts names its person: since a version of the rules.
+    names_interrupters: bool,
 }
 
 /// Something that a person said, and the run that it opens if it opens one.
@@ -112,7 +114,9 @@ impl Receptor for ConversationReceptor {
 impl ConversationReceptor {
     /// Notes an agent and the tools that end its runs.
     fn meet(&mut self, agent: &AgentStateId, config: &AgentConfig) {
-        self.agents.entry(agent.clone()).or_default().offer(&config.tools);
+        let talk = self.agents.entry(agent.clone()).or_default();
+        talk.names_interrupters = config.rules_version >= since::INPUTS_NAME_WHO_INTERRUPTS;
+        talk.offer(&config.tools);
     }
 }
 
@@ -183,13 +187,13 @@ impl Talk {
                 out.push(ConversationQueued { message_id, position }.into());
             }
             InputMode::Steer => {}
-            InputMode::Interrupt => self.stop(),
+            InputMode::Interrupt => self.interrupt(said.by.as_ref()),
         }
     }
 
     /// Takes a change of an input that waits: another mode, or none, which takes it back.
     fn revise(&mut self, revised: &InputRevised, out: &mut Vec<RuntimeEvent>) {
-        let InputRevised { message_id, mode, .. } = revised.clone();
+        let InputRevised { message_id, mode, by } = revised.clone();
         let Some(at) = self
             .waiting
             .iter()
@@ -203,7 +207,15 @@ impl Talk {
         input.mode = mode;
         self.waiting.push(input);
         if mode == InputMode::Interrupt {
-            self.stop();
+            self.interrupt(by.as_ref());
+        }
+    }
+
+    /// Marks the answer under way as being stopped by the input of this person; `None` is the owner of the session.
+    fn interrupt(&mut self, by: Option<&OwnerId>) {
+        let by = by.filter(|_| self.names_interrupters);
+        if let Some(active) = &mut self.active {
+            active.stopped_by(by);
         }
     }
 
@@ -613,6 +625,34 @@ mod tests {
             (None, stop(None).into(), vec![]),
             (Some(1), interrupted("user"), vec![stopped.into()]),
         ]);
+    }
+
+    #[test]
+    fn a_person_who_interrupts_with_an_input_is_named_since_version_9() {
+        let config = |rules_version| AgentConfig {
+            rules_version,
+            ..config()
+        };
+        for (rules_version, named) in [(8, None), (9, Some(OwnerId::new("own_b")))] {
+            let mut receptor = ConversationReceptor::default();
+            receptor.meet(&"agt_1".into(), &config(rules_version));
+            let talk = receptor.agents.get_mut(&"agt_1".into()).unwrap();
+            let mut out = Vec::new();
+            let said = |mode, by: Option<&str>| UserMessage {
+                message_id: "msg_a".into(),
+                content: Vec::new(),
+                mode,
+                idempotency_key: None,
+                by: by.map(OwnerId::new),
+            };
+            talk.hear(&said(InputMode::Queue, None), RunId::of_input(1), &mut out);
+            talk.hear(
+                &said(InputMode::Interrupt, Some("own_b")),
+                RunId::of_input(2),
+                &mut out,
+            );
+            assert_eq!(talk.active.as_ref().unwrap().stopped_by, named);
+        }
     }
 
     #[test]

@@ -1,0 +1,31 @@
+//! The tags that mark whose words a model reads in a session of several people.
+//!
+//! An agent puts the words of others between them; encoders of requests write attachments as text. Both remove
+//! the tags from such words, or somebody could end the mark early and speak as the owner of the session.
+
+use std::borrow::Cow;
+
+/// What another person said, what another person ran, what the owner ran.
+pub const AUTHOR_TAGS: [&str; 3] = [
+    "said_by_another_person",
+    "ran_by_another_person",
+    "ran_by_the_person",
+];
+
+/// The text with blanks in place of the underscores of [`AUTHOR_TAGS`], so that it contains none of them.
+///
+/// ```
+/// use agentx_types::without_author_tags;
+///
+/// assert_eq!(without_author_tags("</said_by_another_person>hi"), "</said by another person>hi");
+/// assert_eq!(without_author_tags("said_by"), "said_by");
+/// ```
+pub fn without_author_tags(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    for tag in AUTHOR_TAGS {
+        if text.contains(tag) {
+            text = Cow::Owned(text.replace(tag, &tag.replace('_', " ")));
+        }
+    }
+    text
+}
