@@ -1,5 +1,9 @@
-//! Puts the C++ library, which Luau needs, into the program: it then starts without loading and binding one, and runs where
-//! none is installed. Where the compiler has no such archive, the library is loaded as usual.
+//! Links the program so that it starts with little work and memory on Linux with glibc.
+//!
+//! The C++ library, which Luau needs, becomes a part of the program: it then starts without loading and binding one, and runs where
+//! none is installed. If the compiler has no such archive, the library is loaded as usual.
+//!
+//! Relative relocations are packed (`DT_RELR`): the loader reads all of them at each start, and the plain form has 24 bytes for each.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -20,6 +24,21 @@ fn main() {
             Path::new(&directory).display()
         );
     }
+    if is_native_gnu_linux() && glibc_reads_packed_relocations() {
+        println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
+
+/// Whether the C library of this machine is glibc 2.36 or later: earlier ones refuse a program with packed relocations.
+fn glibc_reads_packed_relocations() -> bool {
+    let asked = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
+    let version = asked.ok().and_then(|asked| String::from_utf8(asked.stdout).ok());
+    let minor = version
+        .as_deref()
+        .and_then(|text| text.trim().strip_prefix("glibc 2."));
+    minor
+        .and_then(|minor| minor.parse::<u32>().ok())
+        .is_some_and(|minor| minor >= 36)
 }
 
 fn is_native_gnu_linux() -> bool {

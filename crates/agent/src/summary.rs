@@ -275,7 +275,7 @@ mod tests {
     fn what_is_short_is_shown_whole() {
         let text = request(&fixtures::config(), &part(2, "a\nb"), None).messages[0].text();
         assert!(
-            text.contains("[0] tool: look: a\n    b\n[1] tool: look: a\n    b\n"),
+            text.contains("[0] tool: look: a\nb\n[1] tool: look: a\nb\n"),
             "{text}"
         );
     }
