@@ -284,7 +284,7 @@ pub(crate) enum ViewArg {
 pub(crate) struct ResumeArgs {
     /// Session id, or a prefix of it; without it, choose from a list
     pub(crate) id: Option<String>,
-    /// The latest of this directory
+    /// Continue the latest session of this directory
     #[arg(long, conflicts_with = "id")]
     pub(crate) last: bool,
     #[command(flatten)]
@@ -346,7 +346,7 @@ pub(crate) enum ConfigCommand {
     Set {
         /// The key, as `agentx config show` prints it
         key: String,
-        /// To what
+        /// The new value
         #[arg(allow_hyphen_values = true)]
         value: String,
         /// Change this workspace's file instead of yours

@@ -2,6 +2,15 @@
 //!
 //! A message with `by` is put between tags that name the person; the conversation itself keeps it as it came.
 //! Such words may not hold the tags themselves, or somebody could close them early and speak as the owner.
+//!
+//! | what a person does | how the model reads it if the person is not the owner |
+//! | --- | --- |
+//! | sends a message | `<said_by_another_person person="own_…">` around its parts |
+//! | runs a command | `<ran_by_another_person person="own_…" command="…">` around its output |
+//! | refuses a call | `Another person (own_…) refused this call.`, then the note |
+//! | asks for a summary | `Another person than the owner (own_…) asks for it and says:` |
+//!
+//! Attachments become text later, when a request is encoded; `agentx-llm` removes the tags there.
 
 use std::sync::Arc;
 

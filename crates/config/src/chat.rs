@@ -210,7 +210,7 @@ mod tests {
         );
         assert_eq!(near.as_deref(), Some("{model}"));
         for words in ["{model", "cost}", "{"] {
-            assert!(read(words).unwrap_err().0.contains("stands alone"), "{words}");
+            assert!(read(words).unwrap_err().0.contains("unmatched"), "{words}");
         }
     }
 

@@ -213,7 +213,7 @@ mod tests {
             panic!("{rule:?} is in the file");
         };
         let refused = remove_rule(&place, &rule, Some(&root)).unwrap_err();
-        assert!(refused.to_string().contains("it is a link"), "{refused}");
+        assert!(refused.to_string().contains("it is a symbolic link"), "{refused}");
         assert_eq!(std::fs::read_to_string(&real).unwrap(), text);
         remove_rule(&place, &rule, None).unwrap();
     }

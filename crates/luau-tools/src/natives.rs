@@ -206,11 +206,8 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
         },
     )?;
     to.add("decode_whole", |_, shared, text: mlua::LuaString| {
-        let begins = text
-            .as_bytes()
-            .iter()
-            .copied()
-            .find(|byte| !byte.is_ascii_whitespace());
+        let bytes = text.as_bytes();
+        let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         if !matches!(begins, Some(b'{' | b'[')) {
             return Ok(Luau::String(text));
         }

@@ -69,7 +69,7 @@ pub(crate) fn screen() -> String {
          \u{20}     --data <DIR>     Keep sessions in this directory\n\
          \u{20}     --json           Print lists and reports as JSON\n\
          \u{20} -h, --help           Print short help of a command; -V, --version\n\n\
-         `agentx help` describes every command; `agentx help COMMAND` prints all about one.\n",
+         `agentx help` lists every command; `agentx help COMMAND` explains one.\n",
     );
     text
 }

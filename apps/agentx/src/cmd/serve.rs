@@ -88,7 +88,7 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
                 if let Err(ServerError::NotSaved { sessions, error }) = done {
                     let sessions = units::counted(sessions, "session");
                     console.say(&format!(
-                        "could not save that {sessions} stopped: the next start resumes their runs\n"
+                        "could not save that {sessions} stopped: unfinished runs continue at the next start\n"
                     ));
                     return Err(ChatError::Runtime(error.into()));
                 }

@@ -239,7 +239,7 @@ async fn verify(
             1 => "its 1 event is intact".to_owned(),
             count => format!("all {count} events are intact"),
         };
-        console.out(&format!("{id}: {all} written\nhead {}\n", report.head))?;
+        console.out(&format!("{id}: {all}\nhead {}\n", report.head))?;
     }
     if report.problems.is_empty() {
         return Ok(());

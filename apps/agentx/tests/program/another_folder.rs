@@ -62,7 +62,7 @@ pub(crate) fn replace(sandbox: &Sandbox, what: &str) {
 fn is_another_one(sandbox: &Sandbox) {
     let ran = sandbox.run(&["run", "hello"]);
     assert!(
-        ran.stderr.contains("another folder is at") && ran.stderr.contains("the one before (trusted)"),
+        ran.stderr.contains("another folder is at") && ran.stderr.contains("the previous one (trusted)"),
         "{ran}"
     );
     assert!(

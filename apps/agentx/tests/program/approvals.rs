@@ -78,7 +78,7 @@ fn a_wrong_example_is_said_with_its_place() {
     assert_eq!(ran.code, Some(3), "{ran}");
     assert!(
         ran.stderr
-            .contains("config.yaml:8:43: `rules.examples`: the example `cd x; rm -rf y` fits the rule"),
+            .contains("config.yaml:8:43: `rules.examples`: the example `cd x; rm -rf y` matches the rule"),
         "{ran}"
     );
 }

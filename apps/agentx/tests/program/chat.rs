@@ -31,7 +31,7 @@ fn what_fills_the_window_and_what_rules_say_is_told() {
         assert!(ran.to_string().contains(what), "{what}\n{ran}");
     }
     let parts = sandbox.run(&["context", "ses_", "--parts"]);
-    assert!(parts.stdout.contains("system prompt        1 "), "{parts}");
+    assert!(parts.stdout.contains("system prompt            1 "), "{parts}");
     let whole = sandbox.run(&["context", "ses_", "--json"]).stdout;
     assert!(whole.contains("\"kind\": \"system_prompt\""), "{whole}");
 }
@@ -173,7 +173,7 @@ fn a_change_is_shown_before_it_is_made_and_the_rule_is_narrowed_and_taken_back()
     chat.wait_for("your file,");
     chat.wait_for_last("›");
     chat.keys("/approvals remove 1\r");
-    chat.wait_for("no longer in force");
+    chat.wait_for("no longer applies");
     chat.wait_for_last("›");
     let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
     assert_eq!(config, "rules:\n");

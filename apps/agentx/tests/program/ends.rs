@@ -440,7 +440,7 @@ fn a_copy_says_what_a_killed_program_left_running_and_a_deletion_ends_it() {
         assert!(runs(&long), "it is the original's: {ran}");
     }
     let ran = sandbox.run(&["sessions", "delete", &id, "--yes"]);
-    assert!(ran.stderr.contains("ended now: sleep"), "{ran}");
+    assert!(ran.stderr.contains("now ended: sleep"), "{ran}");
     assert!(!runs(&long), "{ran}");
 }
 

@@ -77,7 +77,7 @@ fn a_run_sends_no_file_along_that_may_hold_secrets_and_none_that_cannot_be_sent(
         .write("ws/a.bin", [0xff, 0xfe]);
     for (prompt, told) in [
         ("read @.env", "may hold secrets"),
-        ("read @a.bin", "neither text nor a picture"),
+        ("read @a.bin", "neither text nor an image"),
     ] {
         let ran = sandbox.run(&["run", "--output-format", "json", prompt]);
         assert_eq!(ran.code, Some(2), "{ran}");

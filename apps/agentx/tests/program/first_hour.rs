@@ -54,7 +54,7 @@ fn the_approval_mode_deny_is_shown_and_named_where_it_refuses() {
     chat.wait_for("calls that no rule allows are refused; with `/approve-mode ask` you are asked about them");
     chat.wait_for("deny · scripted");
     chat.keys("run touch made\r");
-    chat.wait_for("approval mode `deny` refuses without asking. `/approve-mode ask` changes that.");
+    chat.wait_for("in the approval mode `deny` nobody is asked. `/approve-mode ask` changes that.");
     chat.wait_for_last(PROMPT);
     assert!(!sandbox.path("ws/made").exists());
     leave(chat);

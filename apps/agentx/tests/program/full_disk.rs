@@ -117,7 +117,7 @@ fn a_line_that_could_not_be_saved_is_in_the_input_and_is_sent_when_there_is_spac
     let ballast = disk.fill();
     chat.keys("tell me of the sea\r");
     chat.wait_for("error: no space left");
-    chat.wait_for("free some disk space, then press");
+    chat.wait_for("then press Enter to reopen");
     chat.wait_for_last("› tell me of the sea");
     assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
     std::fs::remove_file(ballast).unwrap();
@@ -221,7 +221,7 @@ fn a_run_that_was_stopped_on_a_full_disk_is_stopped_when_there_is_space() {
     let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
     let (mut chat, ballast) = at_work(&sandbox, &disk);
     chat.keys("\u{1b}");
-    chat.wait_for("free some disk space, then press");
+    chat.wait_for("then press Enter to reopen");
     chat.wait_for_last("›");
     assert_eq!(times(&chat, "error:"), 1, "{:#?}", chat.lines());
     std::fs::remove_file(ballast).unwrap();
@@ -252,7 +252,7 @@ fn a_job_that_ended_with_its_session_is_counted_no_more() {
     chat.wait_for_last("›");
     let _ballast = disk.fill();
     chat.keys("tell me of the sea\r");
-    chat.wait_for("free some disk space, then press");
+    chat.wait_for("then press Enter to reopen");
     chat.wait_for("· 1 job was ended: sleep 1000");
     chat.wait_until_gone(" · 1 job");
     chat.keys("\u{15}\u{4}");
@@ -272,7 +272,7 @@ fn a_server_on_a_full_disk_says_what_it_could_not_save() {
     let _ballast = disk.fill();
     let (status, said) = server.told_to_end();
     assert_eq!(status.code(), Some(9), "{said}");
-    assert!(said.contains("the stop of 1 session is not saved"), "{said}");
+    assert!(said.contains("could not save that 1 session stopped"), "{said}");
     assert!(
         said.contains("error: no space left") && !said.contains("is kept"),
         "{said}"
@@ -298,7 +298,7 @@ fn a_database_that_another_program_locks_keeps_the_line_and_the_chat() {
     let other = locked(&sandbox.path("home/.local/share/agentx/sessions.db"));
     chat.keys("tell me of the sea\r");
     chat.wait_for("error: another program keeps");
-    chat.wait_for("free some disk space, then press");
+    chat.wait_for("then press Enter to reopen");
     chat.wait_for_last("› tell me of the sea");
     drop(other);
     chat.keys("\r");

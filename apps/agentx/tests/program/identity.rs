@@ -144,7 +144,7 @@ fn the_passphrase_of_a_key_is_asked_for_on_a_terminal() {
     let without_terminal = sandbox.run(&new);
     assert_eq!(without_terminal.code, Some(2), "{without_terminal}");
     assert!(
-        without_terminal.stderr.contains("run this on a terminal"),
+        without_terminal.stderr.contains("run this command on a terminal"),
         "{without_terminal}"
     );
     let mut wrong = Pty::start(&sandbox, &new, 120, 20);
@@ -170,7 +170,10 @@ fn an_identity_can_be_taken_elsewhere() {
     let refused = there.run(&["identity", "new", "--from", "moved"]);
     assert_eq!(refused.code, Some(2), "{refused}");
     let moved = there.run(&["identity", "new", "--from", "moved", "--force", "--json"]);
-    assert!(moved.stderr.starts_with("note: you are ed25519:"), "{moved}");
+    assert!(
+        moved.stderr.starts_with("note: you are no longer ed25519:"),
+        "{moved}"
+    );
     assert_eq!(json(&moved), made);
     assert_eq!(json(&there.run(&["identity", "show", "--json"])), made);
     let mode = std::fs::metadata(there.path(IDENTITY))

@@ -70,7 +70,7 @@ fn a_run_sends_nothing_to_the_vendor_where_the_address_is_not_set_any_more() {
     assert!(
         refused
             .stderr
-            .contains("is at https://api.openai.com now: nothing was sent"),
+            .contains("is now at https://api.openai.com: nothing was sent"),
         "{refused}"
     );
     let json = sandbox.run_where(&key, &["run", "--last", "--output-format", "json", "more"], "");

@@ -25,7 +25,7 @@ fn a_command_of_ones_own_is_shown_while_it_runs_and_ends_with_all_that_it_starte
     chat.wait_for_last("›");
     chat.keys("!sh -c 'echo $$ > inner; echo up; sleep 60' & wait\r");
     chat.wait_for("  │ up");
-    chat.wait_for("sleep 60' & wait runs · ");
+    chat.wait_for("sleep 60' & wait · ");
     chat.keys("typed meanwhile\u{1b}");
     chat.wait_for("  └ ■ stopped · sent to the agent with your next message");
     chat.wait_for_last("› typed meanwhile");
@@ -57,6 +57,8 @@ fn a_command_that_asks_has_the_terminal_and_the_chat_comes_back() {
     chat.wait_for_last("›");
     chat.keys("echo still here\r");
     chat.wait_for("still here");
+    chat.wait_for("in, 3 out");
+    chat.wait_for_last("›");
     leave(chat);
     let exported = sandbox.run(&["sessions", "list", "--json"]);
     assert!(exported.stdout.contains("ses_"), "{exported}");
@@ -79,7 +81,7 @@ fn what_a_command_leaves_running_is_a_job_and_ends_with_the_chat() {
     let mut chat = Pty::start(&sandbox, &[], 100, 40);
     chat.wait_for_last("›");
     chat.keys("!sh -c 'echo $$ > inner; exec sleep 600' & sh -c 'exec sleep 601' &\r");
-    chat.wait_for("  · own_1 goes on in the background until you leave; /jobs stop own_1 ends it");
+    chat.wait_for("  · own_1 continues in the background until you leave; /jobs stop own_1 ends it");
     chat.keys("!sleep 602 &\r");
     chat.wait_for("  · own_2 goes on");
     chat.wait_for("2 jobs");
@@ -109,11 +111,11 @@ fn a_flood_that_a_command_leaves_behind_keeps_nobody_waiting() {
     let mut chat = Pty::start(&sandbox, &[], 80, 24);
     chat.wait_for_last("›");
     chat.keys("!for i in 1 2 3 4 5 6 7 8; do yes a flood & done\r");
-    chat.wait_for("  └ exit 0 · goes to the agent");
+    chat.wait_for("  └ exit 0 · sent to the agent");
     chat.keys("!yes another\r");
-    chat.wait_for("! yes another runs · ");
+    chat.wait_for("! running yes another · ");
     chat.keys("\u{1b}");
-    chat.wait_for("  └ ■ stopped · goes to the agent");
+    chat.wait_for("  └ ■ stopped · sent to the agent");
     chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
@@ -142,7 +144,7 @@ fn what_is_typed_meanwhile_is_seen_and_what_is_sent_waits() {
     let mut chat = Pty::start(&sandbox, &[], 80, 40);
     chat.wait_for_last("›");
     chat.keys("!until [ -e over ]; do sleep 0.05; done; echo it is over\r");
-    chat.wait_for(" runs · ");
+    chat.wait_for("! running ");
     chat.keys("hello");
     chat.wait_for_last("› hello");
     chat.keys("\r");
@@ -158,7 +160,7 @@ fn what_is_typed_meanwhile_is_seen_and_what_is_sent_waits() {
     chat.wait_for_last("› and more");
     assert_eq!((count(&chat, "› hello"), count(&chat, "  │ it is over")), (1, 1));
     chat.keys("\u{15}!sleep 60\r");
-    chat.wait_for("! sleep 60 runs · ");
+    chat.wait_for("! running sleep 60 · ");
     chat.keys("not yet\r");
     chat.wait_for("  … not yet · sent when it has ended");
     chat.keys(STOP);
@@ -199,7 +201,7 @@ fn a_question_that_comes_meanwhile_is_answered_at_once() {
     chat.wait_for("That is all.");
     assert!(sandbox.path("ws/two").exists());
     sandbox.write("ws/three", "");
-    chat.wait_for("  └ exit 0 · goes to the agent");
+    chat.wait_for("  └ exit 0 · sent to the agent");
     chat.wait_for("› y");
     chat.wait_for_last("›");
     leave(chat);
@@ -212,7 +214,7 @@ fn a_person_leaves_while_a_command_of_their_own_runs_and_it_ends() {
         let mut chat = Pty::start(&sandbox, &[], 80, 24);
         chat.wait_for_last("›");
         chat.keys("!sleep 60\r");
-        chat.wait_for("! sleep 60 runs · ");
+        chat.wait_for("! running sleep 60 · ");
         chat.keys(keys);
         assert_eq!(chat.end(), Some(0), "{keys:?}");
         assert_eq!(
@@ -230,7 +232,7 @@ fn commands_that_only_show_something_do_not_wait_for_a_command_of_ones_own() {
     let mut chat = Pty::start(&sandbox, &[], 80, 40);
     chat.wait_for_last("›");
     chat.keys("!sleep 60\r");
-    chat.wait_for("! sleep 60 runs · ");
+    chat.wait_for("! running sleep 60 · ");
     chat.keys("/approve-mode\r");
     chat.wait_for("you are asked about calls that no rule covers");
     chat.keys("/approve-mode deny\r");
@@ -245,7 +247,7 @@ fn what_waits_for_a_command_of_ones_own_is_in_the_history_when_the_program_is_en
     let mut chat = Pty::start(&sandbox, &[], 80, 40);
     chat.wait_for_last("›");
     chat.keys("!sleep 60\r");
-    chat.wait_for("! sleep 60 runs · ");
+    chat.wait_for("! running sleep 60 · ");
     chat.keys("first the tests\rthen the docs\r");
     chat.wait_for("  … then the docs · sent when it has ended");
     chat.terminate_program();

@@ -191,7 +191,7 @@ fn a_model_that_only_the_server_knows_is_asked_by_its_name() {
     chat.wait_for("▸ my-model  ");
     chat.keys("\u{15}");
     chat.keys("/model other\r");
-    chat.wait_for("using other from here on");
+    chat.wait_for("now using other");
     chat.keys("/model\r");
     chat.wait_for("▸ other  ");
     assert!(

@@ -52,7 +52,7 @@ fn every_command_works_on_a_server() {
         (&["sessions", "list", "--here"], "read README.md"),
         (&["sessions", "show", &id], "# Hello"),
         (&["sessions", "search", "Hello"], "# Hello"),
-        (&["sessions", "verify", &id], "as they were written"),
+        (&["sessions", "verify", &id], "events are intact"),
         (&["replay", &id], "the same to the byte"),
         (&["context", &id], "README.md"),
         (&["models"], "scripted"),
@@ -64,8 +64,8 @@ fn every_command_works_on_a_server() {
         (&["usage", "--by", "session"], "read README.md"),
         (&["usage", "--since", "1h"], "CALLS"),
         (&["show", &id, "--step", "1"], "session_opened"),
-        (&["sessions", "delete", "--yes", &id], "is deleted"),
-        (&["sessions", "gc"], "given back"),
+        (&["sessions", "delete", "--yes", &id], "deleted ses_"),
+        (&["sessions", "gc"], "reclaimed"),
     ] {
         let ran = ask(&sandbox, &server, words);
         assert_eq!(ran.code, Some(0), "{ran}");
@@ -349,7 +349,7 @@ fn a_server_that_is_told_twice_ends_at_once() {
     server.signal(Signal::SIGTERM);
     let (status, _, err) = server.end();
     assert!(status.success(), "{status}: {err}");
-    assert!(err.contains("ending") && err.contains("ended"), "{err}");
+    assert!(err.contains("stopping") && err.contains("stopped"), "{err}");
 }
 
 #[test]

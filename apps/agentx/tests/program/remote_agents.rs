@@ -131,15 +131,15 @@ fn what_a_server_has_not_is_said_with_what_it_has() {
         (&["agents", "show", "nobody"], "there is no agent \"nobody\""),
         (
             &["agents", "check"],
-            "`agentx agents check` is about this machine",
+            "`agentx agents check` works on this machine only",
         ),
         (
             &["agents", "new", "helper"],
-            "`agentx agents new` is about this machine",
+            "`agentx agents new` works on this machine only",
         ),
         (
             &["tools", "run", "read", "{}"],
-            "`agentx tools run` is about this machine",
+            "`agentx tools run` works on this machine only",
         ),
     ] {
         let output = there(&sandbox, &server, words).output().unwrap();

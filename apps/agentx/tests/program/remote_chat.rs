@@ -110,7 +110,7 @@ fn one_drives_and_the_wheel_changes_hands() {
     desk.keys("/who\r");
     desk.wait_for("WHO");
     desk.keys("/wheel release\r");
-    laptop.wait_for("· nobody drives");
+    laptop.wait_for("· nobody is driving");
     laptop.keys("thanks\r");
     for seat in [&mut desk, &mut laptop] {
         seat.wait_for("You are welcome.");
@@ -197,13 +197,13 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     desk.wait_for_last("›");
     assert_eq!(notes(), "one\nbye\nthree\n");
     desk.keys("/rewind 2\r");
-    desk.wait_for_last("go back? b both · c conversation · f files · d diff · n cancel ›");
+    desk.wait_for_last("rewind? b both · c conversation · f files · d diff · n cancel ›");
     desk.keys("b\r");
     desk.wait_for("1 file put back: notes.txt");
     desk.wait_for_last("› replace hello with bye in notes.txt");
     assert_eq!(notes(), "one\nhello\nthree\n");
     desk.keys("\u{15}/rewind undo\r");
-    desk.wait_for_last("go back? f files · d diff · n cancel ›");
+    desk.wait_for_last("rewind? f files · d diff · n cancel ›");
     desk.keys("f\r");
     desk.wait_for_last("›");
     assert_eq!(notes(), "one\nbye\nthree\n");
@@ -228,7 +228,7 @@ fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
     desk.keys("/rewind\r");
     desk.wait_for_last("before which input? number · Enter cancels ›");
     desk.keys("1\r");
-    desk.wait_for_last("go back? c conversation · n nothing ›");
+    desk.wait_for_last("rewind? c conversation · n nothing ›");
     desk.keys("n\r\u{4}");
     assert_eq!(desk.end(), Some(0));
 }
@@ -348,9 +348,9 @@ fn a_run_of_a_member_waits_for_the_operator() {
     assert_eq!(over.code, Some(7), "{over}");
     for said in [
         "the server's operator decides about calls that no rule allows",
-        "bash waits for the operator of the server",
+        "bash waits for the server's operator",
         "error: bash still waits for the server's operator, who did not answer within",
-        "hint: the call goes on waiting; `agentx --connect URL run --session ID` without a prompt",
+        "hint: the call keeps waiting; `agentx --connect URL run --session ID` without a prompt",
     ] {
         assert!(over.stderr.contains(said), "{said}: {over}");
     }
@@ -369,7 +369,7 @@ fn a_run_of_a_member_waits_for_the_operator() {
     let mut desk = Pty::start(&sandbox, &["--connect", &server.url, "resume", &id], 100, 40);
     desk.wait_for_last("allow? y once · n no · Alt+letter at once ›");
     let mut going_on = Running::start(ada.command(&["--connect", &server.url, "run", "--session", &id]));
-    going_on.says("bash waits for the operator of the server");
+    going_on.says("bash waits for the server's operator");
     desk.keys("y\r");
     desk.wait_for("allowed once");
     let (status, _, err) = going_on.end();

@@ -193,14 +193,14 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.wait_for_last("before which input? number · Enter cancels ›");
     chat.keys("1\r");
     chat.wait_for("changed since, not by this agent");
-    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n cancel ›");
+    chat.wait_for_last("rewind? b both · c conversation · f files · d diff · n cancel ›");
     chat.keys("what?\r");
     chat.wait_for("`what?` is not one of the answers");
     chat.keys("\u{1b}");
     chat.wait_for("nothing was changed");
     chat.wait_for_last("›");
     chat.keys("/rewind 1\r");
-    chat.wait_for_last("go back? b both · c conversation · f files · d diff · n cancel ›");
+    chat.wait_for_last("rewind? b both · c conversation · f files · d diff · n cancel ›");
     chat.keys("b\r");
     chat.wait_for("the file did not exist before that, so restoring");
     chat.wait_for_last("k keep it · r delete it · d diff · n cancel ›");
@@ -218,7 +218,7 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     );
     assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("by somebody else\n"));
     chat.keys("\u{15}/rewind undo\r");
-    chat.wait_for_last("go back? f files · d diff · n cancel ›");
+    chat.wait_for_last("rewind? f files · d diff · n cancel ›");
     chat.keys("f\r");
     chat.wait_for_last("›");
     chat.keys("/diff\r");

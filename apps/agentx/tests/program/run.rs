@@ -114,7 +114,7 @@ fn without_a_terminal_a_question_is_answered_with_no() {
     assert!(
         frames
             .stdout
-            .contains("approval mode `deny` refuses without asking"),
+            .contains("in the approval mode `deny` nobody is asked"),
         "{frames}"
     );
     assert!(

@@ -104,7 +104,7 @@ fn a_session_gets_a_name_and_nothing_else_happens() {
         latest,
         "--last goes by what was done"
     );
-    assert_eq!(named.stdout, "ses_[id] is called The first one\n");
+    assert_eq!(named.stdout, "renamed ses_[id] to The first one\n");
     let listed = ok(sandbox.run(&["sessions", "list"]));
     assert!(listed.stdout.contains("The first one"), "{listed}");
     ok(sandbox.run(&["sessions", "verify", &id]));

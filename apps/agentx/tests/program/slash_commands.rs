@@ -292,7 +292,7 @@ fn a_list_below_the_line_is_chosen_from_by_keys() {
     chat.keys("/ti\r");
     chat.wait_for_last("› /title");
     chat.keys("A talk\r");
-    chat.wait_for("this session is called \"A talk\" now");
+    chat.wait_for("renamed this session to \"A talk\"");
     chat.wait_for_last("›");
     // Esc closes it, and then Enter sends what is written.
     chat.keys("/mod");

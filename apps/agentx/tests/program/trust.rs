@@ -313,7 +313,7 @@ fn the_words_that_leave_the_chat_leave_its_questions_too() {
         chat.wait_for(" out · ");
         chat.wait_for_last("›");
         chat.keys("/rewind 1\r");
-        chat.wait_for_last("go back? c conversation · n nothing ›");
+        chat.wait_for_last("rewind? c conversation · n nothing ›");
         chat.keys(&format!("{word}\r"));
         assert_eq!(chat.end(), Some(0), "{word}");
     }
@@ -328,7 +328,7 @@ fn a_read_only_folder_says_so_in_place_of_a_rule_and_of_the_approval_mode() {
     chat.wait_for("this folder is read-only: the agent cannot change files or run commands");
     chat.wait_for("read-only · scripted");
     chat.keys("run touch made\r");
-    chat.wait_for("✗ refused: this folder is read-only");
+    chat.wait_for("✗ refused: this folder is read only");
     chat.wait_for_last("›");
     let shown = chat.lines().join("\n");
     assert!(

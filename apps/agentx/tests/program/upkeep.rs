@@ -98,7 +98,7 @@ fn the_exit_code_of_a_doctor_says_what_is_worst() {
         "model: mine\nproviders:\n  here:\n    base_url: http://127.0.0.1:{port}/v1\n    auth: none\nmodels:\n  mine:\n    provider: here\n"
     ));
     let open = ok(sandbox.run(&["doctor", "--json"]));
-    assert!(check(&open, "server").1.contains("can be reached"), "{open}");
+    assert!(check(&open, "server").1.contains("is reachable"), "{open}");
     sandbox.config("modle: x\n");
     let mistake = sandbox.run(&["doctor", "--json"]);
     assert_eq!(mistake.code, Some(3), "{mistake}");

@@ -272,7 +272,7 @@ fn an_editor_that_fails_loses_nothing() {
         chat.wait_for_last("›");
         leave(chat);
     };
-    check("no-such-editor", "there is no editor \"no-such-editor\" to run");
+    check("no-such-editor", "editor \"no-such-editor\" not found");
     check("false", "the input is unchanged");
     check("rm", "the input is unchanged");
 }

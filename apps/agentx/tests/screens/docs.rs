@@ -175,7 +175,7 @@ fn choosing_a_session() {
             && has("│ 3: hello")
             && has("│ tools, approvals")
     });
-    is_drawn("picker", "Choosing a session to go on with", &picker);
+    is_drawn("picker", "Choosing a session to continue", &picker);
     picker.keys("\u{3}");
     assert_eq!(picker.end(), Some(0));
 }
@@ -195,7 +195,7 @@ fn going_back() {
     chat.say("/rewind");
     chat.wait_for("before which input?");
     chat.say("1");
-    chat.wait_for("go back?");
+    chat.wait_for("rewind?");
     is_drawn("rewind", "What going back would undo", &chat);
     chat.keys("\u{1b}");
     chat.wait_for_prompt();

@@ -15,9 +15,9 @@
 //! not awaited any more counts for nothing.
 
 use agentx_types::{
-    ActionBody, ActionId, Approval, ApprovalDecision, Cancel, Condense, CondenseRequested, CondensedRange,
-    CondensingFailed, ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, OwnerId,
-    RequestedCall, StateOutput, ToolSpec, ToolStatus, since,
+    ActionBody, ActionId, Cancel, Condense, CondenseRequested, CondensedRange, CondensingFailed,
+    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, OwnerId, RequestedCall,
+    StateOutput, ToolSpec, ToolStatus, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,14 +25,12 @@ use super::ReactAgent;
 use crate::conversation::Part;
 use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunStep, StopCause};
-use crate::{other_authors, recall, summary};
+use crate::{recall, summary};
 
 /// The number of latest exchanges that stay if a person wants the rest condensed.
 const TAIL_WHEN_WANTED: u32 = 2;
 /// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
-/// Characters of each decision; what is longer ends with `…`.
-const DECISION_CHARS: usize = 300;
 
 /// For how many model calls no summary is asked for after one failed: its model may be away for long.
 const ROUNDS_TO_REST: u32 = 8;
@@ -64,7 +62,7 @@ pub(crate) struct CondenseState {
     failed: bool,
     /// The decisions of persons about calls, with the `seq` of each: they hold whatever is condensed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    decisions: Vec<(u64, String)>,
+    pub(super) decisions: Vec<(u64, String)>,
 }
 
 /// The summary that is awaited, and why it was asked for.
@@ -353,35 +351,6 @@ impl ReactAgent {
             let action_id = under_way.action_id.clone();
             step.act_in(None, ActionBody::Cancel(Cancel { action_id }));
         }
-    }
-
-    /// Notes what a person decided about a call, to stay word for word whatever is condensed: refusals,
-    /// words, and rules. A plain "once" is not noted.
-    pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &RunStep<'_>) {
-        let decided = match approval.decision {
-            ApprovalDecision::Deny => "refused",
-            ApprovalDecision::Session => "allowed, and the like for the rest of the session:",
-            ApprovalDecision::Always => "allowed, and the like from now on:",
-            ApprovalDecision::Once if approval.note.is_some() => "allowed once:",
-            ApprovalDecision::Once => return,
-        };
-        let mut line = format!("{decided} {} {}", call.name, call.input);
-        if let Some((end, _)) = line.char_indices().nth(DECISION_CHARS) {
-            line.truncate(end);
-            line.push('…');
-        }
-        if let Some(note) = &approval.note {
-            let said = match self.another(approval, step) {
-                Some(person) => format!(
-                    " — another person ({}) said: {}",
-                    other_authors::id(person),
-                    other_authors::entry(&other_authors::plain(note))
-                ),
-                None => format!(" — they said: {note}"),
-            };
-            line.push_str(&said);
-        }
-        self.condenser.decisions.push((step.seq, line));
     }
 
     /// The tool `recall`, where `name` is that and it is on offer: only once something was condensed.

@@ -17,6 +17,9 @@ use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
 use crate::run_lifecycle::RunStep;
 
+/// Characters of each decision; what is longer ends with `…`.
+const DECISION_CHARS: usize = 300;
+
 impl ReactAgent {
     /// A person decides. A decision about a call that does not wait (any more) means nothing: two people may
     /// decide at once.
@@ -61,6 +64,35 @@ impl ReactAgent {
             self.reconsider(step);
         }
         self.update_waiting_status(step);
+    }
+
+    /// Notes what a person decided about a call, to stay word for word whatever is condensed: refusals,
+    /// words, and rules. A plain "once" is not noted.
+    pub(super) fn note_decision(&mut self, call: &RequestedCall, approval: &Approval, step: &RunStep<'_>) {
+        let decided = match approval.decision {
+            ApprovalDecision::Deny => "refused",
+            ApprovalDecision::Session => "allowed, and the like for the rest of the session:",
+            ApprovalDecision::Always => "allowed, and the like from now on:",
+            ApprovalDecision::Once if approval.note.is_some() => "allowed once:",
+            ApprovalDecision::Once => return,
+        };
+        let mut line = format!("{decided} {} {}", call.name, call.input);
+        if let Some((end, _)) = line.char_indices().nth(DECISION_CHARS) {
+            line.truncate(end);
+            line.push('…');
+        }
+        if let Some(note) = &approval.note {
+            let said = match self.another(approval, step) {
+                Some(person) => format!(
+                    " — another person ({}) said: {}",
+                    other_authors::id(person),
+                    other_authors::entry(&other_authors::plain(note))
+                ),
+                None => format!(" — they said: {note}"),
+            };
+            line.push_str(&said);
+        }
+        self.condenser.decisions.push((step.seq, line));
     }
 
     /// The person who decided, if it is not the owner of the session. Before version 9 everybody's decision was the owner's.

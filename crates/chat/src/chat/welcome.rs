@@ -48,7 +48,7 @@ pub fn welcome(
         Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
             format!(
                 "{head}\n{}{}\n",
-                demo(" because no API key is set", style, width),
+                demo(", because no API key is set", style, width),
                 real(file)
             )
         }

@@ -84,8 +84,8 @@ mod tests {
     fn what_the_kernel_offers_is_read_from_its_files() {
         let root = tempfile::tempdir().unwrap();
         let found = |root: &Path| sandbox(root).found;
-        assert!(found(root.path()).starts_with("commands run without a sandbox"));
-        assert!(found(root.path()).ends_with("(the kernel has no user namespaces, Landlock unknown)"));
+        assert!(found(root.path()).starts_with("none: commands run without a sandbox"));
+        assert!(found(root.path()).ends_with("(kernel: no user namespaces, Landlock unknown)"));
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -93,9 +93,9 @@ mod tests {
         };
         write("proc/sys/user/max_user_namespaces", "1000\n");
         write("sys/kernel/security/lsm", "lockdown,landlock,yama\n");
-        assert!(found(root.path()).ends_with("has user namespaces, Landlock)"));
+        assert!(found(root.path()).ends_with("(kernel: user namespaces, Landlock)"));
         write("proc/sys/kernel/unprivileged_userns_clone", "0\n");
         write("sys/kernel/security/lsm", "yama\n");
-        assert!(found(root.path()).ends_with("has user namespaces for root only, no Landlock)"));
+        assert!(found(root.path()).ends_with("(kernel: user namespaces for root only, no Landlock)"));
     }
 }

@@ -134,7 +134,7 @@ fn space(data: &Path) -> DoctorCheck {
     let Some(free) = free(data) else {
         return DoctorCheck::ok(name, "free disk space is unknown");
     };
-    let found = format!("{} are free the directory of sessions", units::bytes(free));
+    let found = format!("{} are free for sessions", units::bytes(free));
     let advice = "free some disk space, or choose another directory with --data or AGENTX_DATA";
     match free {
         ..TOO_LITTLE => DoctorCheck::bad(name, Exit::Storage, found, advice),

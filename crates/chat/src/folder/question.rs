@@ -62,11 +62,11 @@ fn first(
     };
     let ignores = match brings.is_empty() {
         true => "as 1; files added later are not loaded",
-        false => "load nothing without asking; AgentX asks before changes and commands",
+        false => "load nothing; ask before changes and commands",
     };
     let reads = match brings.is_empty() {
         true => "the agent cannot change files or run commands",
-        false => "load its instructions; the agent cannot change files or run commands",
+        false => "load its instructions; no changes, no commands",
     };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\

@@ -259,5 +259,5 @@ fn a_directory_without_sessions_shows_all() {
 fn what_is_pasted_is_one_line() {
     let mut model = model();
     model.paste("anoth\u{1b}er\nway");
-    assert_eq!(titles(&model), ["another way"]);
+    assert_eq!(titles(&model), ["another way (fork at 7)"]);
 }

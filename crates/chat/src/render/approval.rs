@@ -291,7 +291,10 @@ mod tests {
         let text = asked(&command, &command);
         assert_eq!(text.matches("a row of it").count(), 40 + 10, "{text}");
         assert!(text.contains("… and so on, exactly as above\n"), "{text}");
-        assert!(asked("cargo test -p a", "cargo test *").contains("keep: allow bash \"cargo test *\"\n"));
+        assert!(
+            asked("cargo test -p a", "cargo test *")
+                .contains("always would save: allow bash \"cargo test *\"\n")
+        );
     }
 
     #[test]

@@ -142,12 +142,12 @@ mod tests {
         assert_eq!(
             render(&fill, "m", 80),
             "m: 4.0k of 8.0k tokens in use (50 %)\n\
-             WHAT                 PIECES  TOKENS  SHARE  SIZE\n\
-             tools                9       2.0k    25 %   5.0 KiB\n\
-             messages to it  2       2.0k    24 %   3.9 KiB\n\
-             images and files   1       40      <1 %\n\
+             WHAT                     PIECES  TOKENS  SHARE  SIZE\n\
+             tools                    9       2.0k    25 %   5.0 KiB\n\
+             messages to it           2       2.0k    24 %   3.9 KiB\n\
+             images and files         1       40      <1 %\n\
              reserved for the answer          1.0k    12 %\n\
-             free                         3.0k    37 %\n"
+             free                             3.0k    37 %\n"
         );
         assert!(
             render(&fill, "m", 40).contains("\nmessages to it  2.0k    24 %\n"),

@@ -136,12 +136,8 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
         }
         let (message, partial) = match &envelope.event {
             RuntimeEvent::AgentStarted(started) => {
-                names.extend(
-                    envelope
-                        .agent_state_id
-                        .clone()
-                        .map(|id| (id, plain(&started.name))),
-                );
+                let id = envelope.agent_state_id.clone();
+                names.extend(id.map(|id| (id, plain(&started.name))));
                 continue;
             }
             RuntimeEvent::ToolCompleted(done) => {

@@ -92,7 +92,7 @@ impl<'a> Attempt<'a> {
         self.started && !self.ended
     }
 
-    /// How long it has taken.
+    /// Its age.
     pub(super) fn took(&self) -> Duration {
         self.began.elapsed()
     }

@@ -262,12 +262,7 @@ impl Talk {
             let input = self.waiting.remove(at);
             if self.active.is_some() {
                 // It ended without a word: its last input was taken along by the end itself.
-                self.end(
-                    ConversationEnd {
-                        reason: "end_turn".into(),
-                    },
-                    out,
-                );
+                self.finish("end_turn", out);
             }
             self.start(input, out);
         }
@@ -296,31 +291,16 @@ impl Talk {
                 active.calls.insert(call.tool_call_id.clone(), quits);
             }
             E::ToolResult(result) if active.settles_with(result) => {
-                self.end(
-                    ConversationEnd {
-                        reason: "quit".into(),
-                    },
-                    out,
-                );
+                self.finish("quit", out);
             }
             E::StreamEnd(end) if active.ends_with(end.stop_reason) && !joined_by_more => {
                 if let Some(reason) = last_word(end.stop_reason) {
-                    self.end(
-                        ConversationEnd {
-                            reason: reason.into(),
-                        },
-                        out,
-                    );
+                    self.finish(reason, out);
                 }
             }
             // An error that names no run is the session's. One of the model call that is being stopped is not what ends it.
             E::ErrorOccurred(error) if fact.run_id.is_some() && !active.was_stopped_before(fact) => {
-                self.end(
-                    ConversationEnd {
-                        reason: error.code.clone(),
-                    },
-                    out,
-                );
+                self.finish(error.code.clone(), out);
             }
             E::Interrupted(interrupted) => {
                 let by = active.stopped_by.take();
@@ -334,6 +314,12 @@ impl Talk {
             }
             _ => {}
         }
+    }
+
+    /// Ends what is being answered, for this reason.
+    fn finish(&mut self, reason: impl Into<String>, out: &mut Vec<RuntimeEvent>) {
+        let reason = reason.into();
+        self.end(ConversationEnd { reason }, out);
     }
 
     /// Ends what is being answered, and says how.

@@ -24,7 +24,7 @@ fn rewind_with_files() {
         chat.wait_for_words("before which input? number · Enter cancels ›");
         shots.now("what can be gone back to", &chat);
         chat.say("1");
-        chat.wait_for_words("go back? b both · c conversation · f files · d diff · n cancel ›");
+        chat.wait_for_words("rewind? b both · c conversation · f files · d diff · n cancel ›");
         shots.now("what it would undo", &chat);
         chat.say("b");
         chat.wait_for_words("files put back");
@@ -32,7 +32,7 @@ fn rewind_with_files() {
         assert_eq!(notes(&world), "one\nhello\nthree\n");
         assert!(!world.path("new.txt").exists());
         chat.keys("\u{15}/rewind undo\r");
-        chat.wait_for_words("go back? f files · d diff · n cancel ›");
+        chat.wait_for_words("rewind? f files · d diff · n cancel ›");
         chat.say("f");
         chat.wait("the files again", |_| world.path("new.txt").exists());
         chat.wait_for_prompt();
@@ -45,7 +45,7 @@ fn rewind_with_files() {
             "you are now in",
             "› /rewind undo",
             "2 files, +2 -1",
-            "go on with",
+            "continue with",
         ]);
         shots.all(&mut chat)
     });
@@ -71,7 +71,13 @@ fn fork_and_diff() {
         chat.wait_for("+bye");
         chat.wait_for_prompt();
         chat.leave();
-        chat.each_once(["› hello", "› /fork", "Edited notes.txt", "› /diff", "go on with"]);
+        chat.each_once([
+            "› hello",
+            "› /fork",
+            "Edited notes.txt",
+            "› /diff",
+            "continue with",
+        ]);
         shots.all(&mut chat)
     });
 }

@@ -42,7 +42,7 @@ fn lists_of_commands_models_and_files() {
         chat.wait_for("opaline-2");
         shots.now("models, of which one has no key", &chat);
         chat.keys("\r");
-        chat.wait_for_words("using opal-1 from here on");
+        chat.wait_for_words("now using opal-1");
         chat.keys("look at @ha");
         chat.wait_for("▸ harbour.md");
         shots.now("files", &chat);

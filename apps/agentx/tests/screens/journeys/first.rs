@@ -13,7 +13,7 @@ fn first_start() {
         chat.wait_for_words("built-in demo");
         chat.wait_for_prompt();
         chat.leave();
-        chat.each_once(["offline demo", "› hello", "go on with"]);
+        chat.each_once(["offline demo", "› hello", "continue with"]);
         shots.all(&mut chat)
     });
 }

@@ -40,7 +40,7 @@ fn first_own_model() {
         let mut doctor = Stage::start(&world, &["doctor"], width);
         assert_eq!(doctor.end(), Some(0), "{:#?}", doctor.screen());
         doctor.wait_for_words("opal-1 of local");
-        doctor.wait_for_words("can be reached");
+        doctor.wait_for_words("is reachable");
 
         let mut chat = Stage::chat(&world, &[], width);
         chat.say("when is the tide high?");

@@ -87,8 +87,12 @@ impl ShellCommand {
         let time = Duration::from_secs(now.duration_since(self.since).as_secs().max(1));
         let time = units::duration(time.as_millis().try_into().unwrap_or(u64::MAX)).replace(".0s", "s");
         let rest = format!(" · {time} · Esc stops");
-        let what = cut(&self.command, width.saturating_sub(rest.chars().count() + 9));
-        style.dim(&format!("! running {what}{rest}"))
+        let begin = if width < 40 { "! " } else { "! running " };
+        let what = cut(
+            &self.command,
+            width.saturating_sub(rest.chars().count() + begin.len()),
+        );
+        style.dim(&format!("{begin}{what}{rest}"))
     }
 
     /// What it said, for the agent.
