@@ -2,11 +2,11 @@
 //!
 //! What a child spends is its parents' too, so it asks no model where the budget of one of them is used up;
 //! and a session has room for so many agents. The session's fold, which steps the agents, says this with each
-//! step ([`Context::above`](crate::StepContext), [`Context::census`](crate::StepContext)): it follows from the agents
-//! themselves, so it is the same in every replay, and a limit that is raised counts at once.
+//! step ([`StepContext::above`](crate::StepContext), [`StepContext::census`](crate::StepContext)): it follows
+//! from the agents themselves, so it is the same in every replay, and a limit that is raised counts at once.
 //!
 //! ```text
-//! main          max_tokens 100,000, spent 90,000 ─┐  Above of the grandchild: two budgets, the nearest first;
+//! main          max_tokens 100,000, spent 90,000 ─┐  AncestorBudgets of the grandchild: two, the nearest first;
 //! └ child       max_cost $1, spent $0.20          ├─ used_up names the first limit that is reached,
 //!   └ grandchild  asks a model                    ┘  and the agent whose limit it is
 //! ```

@@ -1,5 +1,5 @@
 //! The gravity of a command line: for the words of a question, and for what the stars of a rule stand for
-//! (`graver`).
+//! (`severity`).
 //!
 //! A grade forbids nothing. It is worked out from lists of the beginnings of commands, held against all that
 //! the line may run, so `sudo rm` and `cd x && rm` are found like `rm`. A command that is on no list is the

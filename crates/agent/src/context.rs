@@ -4,9 +4,9 @@
 //! in before the step, and nothing is added to it afterwards.
 //!
 //! ```text
-//! fact + Context ──▶ Agent::step ──▶ Transition { outputs, actions, acted }
-//!           ▲                                                      │
-//!           └── before: sum of what agents acted for this fact ◀───┘
+//! fact + StepContext ──▶ Agent::step ──▶ Transition { outputs, actions, acted }
+//!               ▲                                                      │
+//!               └── before: sum of what agents acted for this fact ◀───┘
 //! ```
 
 use std::collections::BTreeMap;

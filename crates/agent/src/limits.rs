@@ -1,7 +1,8 @@
 //! When a run has to end. Limits are part of the configuration, so they can be raised while a run is under way.
 //!
-//! A limit is reached when as much is used as it says: what is under way is not cut off for it, the next model call is not made. Time is
-//! not looked at here: it is a timer of the run (`course/wall_time.rs`). Without a limit nothing ends a run.
+//! A limit is reached when as much is used as it says: what is under way is not cut off for it, the next
+//! model call is not made. Time is not looked at here: it is a timer of the run
+//! (`run_lifecycle/wall_time.rs`). Without a limit nothing ends a run.
 
 use agentx_types::{Limits, NanoUsd, Usage};
 

@@ -1,8 +1,8 @@
 //! Bounds the stars of a rule about command lines: they stand neither for places elsewhere, nor for variables
 //! whose value nobody saw.
 //!
-//! `Subject::covers_command` asks these questions of a pattern that fits a command, beside those of `graver`.
-//! Each of them can only keep a rule from covering: where one says no, a person is asked.
+//! `CallSubject::covers_command` asks these questions of a pattern that fits a command, beside those of
+//! `severity`. Each of them can only keep a rule from covering: where one says no, a person is asked.
 //!
 //! | pattern | command | covered |
 //! | --- | --- | --- |

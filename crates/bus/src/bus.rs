@@ -187,7 +187,7 @@ impl<E: Send + Sync + 'static> Subscribe for ReadOnlyBus<E> {
 
 impl<E: Routed> Bus<E> {
     /// Publishes an event and says how many subscriptions it reached. Waits while a subscription with
-    /// [`Overflow::Wait`](crate::OverflowPolicy::Wait) that wants it is full.
+    /// [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait) that wants it is full.
     ///
     /// All or nothing: the event enters every queue at once. If the future is dropped, it entered none.
     /// A task that reads such a subscription must not wait here for an event that the same subscription
@@ -216,8 +216,8 @@ impl<E: Routed> Bus<E> {
     ///
     /// # Errors
     ///
-    /// [`PublishError::Full`] if a subscription with [`Overflow::Wait`](crate::OverflowPolicy::Wait) that wants the
-    /// event is full: then nobody got it. [`PublishError::Closed`] if the bus is closed.
+    /// [`PublishError::Full`] if a subscription with [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait)
+    /// that wants the event is full: then nobody got it. [`PublishError::Closed`] if the bus is closed.
     pub fn try_publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
         self.hub().try_publish(event.into())
     }

@@ -60,7 +60,7 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// How long effects have waited for a person until now. It does not count into
-    /// [`Limits::wall`](crate::ScriptLimits::wall). It never falls.
+    /// [`ScriptLimits::wall`](crate::ScriptLimits::wall). It never falls.
     fn waited(&self) -> Duration {
         Duration::ZERO
     }

@@ -40,7 +40,7 @@ struct LaneStatus {
     pub(crate) spot: Arc<WaitSpot>,
 }
 
-/// What a lane is told. Its inbox is bounded by the runs on it and by `Limits::pending` of each.
+/// What a lane is told. Its inbox is bounded by the runs on it and by `ScriptLimits::pending` of each.
 pub(crate) enum LaneCommand {
     /// A run, and what it begins with.
     Start(Speaker, FlatValue),

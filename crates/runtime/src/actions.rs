@@ -26,7 +26,7 @@ use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
 /// How many actions an effector performs at once. What it may do at once beyond that it bounds itself, as tools do by
-/// [`Places`](crate::CallSlots).
+/// [`CallSlots`](crate::CallSlots).
 const AT_ONCE: usize = 4_096;
 /// How many wait for it.
 const WAITING: usize = 65_536;

@@ -179,8 +179,9 @@ impl Server {
         &self.state
     }
 
-    /// Serves until `shutdown` is there, then ends: within [`Limits::shutdown`](crate::ServerLimits::shutdown), everybody is told, and
-    /// what is under way is stopped and committed.
+    /// Serves until `shutdown` is there, then ends: within
+    /// [`ServerLimits::shutdown`](crate::ServerLimits::shutdown), everybody is told, and what is under way is
+    /// stopped and committed.
     ///
     /// # Errors
     /// [`ServerError::NotSaved`] where the log did not take that what was under way is stopped.

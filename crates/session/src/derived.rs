@@ -14,7 +14,7 @@ use crate::tree::spawned_or_closed;
 pub struct Derived {
     /// What it means, in order: first what the receptors say, then the bridge.
     /// All have the `seq` of the fact; their `index` counts from 0 without a gap, so that `(seq, index)` names each
-    /// ([`Position`](crate::EventCursor)).
+    /// ([`EventCursor`](crate::EventCursor)).
     pub events: Vec<Envelope<RuntimeEvent>>,
     /// What agents say inside their own boundaries.
     /// In the order of the steps: an agent's own words of one fact stay together only where no child speaks in between.

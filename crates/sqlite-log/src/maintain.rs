@@ -53,7 +53,8 @@ impl SqliteLog {
         Ok(deleted)
     }
 
-    /// As `collect_garbage`, at the given time: blobs that were put less than [`Options::blob_grace`](crate::LogOptions::blob_grace) before it stay.
+    /// As `collect_garbage`, at the given time: blobs that were put less than
+    /// [`LogOptions::blob_grace`](crate::LogOptions::blob_grace) before it stay.
     ///
     /// # Errors
     /// If the store cannot be written.

@@ -1,9 +1,9 @@
 //! Programs that take what they read for data.
 //!
 //! The input of a command may be commands, as in `curl … | sh`, so a program may read it only if it is one of
-//! these: programs that run their input are too many to list. `Reading::command` asks [`takes_data`] of each
-//! command that is given input; where the answer is no, the line hides something. From version 7 of the rules
-//! on.
+//! these: programs that run their input are too many to list. `CommandAnalysis::command` asks [`takes_data`]
+//! of each command that is given input; where the answer is no, the line hides something. From version 7 of
+//! the rules on.
 //!
 //! A name on these lists says that nothing is asked where a rule is about what could be fed to it. A name may
 //! be added only if the program runs nothing by any option, or if it is put on a list by which its words are

@@ -1,8 +1,8 @@
 //! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it
 //! begins.
 //!
-//! `Reading::command` calls [`runs`] and continues with what it says, until a command runs nothing but itself.
-//! A wrapper that is missing here is a program like any other: its words are looked at by
+//! `CommandAnalysis::command` calls [`runs`] and continues with what it says, until a command runs nothing
+//! but itself. A wrapper that is missing here is a program like any other: its words are looked at by
 //! [`super::indirect_programs::words_that_may_run`].
 
 use super::word::Word;

@@ -243,7 +243,7 @@ impl ReactAgent {
         self.follow_input(Some(taken), step);
     }
 
-    /// Does what the course decided about an input. `None`: it was taken back, or did not wait any more.
+    /// Does what `RunLifecycle` decided about an input. `None`: it was taken back, or did not wait any more.
     fn follow_input(&mut self, taken: Option<InputDecision>, step: &mut RunStep<'_>) {
         match taken {
             Some(InputDecision::Opens(input)) => self.start_run(input, step),

@@ -75,7 +75,7 @@ pub struct DriverParts {
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// The bus on which committed facts and their meaning are published. Only drivers of sessions publish,
-    /// and notes about sessions that nobody has open ([`Jotter`](crate::OfflineWriter)).
+    /// and notes about sessions that nobody has open ([`OfflineWriter`](crate::OfflineWriter)).
     pub bus: Bus<SystemEvent>,
     /// The bus on which agents are heard inside their own boundaries; a reader of one agent filters by its
     /// id.

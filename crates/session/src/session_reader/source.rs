@@ -1,6 +1,6 @@
 //! What a reading and its source say to each other.
 //!
-//! A source keeps to two things, and the proof of [`Reading`](super::SessionReader) holds for it: after [`SourceStart`], nothing after what it was
+//! A source keeps to two things, and the proof of [`SessionReader`](super::SessionReader) holds for it: after [`SourceStart`], nothing after what it was
 //! asked for is left out without a [`SourceItem::Cut`]; and facts come in the order of their `seq`, but for those that come again.
 
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub enum LiveContent {
 pub enum SourceStart {
     /// It brings what comes from here on. The log has everything up to this fact, and perhaps more.
     Log(u64),
-    /// It brings everything after [`Reading::overlap`](super::SessionReader::overlap) by itself, perhaps amid facts that are known or come too
-    /// early.
+    /// It brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by itself,
+    /// perhaps amid facts that are known or come too early.
     Stream {
         /// The last fact that was there, where the source does not [say so itself](SourceItem::CaughtUp).
         head: Option<u64>,
@@ -56,12 +56,14 @@ pub enum SourceItem {
 pub enum ReaderStep {
     /// Hand this on.
     Deliver(Delivery),
-    /// Have the source begin, or begin again, after [`Reading::known`](super::SessionReader::known), or as a stream after
-    /// [`Reading::overlap`](super::SessionReader::overlap); then [`Reading::begins`](super::SessionReader::begins).
+    /// Have the source begin, or begin again, after [`SessionReader::known`](super::SessionReader::known), or
+    /// as a stream after [`SessionReader::overlap`](super::SessionReader::overlap); then
+    /// [`SessionReader::begins`](super::SessionReader::begins).
     Begin,
-    /// Read the log; then [`Reading::folded`](super::SessionReader::folded), or [`Reading::page`](super::SessionReader::page).
+    /// Read the log; then [`SessionReader::folded`](super::SessionReader::folded), or
+    /// [`SessionReader::page`](super::SessionReader::page).
     Read(PastRequest),
-    /// Wait for what the source brings; then [`Reading::hear`](super::SessionReader::hear).
+    /// Wait for what the source brings; then [`SessionReader::hear`](super::SessionReader::hear).
     Hear,
     /// Nothing more is wanted.
     End,

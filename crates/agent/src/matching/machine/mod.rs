@@ -172,7 +172,7 @@ impl MatchAgent {
         self.follow_input(Some(taken), step);
     }
 
-    /// Does what the course decided about an input. `None`: it was taken back, or did not wait any more.
+    /// Does what `RunLifecycle` decided about an input. `None`: it was taken back, or did not wait any more.
     fn follow_input(&mut self, taken: Option<InputDecision>, step: &mut RunStep<'_>) {
         match taken {
             Some(InputDecision::Opens(input)) => {
