@@ -18,7 +18,7 @@ use crate::session_opening::{self, Target};
 use crate::start::{check_tools, lookup, notes, settings};
 use crate::told_notes;
 
-/// So many mistakes in files of agents and tools are told where an agent begins to work.
+/// Maximum number of mistakes in agent and tool files to report when an agent starts.
 const MOST_MISTAKES: usize = 3;
 
 /// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and

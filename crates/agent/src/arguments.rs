@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::nearest;
 
-/// So many mistakes of one call are told.
+/// Maximum number of mistakes of one call to report.
 const MOST: usize = 8;
 
 /// The message to the model about a call whose arguments are wrong, where the tool is one whose schema says all there is to them.

@@ -1,4 +1,4 @@
-//! The pure agent machines: what an agent makes of each fact of its session.
+//! The pure agent machines: how an agent reacts to each fact of its session.
 //!
 //! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and says what follows:
 //! outputs for its own bus, and actions for effectors. It never fails, never blocks, reads no clock and rolls
@@ -105,8 +105,9 @@ pub use secret_files::secret_files;
 ///
 /// - A. [`new`](Self::new) builds it from the configuration in `session_opened` or `agent_spawned`.
 /// - B. [`step`](Self::step) takes a fact.
-/// - C. Inputs that follow from a fact, in the same step of the session: [`bind_by`](Self::bind_by) for other rules of the server,
-///   `on_…_above` for what changes in an agent above, [`on_child`](Self::on_child) for what an agent below says.
+/// - C. Effects of the same fact that come from other agents: `on_…_above` for a change in an agent above,
+///   [`on_child`](Self::on_child) for the output of an agent below; and [`bind_by`](Self::bind_by) for changed
+///   rules of the server.
 /// - D. Getters, which take `&self` and may be called at any time.
 ///
 /// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a [`Transition`]; `bind_by` has nothing

@@ -1,8 +1,7 @@
-//! When a run has to end. Limits are part of the configuration, so they can be raised while a run is under way.
+//! Limits that end a run. They are part of the configuration, so they can be raised while a run is under way.
 //!
-//! A limit is reached when as much is used as it says: what is under way is not cut off for it, the next
-//! model call is not made. Time is not looked at here: it is a timer of the run
-//! (`run_lifecycle/wall_time.rs`). Without a limit nothing ends a run.
+//! A limit is reached when usage equals it. Work in progress finishes; the next model call is not made. Time is
+//! not checked here: it is a timer of the run (`run_lifecycle/wall_time.rs`). Without a limit nothing ends a run.
 
 use agentx_types::{Limits, NanoUsd, Usage};
 

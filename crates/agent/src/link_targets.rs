@@ -17,7 +17,7 @@ use crate::pattern::{is_within, literal, normalize};
 use crate::recursive_programs::{FolderWalk, walk_of};
 use crate::secrets::{Guarded, guarded};
 
-/// So many names in a piece of code are looked at; the rest is passed over.
+/// Maximum number of names in a piece of code to check; the rest is skipped.
 const MOST_NAMES: usize = 1024;
 
 /// The files that a command line may name.

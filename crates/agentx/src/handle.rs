@@ -14,7 +14,7 @@ use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, 
 use crate::tool::AskValues;
 use crate::{AgentError, Answer, Answering, Ask};
 
-/// An agent that one can talk to. Clones are the same agent.
+/// An agent that one can talk to. Clones refer to the same agent.
 ///
 /// With the last clone the session is left [as it stands](AgentHandle::suspend); [`AgentHandle::close`] stops what runs first.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::other_server;
 use crate::render::clean::visible;
 
-/// So many names are told.
+/// Maximum number of names to print.
 const NAMES: usize = 8;
 
 /// Makes the model that is asked the one of a server of the person's own: its only one where none is named, and the one that is named

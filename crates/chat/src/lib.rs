@@ -23,7 +23,7 @@
 
 #![allow(
     clippy::match_bool,
-    reason = "what is here already is rewritten at once, when nobody works on it"
+    reason = "existing matches will be converted in one change"
 )]
 
 pub mod attach;

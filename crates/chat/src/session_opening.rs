@@ -24,10 +24,11 @@ pub use notes::{note_of_cost, note_of_decisions, note_of_tools};
 
 /// What is said where nobody is asked.
 pub const ASKS_NOBODY: &str = "calls run without asking";
-/// The facts that opening a session puts on record first are among so many.
+/// Number of first facts to read: the facts that the opening of a session records are among them.
 const FIRST_FACTS: usize = 16;
 
-/// What a person wants of an agent, over what the settings say. The settings have the values already; this says which of them were named.
+/// Records which settings were given on the command line. `Settings` already has the values of those that are
+/// `bool` here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
     /// The agent of a file.

@@ -33,7 +33,7 @@ const SIZES: [usize; 3] = [17_000, 68_000, 272_000];
 /// Bytes that a call may take more or less, as for the digits of a number in an error.
 const SLACK: usize = 512;
 
-/// Work that takes long has a safepoint for each so many values or bytes, at least.
+/// Maximum number of values or bytes between two safepoints of long work.
 const APART: usize = 16_384;
 
 /// One call at one size.

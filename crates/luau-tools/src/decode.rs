@@ -3,7 +3,7 @@
 
 use crate::flat_value::{FlatPart, FlatValue};
 
-/// So many bytes of a text are read at a time: well below a millisecond.
+/// Maximum number of bytes of a text to read at a time: well below a millisecond.
 const PIECE: usize = 32 << 10;
 
 /// A text that is being read.

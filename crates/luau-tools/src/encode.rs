@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::flat_value::FlatValue;
 
-/// About so many bytes are written at a time: well below a millisecond.
+/// Approximate number of bytes to write at a time: well below a millisecond.
 const PIECE: usize = 64 << 10;
-/// So many bytes of one text are written at a time: each may become six.
+/// Maximum number of bytes of one text to write at a time: each may become six.
 const OF_TEXT: usize = 8 << 10;
 
 /// A value that is being written.

@@ -64,7 +64,7 @@ pub(crate) struct FlatValue(pub(crate) Vec<u8>);
 const ROOM: usize = 256;
 /// Memory beyond this is not kept for what comes next.
 const KEPT: usize = 16 << 10;
-/// So many a thread keeps for its next calls, and none that is larger than this.
+/// Maximum number of buffers that a thread keeps for its next calls, and the maximum size of each.
 const SPARE: usize = 64;
 const SPARE_SIZE: usize = 2 << 10;
 /// A line of a processor's cache.

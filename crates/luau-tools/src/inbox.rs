@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
 
-/// So many things the row holds.
+/// Maximum number of messages in the row.
 const ROW: usize = 128;
 
 /// The end of those who tell something.

@@ -8,7 +8,7 @@ use crate::lane_pool::Lanes;
 use crate::libraries::Libraries;
 use crate::script::Script;
 
-/// An owner of scripts, such as the tools of one folder. Clones are the same owner.
+/// An owner of scripts, such as the tools of one folder. Clones refer to the same owner.
 ///
 /// A VM takes some 370 KiB and 400 µs to make, a script in a VM that is there about 5 KiB and a few µs. So
 /// scripts of one owner share VMs. Each run has globals of its own there, everything else is frozen, and a

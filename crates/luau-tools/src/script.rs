@@ -12,7 +12,7 @@ use crate::libraries::Libraries;
 use crate::limits::{Bytes, SOURCE_BYTES};
 use crate::owner::Owner;
 
-/// A script that can be invoked, any number of times at once. Clones are the same script.
+/// A script that can be invoked, any number of times at once. Clones refer to the same script.
 #[derive(Clone)]
 pub struct Script {
     pub(crate) compiled: Arc<Compiled>,

@@ -97,7 +97,7 @@ const fn float(number: i64) -> f64 {
 /// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out.
 struct Problem(String, Vec<String>);
 
-/// So many slots of tables are walked before the clock is read: less than 50 µs.
+/// Number of table slots to walk before the clock is read: less than 50 µs.
 const SLOTS_BETWEEN_LOOKS: usize = 1 << 14;
 
 /// What a table counts as in slots. How many empty ones it has after its last value the VM does not say, so

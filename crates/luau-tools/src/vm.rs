@@ -27,7 +27,7 @@ use crate::vm_template::PreparedVm;
 pub(crate) const MOST_RUNS: usize = 64;
 /// A VM that has grown beyond this takes no new runs.
 const FULL: usize = 8 << 20;
-/// So many scripts a VM keeps loaded.
+/// Maximum number of scripts that a VM keeps loaded.
 const MOST_SCRIPTS: usize = 256;
 
 /// A VM and the doors into it.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::flat_value::FlatValue;
 use crate::run::ScriptRun;
 
-/// The clock is read once in so many safepoints.
+/// Number of safepoints for each reading of the clock.
 const CLOCK_EVERY: u32 = 8;
 
 /// How long safepoints have nothing to do.

@@ -16,7 +16,7 @@ use crate::NodeRuntime;
 /// How long a reactor may take to start.
 const START: Duration = Duration::from_secs(30);
 
-/// The reactors of a runtime. Clones are the same set; the last one takes them down where they stand.
+/// The reactors of a runtime. Clones refer to the same set; the last one takes them down where they stand.
 #[derive(Clone)]
 pub(crate) struct AttachedReactors {
     bus: SystemBus,

@@ -4,7 +4,7 @@ use agentx_runtime::{DerivedDigest, Digest, ReplayReport, RuntimeError, SessionF
 use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill};
 use std::sync::Arc;
 
-/// Facts are read in pages of so many.
+/// Number of facts in a page.
 const PAGE: usize = 4096;
 
 /// Folds the whole log and compares digests batch by batch. Batches that the session's parents wrote have

@@ -7,7 +7,7 @@ use agentx_tools::Toolbox;
 use agentx_types::{Action, LeftRunning, SessionId, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-/// Runs tools, many at once, each as its own task. Clones are the same.
+/// Runs tools, many at once, each as its own task. Clones share the same state.
 #[derive(Clone)]
 pub struct ToolEffector {
     tools: Arc<Toolbox>,

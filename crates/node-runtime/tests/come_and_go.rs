@@ -29,7 +29,7 @@ const CHANGES: usize = 1_000;
 /// How many reactors are there at once.
 const ATTACHED: usize = 6;
 
-/// What was done, apart from the logs. Clones are the same.
+/// What was done, apart from the logs. Clones share the same state.
 #[derive(Clone)]
 struct Ledger {
     /// Who began and who ended each call of `read`.

@@ -16,7 +16,7 @@ use crate::environment::{Facts, FeedSubscription};
 use crate::http::Query;
 use crate::remote_core::RemoteCore;
 
-/// From so many facts before the end on, later readers need nothing from the server.
+/// Number of facts before the end for which later readers need nothing from the server.
 const LOOK_BACK: u64 = 4096;
 
 /// What a reader wants.

@@ -30,7 +30,7 @@ const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_m
 const LONGEST_REST: Duration = Duration::from_secs(10);
 /// How long is waited for room at a server that has none.
 const FULL_AFTER: Duration = Duration::from_secs(1);
-/// A token is renewed when it would end so soon.
+/// Time before the end of a token at which it is renewed.
 const RENEW_BEFORE: Duration = Duration::from_secs(30);
 
 /// The code of a problem: the server has reached its connection limit.

@@ -14,7 +14,7 @@ use agentx_agent::fixtures;
 use agentx_runtime::SessionFold;
 use agentx_types::*;
 
-/// Calls are measured in runs of so many.
+/// Number of calls in a measured run.
 const RUN: usize = 100;
 /// After which calls the cost is shown.
 const SHOWN: [usize; 7] = [100, 500, 1_000, 2_000, 8_000, 13_000, 34_000];

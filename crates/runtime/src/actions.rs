@@ -91,7 +91,7 @@ fn key_of(body: &ActionBody) -> String {
     }
 }
 
-/// The responders that perform the actions of sessions. Clones are the same.
+/// The responders that perform the actions of sessions. Clones share the same state.
 #[derive(Clone)]
 pub struct Actions(Arc<ActionsInner>);
 

@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The default number of places.
 const USUAL: usize = 64;
 
-/// Places for tool calls; the calls that find none wait for their turn. Clones are the same places.
+/// Places for tool calls; the calls that find none wait for their turn. Clones refer to the same places.
 #[derive(Clone, Debug)]
 pub struct CallSlots {
     /// All places.

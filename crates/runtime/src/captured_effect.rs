@@ -1,5 +1,5 @@
-//! What an effector says where it goes into no log of its own: a script that asks a model, a model that writes a summary. Whoever
-//! asked hears each event, and decides what of it is worth a fact.
+//! Runs an effector and passes its events to the caller instead of the session log, for a script that asks a
+//! model or a model that writes a summary. The caller decides which events become facts.
 //!
 //! The effector sends its events through a sink, as always. An event that it waits for counts as committed at once.
 

@@ -31,7 +31,7 @@ use crate::future::BoxFuture;
 const AROUND: u64 = 64;
 /// Tokens for what a model reasons before it writes one.
 const REASONING: u64 = 8_192;
-/// A summary that is not waited for is not asked for again after so many attempts, or a longer pause than this.
+/// Maximum number of attempts at a summary that nobody waits for.
 const ATTEMPTS: u32 = 2;
 /// The longest pause between two attempts, in milliseconds, that such a summary waits for.
 const LONGEST_PAUSE_MS: u64 = 2_000;
@@ -103,7 +103,7 @@ async fn ask(
     second
 }
 
-/// Asks the model once, with all attempts that this takes, and listens until it has said its last word.
+/// Asks the model once, with all attempts that this takes, and reads its events up to the terminal one.
 async fn ask_once(
     models: &Arc<dyn Effector>,
     action: &Action,

@@ -15,20 +15,23 @@ use crate::nested_calls::{ConfigNow, Decisions};
 
 /// Performs actions of one kind on the environment.
 ///
-/// What happens is said through the sink. The last word of an action is said once, and nothing after it:
+/// An effector emits events through the sink. Each action that it performs emits exactly one terminal event; the
+/// effector must emit nothing after it:
 ///
-/// | action | says on the way | last word |
+/// | action | events before the end | terminal event |
 /// | --- | --- | --- |
-/// | `call_model` | a stream, and `attempt_failed` for each attempt that fails; `stream_end` with `broken` is on the way too | `stream_end` with any other reason, or `error` |
+/// | `call_model` | a stream, and `attempt_failed` for each attempt that fails; `stream_end` with `broken` is not terminal | `stream_end` with any other reason, or `error` |
 /// | `condense` | `attempt_failed` where another attempt follows | `context_condensed` or `condensing_failed` |
 /// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
 ///
-/// When `cancel` fires, the effector stops what runs within a second and still says its last word; a timer says nothing.
+/// When `cancel` fires, the effector stops its work within a second and still emits the terminal event; a timer
+/// emits nothing.
 ///
-/// Where the future ends without the last word, the session says it: that a model or the condenser failed with `no_answer`, that a tool failed. So
-/// an action that reaches an effector of another kind is settled like any other. Nothing is said for a timer, and nobody waits for it.
+/// If the future ends without a terminal event, the session records one: the model or the condenser failed with
+/// `no_answer`, or the tool failed. So an action that reaches an effector of another kind is settled like any
+/// other. A timer gets no such event, because nobody waits for it.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future ends when all has been said. See [the contract](Self).
     fn perform(

@@ -16,7 +16,7 @@ use crate::commands::{FactRequest, SessionCommand};
 /// The longest name of an environment.
 const LONGEST_NAME: usize = 40;
 
-/// The sessions that are open in this process. Clones are the same.
+/// The sessions that are open in this process. Clones share the same state.
 /// They are not kept open by it: a driver takes its session out when it ends.
 #[derive(Clone, Default)]
 pub struct OpenSessions(Arc<Mutex<BTreeMap<SessionId, mpsc::WeakSender<SessionCommand>>>>);

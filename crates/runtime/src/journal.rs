@@ -21,7 +21,7 @@ use crate::effect::{CommitResult, EventSink};
 use crate::listener::AgentListener;
 use crate::nested_calls::Pauses;
 
-/// The journal of one call. Clones are the same journal.
+/// The journal of one call. Clones refer to the same journal.
 /// Outside of a session ([`Journal::discard`]) everything is allowed and nothing is kept.
 #[derive(Clone, Debug)]
 pub struct Journal {

@@ -1,20 +1,20 @@
-//! What every runtime shares.
+//! The parts that every runtime shares.
 //!
-//! The traits ([`Environment`], [`Effector`], [`Tool`], [`SessionLog`], [`Runtime`]) and the one fold by
-//! which live, resume, replay, mirror and fork are the same thing.
+//! This crate defines the traits [`Environment`], [`Effector`], [`Tool`], [`SessionLog`] and [`Runtime`], and
+//! re-exports the fold of `agentx-session`, which live, resume, replay, mirror and fork share.
 //!
-//! Its parts, in the order in which a fact comes by:
+//! Its parts, in the order in which a fact passes them:
 //!
 //! | part | does |
 //! | --- | --- |
-//! | [`LocalSession`] | takes wishes of front ends |
+//! | [`LocalSession`] | accepts requests of front ends |
 //! | the driver ([`open_session`]) | numbers, folds, commits and publishes |
-//! | [`Actions`] | hands on what agents want |
-//! | an [`Effector`] | performs it, and says what happened through its [`EventSink`] |
-//! | a [`Follower`] | reads it all |
+//! | [`Actions`] | passes the actions of agents to responders |
+//! | an [`Effector`] | performs an action and emits its events through an [`EventSink`] |
+//! | a [`Follower`] | reads the events |
 //!
-//! [`SystemBus`] is what reactors are given of that. This crate has no database, no HTTP client and no tools.
-//! Other crates bring them behind the traits.
+//! Reactors get a [`SystemBus`]. This crate has no database, no HTTP client and no tools. Other crates provide
+//! them behind the traits.
 
 mod actions;
 mod api;

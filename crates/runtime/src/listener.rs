@@ -16,7 +16,7 @@ use crate::system_events::SystemEvents;
 
 /// How many events the bus keeps before the rest is read from the log.
 const BUS_CAPACITY: usize = 4096;
-/// Facts are read in pages of so many.
+/// Number of facts in a page.
 const PAGE: usize = 1024;
 
 /// Opens ears to the agents of one session.

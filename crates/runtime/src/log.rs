@@ -26,8 +26,9 @@ const RESOLVED: usize = 10;
 /// A store of sessions. Facts are appended in batches, each batch whole or not at all; nothing is ever
 /// rewritten in a way that a reader could see.
 ///
-/// The first nine methods are the log; with them, and those of [`BlobStore`], agents run, die, resume and are listed. The others have
-/// defaults: they do without an index what a store does better with one, or say what this log does not have.
+/// Required methods come first: agents run, resume and are listed with them and those of [`BlobStore`]. The rest
+/// have defaults, which a store with an index should override. Some defaults only report that the log lacks a
+/// feature.
 pub trait SessionLog: BlobStore {
     /// Makes an empty log, or one that begins with another's events up to `at_seq`: those are read under the new session's id.
     ///

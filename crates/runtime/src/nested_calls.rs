@@ -9,7 +9,7 @@ use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// The calls that the tool of one action wants to make, while they wait. Clones are the same. The driver
+/// The calls that the tool of one action wants to make, while they wait. Clones share the same state. The driver
 /// tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
@@ -32,7 +32,7 @@ impl Decisions {
 }
 
 /// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for what the action does next.
-/// Clones are the same. Empty if nobody tells it.
+/// Clones share the same state. Empty if nobody tells it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
@@ -48,7 +48,7 @@ impl ConfigNow {
     }
 }
 
-/// How long a call of the model, with all that it makes itself, has waited for people. Clones are the same.
+/// How long a call of the model, with all that it makes itself, has waited for people. Clones share the same state.
 /// Limits of time do not count it: a person may take an hour.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses(Arc<DecisionsShared>);

@@ -19,7 +19,7 @@ use crate::system_events::SystemEvent;
 use crate::writing::{Batch, Writer};
 use agentx_session::{DerivedDigest, Fact, SessionFold};
 
-/// Facts are read in pages of so many.
+/// Number of facts in a page.
 const PAGE: usize = 4096;
 
 /// Puts facts on record in one session.

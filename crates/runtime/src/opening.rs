@@ -23,7 +23,8 @@ use crate::tool_offers::{ToolOffers, changed_tools};
 use crate::writing::{NewLog, Writer};
 use agentx_session::SessionFold;
 
-/// A session that is opened remembers how it stood about so many facts before its end, for followers that show the end of it.
+/// Approximate number of facts before the end of an opened session at which its state is kept, for followers
+/// that show the end.
 const LOOK_BACK: u64 = 4096;
 
 /// What a new session is called; ids are minted by the shell.

@@ -1,12 +1,12 @@
-//! Pictures for a model that takes none. Its provider would refuse the whole request, now and with each later call of the
-//! conversation, so it is said before anything is sent. Those that are in a conversation already when its model changes are left
-//! out of what is sent (`agentx_llm::build`), and the model is told of them.
+//! Checks whether a model accepts images before a request is sent. Otherwise its provider would refuse the
+//! request and each later call of the conversation. If the model of a conversation changes, `agentx_llm::build`
+//! omits the images that the conversation already has, and tells the model about them.
 
 use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
 
 use crate::api::ModelInfo;
 
-/// The most models with eyes that a message names.
+/// Maximum number of models with image input that a message names.
 const NAMED: usize = 4;
 
 /// The reason for which this content is nothing for the agent's model, in words; `None` if it is, or

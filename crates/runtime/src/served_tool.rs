@@ -19,7 +19,7 @@ use crate::request_values::RequestValues;
 use crate::system_events::SystemEvents;
 use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 
-/// Performs calls of tools, each with what it may use. Clones are the same.
+/// Performs calls of tools, each with what it may use. Clones share the same state.
 #[derive(Clone)]
 pub struct ToolCalls {
     log: Arc<dyn SessionLog>,

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::actions::Actions;
 use crate::tool_offers::ToolOffers;
 
-/// The responders that one reactor has attached, for lists. Clones are the same.
+/// The responders that one reactor has attached, for lists. Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub struct ServedBy(Arc<Mutex<BTreeSet<ResponderId>>>);
 
@@ -26,8 +26,9 @@ impl ServedBy {
     }
 }
 
-/// That actions are served. Dropping it detaches the responder at once: nothing new reaches it, what waits goes to others, and what it
-/// works on is lost, so that the outcome is `unknown`. [`Serving::finish`] lets it end what it has.
+/// A guard that keeps responders attached. Dropping it detaches them: they get no new requests, waiting
+/// requests go to other responders, and requests in progress end as `unknown`. [`Serving::finish`] lets them
+/// complete the requests in progress.
 #[must_use = "nothing is served any more when this is dropped"]
 pub struct Serving {
     actions: Actions,

@@ -20,7 +20,7 @@ use crate::tool::Tool;
 use crate::tool_offers::ToolOffers;
 
 /// What a [`Reactor`](agentx_bus::Reactor) of a runtime that acts is started on: it hears what is committed, and serves what sessions want
-/// done. Nobody publishes here but the sessions themselves, after they have committed it. Clones are the same bus.
+/// done. Nobody publishes here but the sessions themselves, after they have committed it. Clones refer to the same bus.
 ///
 /// A reactor that serves keeps each [`Serving`] for as long as it works; dropping it detaches the responder.
 ///

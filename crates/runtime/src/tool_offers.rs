@@ -7,7 +7,7 @@ use agentx_session::SessionFold;
 use agentx_types::ToolSpec;
 use tokio::sync::watch;
 
-/// The tools that a runtime offers now. Clones are the same offers.
+/// The tools that a runtime offers now. Clones refer to the same offers.
 /// What each session has of them is on its record: a change here is heard by the drivers, which put it there between two runs.
 #[derive(Clone, Debug)]
 pub struct ToolOffers(Arc<watch::Sender<OfferedTools>>);

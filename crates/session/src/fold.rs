@@ -1,4 +1,5 @@
-//! The one fold: facts in, everything derived out. Live, resume, replay, mirror, fork and test run this code over the same facts.
+//! Folds the facts of a session into its state and its derived events. Every mode (live, resume, replay,
+//! mirror, fork) uses this code.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

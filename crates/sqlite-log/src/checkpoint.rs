@@ -17,10 +17,10 @@ use crate::error::Fault;
 use crate::options::{Durability, LogOptions};
 use crate::schema::{FORMAT, Location, connect};
 
-/// A checkpoint is made each time so many pages were written: 8 MiB.
+/// Number of written pages after which a checkpoint is made: 8 MiB.
 const PAGES: i32 = 2000;
-/// With so many pages, 128 MiB, appends wait until the log can begin anew: under a load that never pauses, there are
-/// always some that a checkpoint beside them did not get. One is made right before, so that they wait for little.
+/// Number of pages, 128 MiB, at which appends wait until the log can begin anew: under a load that never pauses, a
+/// checkpoint beside the appends always misses some pages. One is made right before, so that they wait briefly.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
 /// A write-ahead log of this length may stay behind when the database is closed: the next process reads it in a millisecond. A
 /// longer one is truncated even if all of it was checkpointed before, because people take its size for data.

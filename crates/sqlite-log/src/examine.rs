@@ -13,7 +13,7 @@ use crate::schema::{header, refuse_to_begin_anew};
 
 /// A database that has more bytes is not read whole.
 const MOST_BYTES: u64 = 1 << 30;
-/// At most so many problems are told.
+/// Maximum number of problems to report.
 const MOST_PROBLEMS: usize = 3;
 
 /// The findings about a database file.

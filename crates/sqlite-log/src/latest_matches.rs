@@ -12,11 +12,11 @@ use crate::search::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_r
 
 /// Of fewer messages the index gathers all quickly.
 const MANY: i64 = 20_000;
-/// The latest messages of an owner are looked for among so many of all.
+/// Number of all messages among which the latest ones of an owner are searched.
 const AMONG: i64 = 5_000;
 /// The number of messages that are looked at at once.
 const STEP: usize = 64;
-/// A beginning is frequent that one in so many of the latest has.
+/// A beginning is frequent if one in this number of the latest messages has it.
 const ONE_IN: usize = 8;
 /// More than these are not looked at: messages, and bytes of text.
 const MESSAGES: usize = 512;

@@ -8,7 +8,7 @@ use crate::log::SqliteLog;
 use crate::writer::WriterState;
 use crate::{keys, models};
 
-/// So many times pages are given back at most: those of 256 GiB.
+/// Maximum number of steps that release pages: those of 256 GiB.
 const MOST_STEPS: usize = 65_536;
 
 impl SqliteLog {

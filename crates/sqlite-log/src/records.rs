@@ -7,7 +7,7 @@ use agentx_types::{AsRead, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
 use crate::codec::{SegmentDecoder, SegmentEncoder, SideOutput, StoredBody};
 
-/// Pieces of an answer are joined until they have so many bytes.
+/// Number of bytes up to which pieces of an answer are joined.
 const JOINED_BYTES: usize = 8 * 1024;
 
 /// What a run of records says.

@@ -14,7 +14,7 @@ use crate::error::Fault;
 use crate::keys::session_row;
 use crate::read::{ChainStop, ends, fact, next_body, parts, rows};
 
-/// Pieces of an answer are joined until they have so many bytes.
+/// Number of bytes up to which pieces of an answer are joined.
 const JOINED_BYTES: usize = 8 * 1024;
 
 /// Lends the facts of a session after `after_seq` up to `upto` to `take`, until it wants no more.

@@ -21,7 +21,7 @@ use crate::models::of_word;
 /// More messages than these that have the words are not weighed against each other: to weigh one takes a look at its length, and
 /// what was said lately is what people look for.
 const WEIGHED: usize = 1_000;
-/// Where copies leave too few hits, so many times as many are looked for.
+/// Factor by which more hits are searched if copies leave too few.
 const MORE_FOR_COPIES: usize = 4;
 /// The number of characters that are shown on each side of a hit.
 const AROUND: usize = 60;

@@ -40,8 +40,8 @@ pub(crate) enum Job {
     Task(WriterWork),
 }
 
-/// An append of so many facts at most is committed on the caller's thread: more than a session's driver commits together. That
-/// takes a tenth of a millisecond, and the way to the thread and back takes half as long.
+/// Maximum number of facts of an append that is committed on the caller's thread: more than a session's driver
+/// commits together. That takes a tenth of a millisecond; the way to the thread and back takes half as long.
 const HERE_FACTS: usize = 1024;
 
 /// Sessions whose writers were dropped: what is known of them can be forgotten.

@@ -13,8 +13,8 @@ const LONGEST: usize = 2_000;
 
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
 
-/// A line that has begun is looked at again when so many bytes have come, or half as many as it had: it is looked at from its
-/// beginning each time, and would take most of the time that all of the screen takes.
+/// Number of new bytes after which an open line is highlighted again (or half of its bytes, if that is less): each
+/// time starts at the beginning of the line, and would take most of the time of the whole screen.
 const GROWN: usize = 12;
 
 /// Reads the lines of one piece of code.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// How many lines are kept.
 const MOST: usize = 1_000;
-/// Longer texts were pasted: they are not written down, and so many are kept for as long as the program runs.
+/// Maximum length of a text in the history file. Longer texts were pasted; the latest ones are kept in memory only.
 pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
 const FILE: &str = "history";

@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::style::Style;
 use crate::text::{Row, Span, grapheme_width, is_plain, width};
 
-/// So many columns are moved down and not written again.
+/// Minimum number of columns that are moved down instead of written again.
 const WORTH_MOVING: usize = 16;
 
 /// What a terminal does with rows that are too long when it becomes narrower.

@@ -1,12 +1,12 @@
 //! Long pastes: in the line they stand by their size, and what is sent is their text.
 
-/// Up to so many lines and bytes a paste is shown as it is.
+/// Maximum number of lines and bytes of a paste that is shown unchanged.
 const SHOWN_LINES: usize = 8;
 const SHOWN_BYTES: usize = 800;
 /// A text that was written otherwise, or said before, is shown up to here.
 const WRITTEN_LINES: usize = 100;
 const WRITTEN_BYTES: usize = 8_000;
-/// So many are kept that were sent already: what was said may come back to be said otherwise.
+/// Maximum number of sent pastes to keep: a sent text may return to be edited.
 const MOST: usize = 16;
 
 /// What was pasted, and what stands for it.

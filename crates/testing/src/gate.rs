@@ -3,7 +3,7 @@
 
 use tokio::sync::watch;
 
-/// Where one side waits and the other side lets it pass. Clones are the same gate.
+/// Where one side waits and the other side lets it pass. Clones refer to the same gate.
 #[derive(Clone, Debug)]
 pub struct Gate {
     open: watch::Sender<bool>,

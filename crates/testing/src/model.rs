@@ -191,7 +191,7 @@ fn error(code: &str, message: &str) -> ErrorOccurred {
 }
 
 /// A model that gives listed answers, the first call the first one. After the last it fails with `script_exhausted`.
-/// Clones are the same model.
+/// Clones refer to the same model.
 #[derive(Clone, Debug)]
 pub struct ScriptedModel {
     shared: Arc<Mutex<ModelShared>>,

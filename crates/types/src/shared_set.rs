@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// So many values are copied at most when one is added to a set that is shared.
+/// Maximum number of values to copy when one is added to a shared set.
 const RECENT: usize = 64;
 
 /// A set with cheap clones. It is written as a list in order.

@@ -21,7 +21,7 @@ use crate::render::units;
 use crate::rules::{TestedCall, no_rule, remove_from_file, render};
 use crate::session_opening::{self, Wanted};
 
-/// Of so many sessions it is known how many there are.
+/// Maximum number of sessions to count.
 const ALL: usize = 100_000;
 
 /// Does what was asked for.

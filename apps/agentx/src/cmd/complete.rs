@@ -16,7 +16,7 @@ use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::start;
 
-/// So many sessions are offered.
+/// Maximum number of sessions to offer.
 const MOST: usize = 50;
 /// Columns of what is told about each.
 const ABOUT: usize = 60;

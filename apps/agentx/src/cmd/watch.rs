@@ -22,9 +22,10 @@ use crate::signals::Signals;
 use crate::spectator::{Spectator, SpectatorStage};
 use crate::terminal::{RawMode, TerminalInput, keys};
 
-/// How often it is looked who drives: what is said there comes at once, that somebody left may take so long.
+/// Interval at which the driver is checked. Events arrive at once; only the departure of a driver may take
+/// this long.
 const LOOK: Duration = Duration::from_secs(1);
-/// Among so many of the latest sessions one that is driven is looked for.
+/// Number of latest sessions among which a driven one is searched.
 const LATEST: usize = 200;
 
 /// Watches a session until whoever drives it has left, or the person has seen enough.

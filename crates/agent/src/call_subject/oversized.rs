@@ -1,8 +1,8 @@
-//! Command lines with so much in them that holding them against the rules would take seconds: no rule about a part of one is looked at, so
-//! what is decided about them is the stricter of what could be.
+//! Detects command lines that are too large to match against the rules. Rules about parts of such a line are not
+//! matched; the strictest possible decision applies.
 //!
-//! Patterns are held against each reading of each command, so the work grows with the product; a very long line would hold a server
-//! up. From version 9 of the rules on.
+//! Each pattern is matched against each reading of each command, so the work grows with the product: a very long
+//! line would block a server for seconds. From version 9 of the rules on.
 
 use agentx_types::{Rule, RuleEffect, since};
 

@@ -30,9 +30,9 @@ pub(super) const BRACKET_END: char = '\u{5}';
 /// Unquoted `,` in a word's shape; the last of the marks.
 pub(super) const COMMA: char = '\u{6}';
 
-/// So many names are made of one word; where there are more, the rest of each stands for anything.
+/// Maximum number of names to expand one word to. Beyond it, the rest of each name stands for anything.
 const MOST: usize = 64;
-/// So many braces of one word are opened; the names behind a later one stand for anything.
+/// Maximum number of braces of one word to expand. The names behind a later one stand for anything.
 const MOST_BRACES: usize = 12;
 
 /// The names that a word may become. One that holds neither [`STAR`] nor [`ANYTHING`] is known to the letter.

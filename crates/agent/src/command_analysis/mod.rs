@@ -68,7 +68,7 @@ use wrapper_commands::{Runs, basename, runs};
 const DEPTH: usize = 5;
 /// Commands before a command are followed so far.
 const WRAPPERS: usize = 12;
-/// So many commands that are not known to the letter are looked at; where there are more, the line hides something.
+/// Maximum number of commands with unknown parts to check. With more of them, the line hides something.
 const MOST_OPEN: usize = 200;
 
 /// Everything that a command line may run, and the files that it may open.

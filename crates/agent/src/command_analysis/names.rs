@@ -14,7 +14,7 @@ use super::working_directory::{ANYWHERE, MOST_FOLDERS, folders_told};
 use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
 use crate::pattern::{is_within, normalize};
 
-/// So many names of one line are looked at; where there are more, some are not known.
+/// Maximum number of names of one line to check. With more of them, some are not known.
 const MOST_NAMES: usize = 2000;
 /// Texts that are longer than this are looked at as far.
 const LONGEST_TEXT: usize = 100_000;

@@ -7,7 +7,7 @@ use super::expand::STAR;
 use super::word::{ANYTHING, Word};
 use super::wrapper_commands::basename;
 
-/// So many folders of a line or a command are looked at; where there are more, it may be any.
+/// Maximum number of folders of a line or a command to check. With more of them, it may be any folder.
 pub(super) const MOST_FOLDERS: usize = 16;
 /// A folder that may be any: two stars.
 pub(super) const ANYWHERE: &str = "/\u{1}\u{1}";

@@ -14,13 +14,14 @@ use serde::{Deserialize, Serialize};
 use super::Conversation;
 use super::estimate::estimate_part;
 
-/// Servers that count only what they had not cached count in blocks: up to so many tokens more than what was new.
+/// Maximum number of tokens that a server counts beyond the new ones: servers that count only uncached tokens
+/// count in blocks.
 const CACHE_BLOCK: u64 = 256;
-/// A request has grown when it is estimated as so many tokens more.
+/// Minimum growth of a request, in estimated tokens, that counts as growth.
 const GROWN: u64 = 100;
 /// A smaller number is not taken for a window.
 const LEAST: u64 = 1_500;
-/// So many signs are proof. A count that is the same for a larger request is two signs at once.
+/// Number of signs that are proof. An equal count for a larger request is two signs at once.
 const PROOF: u8 = 2;
 
 /// The counts of a server in requests each of which held all of the one before. Forgotten wherever something

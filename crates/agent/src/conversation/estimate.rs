@@ -6,7 +6,7 @@
 
 use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 
-/// A picture or document is counted as so many tokens.
+/// Estimated tokens of a picture or document.
 const MEDIA_TOKENS: u64 = 1_500;
 
 /// Tokens of a text, estimated: four ASCII characters or one other character each.

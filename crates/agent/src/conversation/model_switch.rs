@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Conversation;
 use super::repair::{ALL, Repairs};
 
-/// So many models are remembered, the latest.
+/// Maximum number of models to remember; the latest are kept.
 const MOST: usize = 8;
 
 /// The pictures that one model refused.

@@ -10,7 +10,7 @@ use agentx_types::{AgentConfig, ToolSpec};
 use super::Conversation;
 use super::repair::Repairs;
 
-/// So many refusals in a row are followed; each names one tool, as a rule.
+/// Maximum number of refusals in a row to follow. Each usually names one tool.
 const MOST_AT_ONCE: usize = 16;
 
 impl Repairs {

@@ -7,7 +7,7 @@
 
 use super::text::{is_punctuation, needs_no_blank};
 
-/// So many characters of words without blanks between them are not an accident.
+/// Minimum number of characters, in words without blanks between them, that is not an accident.
 const NO_ACCIDENT: usize = 3;
 
 /// The character before a place at which words begin, within a variable: it says how likely a request begins

@@ -24,8 +24,8 @@ use crate::ledger::CallStage;
 use crate::limits;
 use crate::run_lifecycle::{RunStep, StopCause};
 
-/// After so many paused answers in a row the model is not asked to continue again: a provider pauses a turn after several calls of its own
-/// tools, ten of them at Anthropic, so that nothing that comes to an end needs more.
+/// Maximum number of paused answers in a row; after them the model is not asked to continue. A provider pauses a
+/// turn after several calls of its own tools (ten at Anthropic), so a turn that ends needs no more.
 const PAUSES: u32 = 8;
 impl ReactAgent {
     /// Takes up an answer that is whole and paid for, when no model call is under way any more.

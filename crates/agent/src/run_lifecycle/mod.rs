@@ -1,11 +1,11 @@
-//! The course of an agent's runs, whichever machine it is: inputs that wait, the run under way, what it says
-//! of itself, and what it costs.
+//! The lifecycle of an agent's runs, whichever machine it is: inputs that wait, the run under way, its reports
+//! and its costs.
 //!
-//! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one `RunLifecycle`.
-//! A machine decides what a run does; the course keeps what is the same for every machine. Each part has its
-//! own file beside this one: [`inputs`] for what waits, [`stops`] for interrupts and errors, [`spending`] for
-//! the bill, [`wall_time`] for the timer, and [`config_change`] for a configuration that changes while a run goes
-//! on.
+//! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one
+//! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines
+//! share. Each part has its own file beside this one: [`inputs`] for what waits, [`stops`] for interrupts and
+//! errors, [`spending`] for the bill, [`wall_time`] for the timer, and [`config_change`] for a configuration
+//! that changes while a run goes on.
 //!
 //! ```text
 //! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status

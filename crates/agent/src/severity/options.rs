@@ -76,7 +76,8 @@ const TABLE: &[Graver] = &[
     row("gzip gunzip bzip2 xz zstd", "df", &["--decompress", "--force"]),
 ];
 
-/// Programs of which a star stands for so many words that are not options: the next one is written to, or set.
+/// Programs with the number of words, other than options, that a star may stand for: the next word is written
+/// to, or set.
 const PLAIN_WORDS: &[(&str, usize)] = &[
     ("uniq", 1),
     ("hostname", 0),

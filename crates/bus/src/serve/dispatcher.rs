@@ -15,7 +15,7 @@ use super::responder::{Grace, ResponderInfo, Serve};
 use super::scheduler::{Address, ResponderId};
 use super::ticket::Ticket;
 
-/// Hands each request to the one responder that serves it. Clones are the same dispatcher.
+/// Hands each request to the one responder that serves it. Clones refer to the same dispatcher.
 ///
 /// ```
 /// use agentx_bus::{Addressed, Dispatcher, RequestEnd, KeyPattern, Serve};

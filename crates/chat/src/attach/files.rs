@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// So many names are looked at, in a directory or below the workspace.
+/// Maximum number of names to check, in a directory or below the workspace.
 pub(crate) const LOOKED_AT: usize = 5_000;
 /// No more are looked for.
 const FOUND: usize = 24;

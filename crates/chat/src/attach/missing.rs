@@ -9,7 +9,7 @@ use super::files::{files, named_so};
 use super::place_of;
 use crate::render::clean::visible;
 
-/// The endings of file names are so long at most.
+/// Maximum length of the ending of a file name.
 const LONGEST_ENDING: usize = 4;
 
 /// What to say of a name that is no file; nothing where no file can have been meant.

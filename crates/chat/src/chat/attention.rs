@@ -8,13 +8,13 @@ use agentx::types::ApprovalDecision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::time::{Duration, Instant};
 
-/// Who has not typed for so long has paused, and who has seen a question for so long may have read it.
+/// Idle time before a question may take the line, and before its keys are accepted.
 pub(super) const MOMENT: Duration = Duration::from_millis(300);
 
-/// Who means to stop a run presses the key so soon after it has ended by itself, not knowing it yet.
+/// Time after the end of a run in which the key that stops it is still taken for the run that ended.
 const BELATED: Duration = Duration::from_secs(1);
 
-/// Who presses the key that leaves twice within so long means it.
+/// Maximum time between two presses of the key that leaves.
 const AGAIN: Duration = Duration::from_secs(3);
 
 /// When a person typed, and since when they are asked.

@@ -123,7 +123,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// So many files are named.
+/// Maximum number of files to name.
 const NAMED: usize = 12;
 
 const BUSY: &str = "stop the run first (Esc), then /fork";

@@ -13,11 +13,11 @@ use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
 
-/// So many of the latest sessions are looked through.
+/// Maximum number of latest sessions to search.
 const KNOWN_SESSIONS: usize = 200;
-/// So many are shown beside each other,
+/// Maximum number of completions to show beside each other.
 const SHOWN: usize = 24;
-/// and so many in a row each.
+/// Maximum number of completions to show in a row each.
 const ROWS: usize = 8;
 
 /// What may stand from `from` to the cursor.

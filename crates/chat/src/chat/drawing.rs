@@ -28,7 +28,7 @@ pub struct DepartedSession {
     pub jobs: Option<String>,
 }
 
-/// So many of the texts that came back are shown beside the one in the line.
+/// Maximum number of returned texts to show beside the one in the line.
 const SHOWN_LATER: usize = 3;
 
 impl Chat<'_> {

@@ -15,7 +15,7 @@ use crate::render::tool::{arguments, describe};
 use crate::render::transcript::length;
 use crate::render::units;
 
-/// So many lines are printed, half of them from the beginning.
+/// Maximum number of lines to print, half of them from the beginning.
 const MOST_LINES: usize = 1_000;
 /// So much of an output is read.
 const MOST_BYTES: usize = 4 << 20;

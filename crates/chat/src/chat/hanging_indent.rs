@@ -2,7 +2,7 @@
 
 use agentx_terminal::{Line, Row};
 
-/// Rows hang by so many columns at most; a line that begins farther in is a picture.
+/// Maximum number of columns of a hanging indent. A line that begins farther in is a picture.
 const MOST_HANGING: usize = 12;
 
 /// A line whose further rows begin where its first one does: behind its blanks, and behind the bar of an output or the sign of what

@@ -9,9 +9,9 @@ use crate::render::clean::visible;
 use crate::render::table::{cut, table};
 use crate::render::units;
 
-/// So many columns of a command are shown.
+/// Maximum number of columns of a command to show.
 const SHOWN: usize = 60;
-/// So many commands are named at once.
+/// Maximum number of commands to name at once.
 const NAMED: usize = 3;
 
 /// The jobs of a session, as far as they began while the chat looked on.

@@ -5,7 +5,7 @@ use tokio::time::{Duration, Instant};
 /// Words that stream are shown as they come, and so often at most.
 const FRAME: Duration = Duration::from_millis(2);
 /// Where words come faster than that, or a frame costs much, such as in a long table, the next ones come so seldom that painting
-/// takes a small share of the time, one part of so many;
+/// takes a small share of the time, one part of this number;
 const SHARE: u32 = 24;
 /// but they come so often.
 const SLOWEST: Duration = Duration::from_millis(33);

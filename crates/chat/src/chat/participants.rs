@@ -17,7 +17,7 @@ use crate::render::conversation::act;
 use crate::render::participants as words;
 use crate::render::style::Paint;
 
-/// How long who drives has to answer who asks, as the server has it.
+/// Time limit for the driver to answer a request for control, as on the server.
 const ANSWER_SECONDS: u32 = 20;
 
 /// Something worth saying.
@@ -28,7 +28,7 @@ pub(crate) enum CompanyNews {
     People(Vec<String>),
 }
 
-/// The others, as far as there can be any.
+/// The other participants; empty for a local session.
 pub(crate) struct Company {
     link: LinkWatch,
     server: Option<(Arc<RemoteRuntime>, Seat)>,

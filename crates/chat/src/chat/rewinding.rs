@@ -14,7 +14,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::rewind;
 
-/// So many inputs are listed to go back to.
+/// Maximum number of inputs to list as targets of a rewind.
 const LISTED: usize = 12;
 
 /// A question that is open.

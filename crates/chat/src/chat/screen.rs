@@ -17,7 +17,7 @@ use crate::terminal::long_rows;
 /// Below this height nothing but the line lives.
 const LOW: usize = 8;
 
-/// So many rows of a line that another agent is saying.
+/// Maximum number of rows of an open line of another agent.
 const BESIDE: usize = 4;
 
 /// Collects the bytes for a terminal.

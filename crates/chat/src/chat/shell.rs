@@ -35,7 +35,8 @@ use process::{ShellProcessGroup, begin, instead_of};
 const LONGEST: Duration = Duration::from_secs(600);
 /// No line of it is shown longer.
 const LONGEST_LINE: usize = 2_000;
-/// So long what it has said is read when it has ended: what it left behind may hold on to its output.
+/// Time limit for reading the output after the command has ended: a process that it left may keep the output
+/// open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often the row moves that says since when it runs.
 const TICK: Duration = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use super::Chat;
 use crate::render::clean::visible;
 use crate::render::conversation::ended_commands_notice;
 
-/// So many variables are named at once.
+/// Maximum number of variables to name at once.
 const NAMED: usize = 5;
 
 /// What commands go without, and whether that was said.

@@ -14,7 +14,7 @@ use crate::render::units;
 use crate::signals::Signals;
 use crate::terminal::TerminalInput;
 
-/// So many are listed at once.
+/// Maximum number of sessions to list at once.
 const LISTED: usize = 20;
 
 /// Lets a person choose by number; words narrow the list.

@@ -11,7 +11,7 @@ use crate::render::clean::{clean, visible};
 use crate::render::sessions::status_of;
 use crate::render::units;
 
-/// From so many columns on the preview stands beside the list.
+/// Minimum number of columns at which the preview stands beside the list.
 pub(super) const BESIDE: usize = 80;
 /// The list gets no more than this: titles are short.
 const WIDEST_LIST: usize = 100;

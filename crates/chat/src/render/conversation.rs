@@ -19,7 +19,8 @@ pub(crate) const ALONG: [&str; 3] = [
     "\n\n<files_put_back>",
 ];
 
-/// A text of more lines was pasted: a chat shows so many of its first and last ones.
+/// Maximum number of lines to show of a text. A longer one was pasted: only its first and last lines are
+/// shown.
 const MOST_LINES: usize = 40;
 const HEAD_LINES: usize = 12;
 const TAIL_LINES: usize = 4;

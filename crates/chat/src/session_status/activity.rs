@@ -15,7 +15,7 @@ use crate::render::units;
 
 /// How often the row moves while something is waited for.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
-/// After so long without a word a model that answers is silent.
+/// Time without output after which an answering model counts as silent.
 const SILENT: Duration = Duration::from_secs(10);
 /// Between what is waited for and how things stand.
 const BESIDE: &str = "   ";

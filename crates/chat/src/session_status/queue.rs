@@ -12,7 +12,7 @@ use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::units;
 
-/// So many are shown.
+/// Maximum number of queued messages to show.
 const SHOWN: usize = 5;
 
 /// What waits, in the order in which it will be heard.

@@ -10,7 +10,7 @@ use agentx::types::{Envelope, EnvironmentEvent, SessionId};
 /// A fact.
 pub(super) type TimelineFact = Arc<Envelope<EnvironmentEvent>>;
 
-/// A fold is kept each time so many events have passed.
+/// Number of events between two folds that are kept.
 const STRIDE: usize = 1_024;
 
 /// All events of a session, and the way to its state after any of them.

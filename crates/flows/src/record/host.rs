@@ -15,7 +15,7 @@ use super::{Divergence, PerformedEffect, World};
 use crate::Secrets;
 use crate::world::refusal;
 
-/// Records what a run does, and hands back what it did before. Clones are the same host.
+/// Records what a run does, and hands back what it did before. Clones refer to the same host.
 pub struct RecordingHost<W> {
     shared: Arc<RecorderShared<W>>,
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::answer_delivery::{ScriptPiece, Telling};
 use super::{FileToolCall, text};
 
-/// Pieces that are there already are handed over together, up to so many bytes.
+/// Maximum number of bytes of waiting pieces to pass on together.
 const TOGETHER: usize = 4 << 10;
 
 /// The agents of one call.

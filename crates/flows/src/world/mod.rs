@@ -33,7 +33,7 @@ pub(crate) use network::Network;
 pub(crate) use store::ToolStore;
 pub(crate) use streams::{CallStreams, refusal};
 
-/// What one call reaches. Clones are the same.
+/// What one call reaches. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct CallWorld {
     pub(crate) call: Arc<FileToolCall>,

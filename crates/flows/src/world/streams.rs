@@ -19,7 +19,7 @@ use crate::RecorderHandle;
 
 /// How many pieces an answer may be ahead of the script.
 const AHEAD: usize = 256;
-/// Pieces that are there already are handed over together, up to so many bytes.
+/// Maximum number of bytes of waiting pieces to pass on together.
 const TOGETHER: usize = 4 << 10;
 
 /// The streams of one call, by the steps that opened them.

@@ -13,9 +13,9 @@ use crate::{Libraries, Script, ScriptLimits};
 
 const HOSTILE: u64 = 1;
 const NEIGHBOUR: u64 = 2;
-/// So many turns of the hostile script may come before that of the neighbour.
+/// Maximum number of turns of the hostile script before the turn of the neighbour.
 const MOST: usize = 2;
-/// After so many turns of the hostile script it is taken to continue for ever.
+/// Number of turns after which the hostile script is assumed to continue for ever.
 const TURNS: usize = 12;
 
 /// What a hostile script comes to.

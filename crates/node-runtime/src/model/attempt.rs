@@ -22,8 +22,8 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
 /// How long the end of the connection's current answer is waited for, so that the next call can use it again.
 const REUSE_TIME: Duration = Duration::from_millis(200);
-/// Comments and pings keep an answer alive for so many times the limit on silence: models reason for long
-/// without a word.
+/// Factor of the limit on silence for which comments and pings keep an answer alive: models reason for long
+/// without output.
 const WORDLESS: u32 = 6;
 
 /// How an attempt ended.

@@ -18,7 +18,7 @@ use crate::from_settings::endpoints;
 
 /// Longer nobody waits for the list.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// So many bytes of it are read.
+/// Maximum number of bytes of the list to read.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Why a server does not say which models it has; in words for people, without secrets.

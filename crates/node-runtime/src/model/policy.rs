@@ -66,7 +66,7 @@ impl Default for RetryPolicy {
 
 /// How long a failure is waited for that hardly ends by itself: a person may start the server meanwhile.
 const SOON: Duration = Duration::from_secs(15);
-/// So many failures with the same words are not chance.
+/// Number of failures with the same words that are not chance.
 const SAME: u32 = 3;
 
 /// Whose server is asked, as far as it matters for waiting.

@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 /// A piece that is waited for no longer than this comes close behind the one before.
 const CLOSE: Duration = Duration::from_millis(5);
-/// After so many of them the stream flows. Short answers end before, and nothing of them is held back.
+/// Number of events after which the stream flows. Short answers end before, and nothing of them is held back.
 const FLOWS: u32 = 16;
-/// While it flows, pieces are said when one comes so long after those that were said last: it needs no clock
-/// to wake up.
+/// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this needs
+/// no timer.
 const TOGETHER: Duration = Duration::from_millis(3);
 /// Where none comes they are held back no longer than this.
 const LONGEST: Duration = Duration::from_millis(5);
-/// So many events are said at once at most.
+/// Maximum number of events to emit at once.
 const AT_ONCE: usize = 256;
 
 /// What is known of a stream.

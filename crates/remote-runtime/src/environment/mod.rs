@@ -189,7 +189,7 @@ impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
     }
 }
 
-/// The handle of a [`WebSocketEnvironment`]. Clones are the same connection.
+/// The handle of a [`WebSocketEnvironment`]. Clones refer to the same connection.
 #[derive(Clone)]
 pub struct Connection {
     endpoint: ServerEndpoint,

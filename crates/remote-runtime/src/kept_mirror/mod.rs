@@ -26,7 +26,7 @@ use crate::remote_core::RemoteCore;
 use crate::{ConnectionState, RemoteRuntime};
 use rows::MirrorRows;
 
-/// Facts are read, and committed, in batches of at most so many.
+/// Maximum number of facts to read and commit in a batch.
 const BATCH: usize = 1024;
 /// How long the server may take for the last rows when it is to end.
 const LAST_ROWS: Duration = Duration::from_secs(5);

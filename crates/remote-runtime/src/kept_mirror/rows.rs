@@ -13,7 +13,7 @@ use super::MirrorKeeper;
 use crate::http::Query;
 use crate::remote_core::RemoteCore;
 
-/// So many facts without the server's rows are enough, also while a run continues.
+/// Number of facts without the server's rows at which rows are requested, also while a run continues.
 const ENOUGH: u64 = 8192;
 /// Rows that are asked for at once have no more bytes.
 const MOST_BYTES: usize = 512 << 20;

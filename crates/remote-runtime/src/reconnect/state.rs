@@ -16,7 +16,7 @@ pub(super) const HEARTBEAT_MS: u64 = 15_000;
 const HEARTBEATS_MS: std::ops::RangeInclusive<u64> = 100..=120_000;
 /// However long a server wants one to wait.
 pub(super) const LONGEST_REST_MS: u64 = 300_000;
-/// A connection that worked for so long was a good one.
+/// Time after which a connection counts as a good one.
 const GOOD_AFTER_MS: u64 = 30_000;
 /// The close code of what is not allowed.
 const NOT_ALLOWED: u16 = 1008;

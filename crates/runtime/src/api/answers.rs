@@ -1,4 +1,5 @@
-//! What a runtime answers: which models there are, what a replay found. The state of a session is in `agentx-session`.
+//! Return types of `Runtime`: files in question, models, replay reports and context views. The state of a
+//! session is in `agentx-session`.
 
 use agentx_types::{CondensedRange, ModelSpec, SessionId, WindowFill};
 use serde::{Deserialize, Serialize};

@@ -104,7 +104,7 @@ impl RuntimeError {
     }
 }
 
-/// Logs name so many of the sessions that a prefix fits, and no more.
+/// Maximum number of sessions that a log names for an ambiguous prefix.
 const NAMED: usize = 10;
 
 fn count_in_words(named: usize) -> String {

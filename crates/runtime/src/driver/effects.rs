@@ -26,8 +26,8 @@ use agentx_session::SessionFold;
 /// How long tasks that were cancelled may take to end when the session does.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
-/// So many actions whose responder is gone are remembered, the latest. What such a responder says later is refused where it is said
-/// ([`EventSink`]); here only what stood in the queue by then is met, and that has fewer places.
+/// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of their
+/// responders. Only events that were already queued arrive here, and the queue has fewer places.
 const MOST_LOST: usize = 256;
 
 /// What a session has under way.
@@ -180,7 +180,7 @@ impl Effects {
     }
 }
 
-/// What is put on record for an action that ended without a last word of its responder.
+/// The event to record for an action that ended without a terminal event of its responder.
 pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<EnvironmentEvent>> {
     let event: EnvironmentEvent = match &action.body {
         ActionBody::CallModel(call) => match end {
@@ -225,7 +225,7 @@ pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<
     })
 }
 
-/// The code of an action without a last word: stable, for programs.
+/// The code of an action without a terminal event: stable, for programs.
 fn code(end: &ActionEnd) -> &'static str {
     match end {
         ActionEnd::Request(bus::RequestEnd::Settled | bus::RequestEnd::Lost) => "no_answer",

@@ -13,7 +13,7 @@ use crate::folding::fold_on;
 use crate::log::SessionLog;
 use agentx_session::SessionFold;
 
-/// Facts are read in pages of so many.
+/// Number of facts in a page.
 const PAGE: usize = 1024;
 /// How often a session of another process is looked at.
 const POLL: Duration = Duration::from_millis(100);

@@ -26,7 +26,7 @@ use stored::StoredSession;
 /// The most sessions that a prefix names.
 const NAMED: usize = 10;
 
-/// A session log in memory. Clones are the same log.
+/// A session log in memory. Clones refer to the same log.
 ///
 /// ```
 /// use agentx_runtime::{MemoryLog, SessionLog as _};

@@ -86,7 +86,7 @@ pub async fn watched_streams(
     Streams::of(watched(runtime, session, View::Runtime), after_seq).await
 }
 
-/// One session as many streams. Clones are the same multiplexer; it stops reading when they and all streams are gone.
+/// One session as many streams. Clones refer to the same multiplexer; it stops reading when they and all streams are gone.
 #[derive(Clone)]
 pub struct Streams {
     shared: Arc<StreamsShared>,

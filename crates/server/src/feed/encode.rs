@@ -17,9 +17,9 @@ const AT_ONCE: usize = 256;
 const SCRATCH: usize = 64 * 1024;
 /// The number of facts that are read at once.
 const PAGE: usize = 1024;
-/// A lens is kept for later readers when it has seen so many facts more than the one that was kept last.
+/// Number of facts after which another lens is kept for later readers.
 const KEEP_EVERY: u64 = 8192;
-/// And where the feed begins, as it was so many facts before.
+/// Number of facts before the beginning of the feed at which a lens is kept too.
 const LOOK_BACK: u64 = 4096;
 
 /// Makes frames of events.

@@ -29,7 +29,7 @@ const PAGE: usize = 512;
 const FIRST: usize = 16;
 /// How many bytes of frames what is read at once should become.
 const PAGE_BYTES: usize = 1 << 20;
-/// A page of events that has so many bytes has no more.
+/// Number of bytes at which a page of events ends.
 const MOST_BYTES: usize = 8 << 20;
 
 /// Which events.

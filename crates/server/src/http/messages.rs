@@ -13,7 +13,7 @@ use super::responses::JsonResponse;
 use super::turn_body::InTurn;
 use super::{ApiError, HandlerState};
 
-/// A page that has so many bytes of messages has no more of them.
+/// Number of bytes of messages at which a page ends.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// Which messages.

@@ -26,7 +26,7 @@ use crate::state::{Caller, Following, ServerState};
 
 /// How many frames, and about how many bytes, are handed on at once.
 const AT_ONCE: (usize, usize) = (256, 64 << 10);
-/// Frames of so many bytes are sent from where they are: all streams send the same bytes.
+/// Minimum size of a frame that is sent without a copy: all streams send the same bytes.
 const SHARED: usize = 16 << 10;
 /// What a browser is told about how soon to come back.
 const RETRY: &str = "retry: 1000\n\n";

@@ -12,7 +12,7 @@ use schemars::SchemaGenerator;
 use super::describe::{HandlerResponse, Operation};
 use crate::work_turns::WorkTurn;
 
-/// An answer of up to so many bytes ends the turn at once.
+/// Maximum size of an answer that ends the turn at once.
 const SMALL: u64 = 256 << 10;
 /// How much is handed on at once. It is copied, so that what waits in a connection does not keep all of the answer.
 const PIECE: usize = 64 << 10;

@@ -30,7 +30,7 @@ use crate::outbox::{Outbox, OutboxItem};
 
 /// How much is read from a socket at once. An idle connection keeps this much memory.
 const READ_BUFFER: usize = 2 * 1024;
-/// Texts of so many bytes are sent from where they are.
+/// Minimum size of a text that is sent without a copy.
 const SHARED: usize = 16 * 1024;
 /// How many bytes the reason of a close frame may have; the protocol has room for 123.
 const REASON: usize = 120;

@@ -1,5 +1,5 @@
-//! Following a session without any I/O: the log, then what happens, each event once and in order. Every follower runs this: of a session
-//! of this process, of another one's log, of a server, an ear of a script, a stream of an agent.
+//! Reads a session from the log and then live, each event exactly once and in order. All followers use it:
+//! chats, scripts, mirrors, agent streams. It does no I/O.
 
 mod event_cursor;
 mod last_seen;

@@ -1,7 +1,9 @@
-//! What a reading and its source say to each other.
+//! The types that a [`SessionReader`](super::SessionReader) and its source exchange.
 //!
-//! A source keeps to two things, and the proof of [`SessionReader`](super::SessionReader) holds for it: after [`SourceStart`], nothing after what it was
-//! asked for is left out without a [`SourceItem::Cut`]; and facts come in the order of their `seq`, but for those that come again.
+//! The guarantees of `SessionReader` hold if a source obeys two rules:
+//!
+//! 1. After [`SourceStart`], it omits nothing after the point that it was asked for without a [`SourceItem::Cut`].
+//! 2. It returns facts in the order of their `seq`, except facts that it repeats.
 
 use std::sync::Arc;
 
@@ -10,8 +12,8 @@ use agentx_types::{Envelope, RuntimeEvent, SessionId};
 use super::{Delivery, Fact};
 use crate::SessionFold;
 
-/// What the source of a reading brings while it is live.
-/// It is said once, when the reading is made, and says who folds.
+/// The content that a source returns while it is live.
+/// It is set when the reader is made, and decides who folds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveContent {
     /// Facts: their meaning is derived here.
@@ -35,12 +37,12 @@ pub enum SourceStart {
     },
 }
 
-/// What a source brings while it is live.
+/// An item that a source returns while it is live.
 #[derive(Clone, Debug)]
 pub enum SourceItem {
     /// A fact.
     Fact(Fact),
-    /// What one means.
+    /// An event that was derived from a fact.
     Meaning(Arc<Envelope<RuntimeEvent>>),
     /// The log has everything up to this fact by now.
     Log(u64),
@@ -51,7 +53,7 @@ pub enum SourceItem {
     Cut,
 }
 
-/// What is to be done next.
+/// The next step of a reader.
 #[derive(Debug)]
 pub enum ReaderStep {
     /// Hand this on.
@@ -74,7 +76,7 @@ pub enum ReaderStep {
     WentBack(SessionId, u64),
 }
 
-/// What is wanted of what was there before.
+/// A request for events from before the source began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastRequest {
     /// How the session stood after this fact, or at any point before: what comes between is asked for.

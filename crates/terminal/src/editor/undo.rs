@@ -1,8 +1,8 @@
 //! Going back to what was written before: snapshots of the line, as many as fit.
 
-/// So many changes can be undone.
+/// Maximum number of changes that can be undone.
 const MOST: usize = 200;
-/// So many bytes are kept for it; of a long text fewer changes.
+/// Maximum number of bytes to keep for undo; a long text keeps fewer changes.
 const BYTES: usize = 4 << 20;
 
 /// A text and where the cursor was in it.

@@ -4,7 +4,7 @@
 use super::blocks::BlockKind;
 use super::inline::closed;
 
-/// So many rows are looked at for one after which the text may be cut.
+/// Maximum number of rows to check for one after which the text may be cut.
 pub(super) const TRIES: usize = 6;
 
 /// A place in the text that is the end of a row, after which it may be cut, and how many letters are said before it. Each of

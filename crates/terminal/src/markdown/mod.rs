@@ -12,7 +12,8 @@ use crate::style::Theme;
 use crate::text::{Line, Row};
 use blocks::{BlockKind, Blocks, MarkdownBlock};
 
-/// So many rows at the end of a paragraph live: a sign that closes may change the look of what it closes.
+/// Number of rows at the end of a paragraph that may still change: a closing sign may change the style of the
+/// text that it closes.
 const LIVE_ROWS: usize = 3;
 
 /// A text that streams.

@@ -17,7 +17,7 @@ use super::pump::OutputRecord;
 use super::running_command::{CommandEnd, RunningCommand};
 use crate::{BashOptions, ToolFailure, text};
 
-/// So many bytes of a command line are told when it ends.
+/// Maximum number of bytes of a command line to show when it ends.
 const SHOWN_COMMAND: usize = 200;
 
 /// The jobs of all sessions.

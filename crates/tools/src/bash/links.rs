@@ -10,7 +10,7 @@ use agentx_runtime::{FolderWalk, LineNames, ToolContext};
 
 use crate::workspace::resolve_path;
 
-/// So many entries are looked at for links that one glob may name, or that a program may come upon.
+/// Maximum number of entries to check for links that one glob may name or that a program may find.
 const MOST_ENTRIES: usize = 100_000;
 
 /// Why this command line may not run: a name in it leads where no rule or person let it go.

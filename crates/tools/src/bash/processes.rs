@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 
 use super::process_mark::ProcessMark;
 
-/// So many characters of a command line are told.
+/// Maximum number of characters of a command line to show.
 const LONGEST_LINE: usize = 60;
 /// What a chat puts before a person's command, so that its errors come in order.
 const JOINED: &str = "exec 2>&1\n";

@@ -13,9 +13,9 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::render::style::Paint;
 use crate::render::table::cut;
 
-/// So many rows are shown at once.
+/// Maximum number of rows to show at once.
 const SHOWN: usize = 8;
-/// Names take at most this share of a row, one part of so many.
+/// Divisor of the width of a row: names take at most this part of it.
 const NAME_SHARE: usize = 2;
 
 /// What a list is about.

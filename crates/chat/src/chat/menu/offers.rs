@@ -18,9 +18,9 @@ use agentx_terminal::EditOutcome;
 
 /// A terminal with fewer rows has no room for a list.
 const LOW: usize = 12;
-/// So many rows stay for what is above the list.
+/// Number of rows to keep above the list.
 const ABOVE: usize = 6;
-/// So many files are listed.
+/// Maximum number of files to list.
 const MOST_FILES: usize = 64;
 
 /// Commands that say nothing without words of the person.

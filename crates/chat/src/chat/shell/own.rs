@@ -13,9 +13,9 @@ use crate::render::units;
 
 /// So much of what it says is kept, half of it from the beginning.
 const KEPT: usize = 32 * 1024;
-/// So many lines of it are shown when it has ended, half of them from the beginning.
+/// Maximum number of lines to show when it has ended, half of them from the beginning.
 const SHOWN: usize = 40;
-/// So many while it runs.
+/// Maximum number of lines to show while it runs.
 const LIVE: usize = 4;
 
 /// A command that runs.

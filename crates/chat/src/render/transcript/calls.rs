@@ -13,9 +13,9 @@ use super::{TextRegion, TranscriptRenderer};
 
 /// Lines of a change that are shown.
 const CHANGE_LINES: usize = 40;
-/// So many calls are shown while they run.
+/// Maximum number of running calls to show.
 const SHOWN_CALLS: usize = 8;
-/// So many lines of one that runs alone.
+/// Maximum number of lines of a call that runs alone.
 const SHOWN_LINES: usize = 4;
 
 #[derive(Debug, Default)]

@@ -119,7 +119,7 @@ fn tools_left_out(tools: &[String]) -> String {
     )
 }
 
-/// So many names are listed.
+/// Maximum number of names to list.
 const LISTED_TOOLS: usize = 8;
 
 fn what(range: &ContextRange) -> String {

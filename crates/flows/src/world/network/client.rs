@@ -12,7 +12,7 @@ use reqwest::{Client, Url, redirect};
 use super::guard::AllowedHosts;
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// Connections that nobody uses are kept so long.
+/// Time for which unused connections are kept.
 const IDLE: Duration = Duration::from_secs(30);
 const IDLE_PER_HOST: usize = 8;
 
