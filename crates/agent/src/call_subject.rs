@@ -5,9 +5,9 @@
 //! has to cover all of it as it is written. So a mistake of the reading asks once too often, and lets nothing pass.
 //!
 //! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
-//! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), note 007). `version` is that of the
-//! rules (`RULES_VERSION`): what a later version sees is not looked at for a session that keeps to an earlier
-//! one.
+//! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), decision 007 in `issues/`).
+//! `version` is that of the rules (`RULES_VERSION`): what a later version sees is not looked at for a session
+//! that keeps to an earlier one.
 
 mod hidden;
 pub(crate) mod oversized;

@@ -1,7 +1,7 @@
 //! Environments: parts of the world that are attached to a runtime. The usual ones bring tools, or the models of a provider.
 //!
 //! Each serves from `start` until `stop`. When it is stopped it takes nothing new and ends what it has; when its work is dropped, that is
-//! lost (note 034).
+//! lost (decision 034 in `issues/`).
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is
 //! taken and nothing is done; else [`Journal::begin`], then the step, then [`Journal::end`]. A step that had
 //! begun and not ended when the program died is in `recorded` without an outcome: whether it may be done
-//! again its kind decides (note 019).
+//! again its kind decides (decision 019 in `issues/`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -20,8 +20,8 @@ pub struct Derived {
     /// In the order of the steps: an agent's own words of one fact stay together only where no child speaks in between.
     pub outputs: Vec<(AgentStateId, AgentOutput)>,
     /// What agents want done. Each has an id that no other action of the session has: it follows from the
-    /// `seq` and its place among all actions of the fact (note 004). To be performed in this order, after the
-    /// fact and `action_started` are committed.
+    /// `seq` and its place among all actions of the fact (decision 004 in `issues/`). To be performed in this
+    /// order, after the fact and `action_started` are committed.
     pub actions: Vec<Action>,
     /// What changes in the read models.
     /// For whoever commits the fact, in the same transaction.

@@ -2,8 +2,8 @@
 //! by the fold for each fact.
 //!
 //! Reading on is allowed, going on is not. A word that only names something (a status, a medium) is read as
-//! the least specific one and stops nobody (note 036); what is listed here could be a rule, or an agent, that
-//! decides what may be done.
+//! the least specific one and stops nobody (decision 036 in `issues/`); what is listed here could be a rule,
+//! or an agent, that decides what may be done.
 
 use agentx_types::{AgentConfig, AgentKind, EnvironmentEvent, Vocabulary as _};
 

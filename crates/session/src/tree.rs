@@ -3,7 +3,7 @@
 //!
 //! The tree decides who takes a fact and in which order; what an agent makes of it is the agent's. It also carries what holds for an agent
 //! because of where it lies: limits of those above, their rules, how deep it is, how many there may be. All of that follows from the facts,
-//! so none of it is an event of its own (notes 020 and 026).
+//! so none of it is an event of its own (decisions 020 and 026 in `issues/`).
 
 use std::collections::BTreeMap;
 

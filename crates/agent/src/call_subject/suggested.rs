@@ -1,7 +1,7 @@
 //! The rule that is kept when a person says "always" to a call.
 //!
-//! It is shown with the question, so it says what was seen and not more (note 030), and it holds in this
-//! workspace alone:
+//! It is shown with the question, so it says what was seen and not more (decision 030 in `issues/`), and it
+//! holds in this workspace alone:
 //!
 //! | call | rule |
 //! | --- | --- |

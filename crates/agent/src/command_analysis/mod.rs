@@ -3,7 +3,7 @@
 //!
 //! It finds more than runs. A determined writer can still hide a command, which only a sandbox prevents;
 //! where it is plain that something is hidden, that is said (`hides`). The narrow reading, for rules that
-//! allow, is [`crate::command`] (note 021).
+//! allow, is [`crate::command`] (decision 021 in `issues/`).
 //!
 //! The way of a line:
 //!

@@ -1,9 +1,10 @@
 //! One turn of the sequencer: mint, fold, commit, publish, perform.
 //!
-//! The order is the invariants of the system. A fact has its `seq` and time before it is folded; nothing is published or performed before
-//! the commit (2); and when the commit fails, the turn is dropped and the session ends, because its fold is ahead of
-//! its log (note 010). A turn is bounded: about 512 facts, and one millisecond of waiting for more, never while somebody waits for it
-//! or something is to be done.
+//! The order is the invariants of the system. A fact has its `seq` and time before it is folded; nothing is
+//! published or performed before the commit (2); and when the commit fails, the turn is dropped and the
+//! session ends, because its fold is ahead of its log (decision 010 in `issues/`). A turn is bounded: about
+//! 512 facts, and one millisecond of waiting for more, never while somebody waits for it or something is to
+//! be done.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end of
 //! its request. The end says whether the responder took it and let go of it; whether it also said its last
 //! word, the fold knows. Where it did not, [`outcome_of`] is what is put on record: so each action is settled
-//! exactly once (note 034).
+//! exactly once (decision 034 in `issues/`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! TransportReceptor: connections to the outside come and go, and show that they live.
 //!
-//! Nobody puts these facts on record yet, because no environment of a session keeps a connection open between calls
-//! (note 034); the connection of a mirror belongs to no session's log. An environment that keeps one open says `connected` and
+//! Nobody puts these facts on record yet, because no environment of a session keeps a connection open between
+//! calls (decision 034 in `issues/`); the connection of a mirror belongs to no session's log. An environment
+//! that keeps one open says `connected` and
 //! `disconnected` through its sink, and what it means is here.
 
 use agentx_types::{
