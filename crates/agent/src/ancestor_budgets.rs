@@ -1,4 +1,4 @@
-//! What the agents above one leave to it.
+//! The budgets that the agents above one leave to it.
 //!
 //! What a child spends is its parents' too, so it asks no model where the budget of one of them is used up;
 //! and a session has room for so many agents. The session's fold, which steps the agents, says this with each

@@ -1,5 +1,5 @@
-//! Who decides about a tool call. Rules are in the log, and so are calls: an old log can be asked what
-//! another rule would have done.
+//! Decides about tool calls. Rules are in the log, and so are calls: an old log can be asked what another
+//! rule would have done.
 //!
 //! The order of a judgement: the program's own files (never), `deny`, what is asked each time, `ask` and what
 //! may hide from a rule, `allow`, the defaults, and last the approval mode. It looks at text alone (note

@@ -215,7 +215,7 @@ fn of_git(command: &str, version: u32) -> Vec<String> {
     found
 }
 
-/// What has a command show a page of a manual with a viewer that was configured or named.
+/// Returns the words with which a command shows a page of a manual in a viewer that was configured or named.
 fn of_manuals(command: &str) -> Option<String> {
     let mut words = command.split(' ').filter(|word| !word.is_empty());
     let program = words.next()?;

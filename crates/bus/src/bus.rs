@@ -151,9 +151,10 @@ impl<E> fmt::Debug for ReadOnlyBus<E> {
     }
 }
 
-/// What a [`Listener`](crate::Listener) can be started on: a bus, or whatever gives access to one.
+/// A target on which a [`Listener`](crate::Listener) can be started: a bus, or anything that gives access to
+/// one.
 pub trait Subscribe: Clone + Send + Sync + 'static {
-    /// What is published there.
+    /// The type of the published events.
     type Event: Send + Sync + 'static;
 
     /// Subscribes to what is published there; see [`Bus::subscribe`].

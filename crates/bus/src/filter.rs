@@ -1,5 +1,5 @@
-//! What a subscriber wants to see. A filter is built once and only compared afterwards, on the path of every
-//! publication.
+//! The events that a subscriber wants. A filter is built once and only compared afterwards, on the path of
+//! every publication.
 
 use crate::route::{RouteNames, Routed};
 use crate::topic::TopicPattern;

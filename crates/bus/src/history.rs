@@ -6,13 +6,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How many events a chunk holds at most: enough that taking a lock per chunk costs little per event.
+/// Maximum number of events in a chunk: enough that taking a lock per chunk costs little per event.
 const CHUNK: usize = 64;
 
 /// A run of events that no longer changes.
 pub(crate) type HistoryChunk<E> = Arc<[Arc<E>]>;
 
-/// What a reader has taken of a chunk and goes through by itself.
+/// The part of a chunk that a reader has taken and goes through by itself.
 pub(crate) struct TakenChunk<E> {
     chunk: HistoryChunk<E>,
     next: usize,
@@ -146,7 +146,7 @@ impl<E> EventHistory<E> {
         }
     }
 
-    /// Where among the sealed chunks the first one is that ends after this position.
+    /// Returns the index of the first sealed chunk that ends after this position.
     fn place_after(&self, position: u64) -> usize {
         match self.sealed.front() {
             // A reader that keeps up is at the front.

@@ -32,7 +32,8 @@ pub enum PublishError {
     },
 }
 
-/// How many events of a batch enter before the lock is let go, so that a long batch does not shut others out.
+/// Maximum number of events of a batch that enter before the lock is released, so that a long batch does not
+/// shut others out.
 const BATCH: usize = 64;
 
 /// The place of a lane. The number tells it from a later lane in the same place.

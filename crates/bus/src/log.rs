@@ -12,8 +12,8 @@ use crate::queue::{OverflowPolicy, Queue, SubscriptionEnd};
 use crate::reader_cursor::{ReaderBatch, ReaderCursor};
 use crate::route::RouteNames;
 
-/// What is left to do once the lock is released, done when it is dropped: wakers and destructors are code of
-/// others, which may come back to the bus.
+/// Work that is left for the time after the lock is released, done on drop: wakers and destructors are code
+/// of others, which may call the bus again.
 pub(crate) struct DeferredWakeups<E> {
     pub(crate) wakers: Vec<Waker>,
     /// Wakers that nobody waits for any more.

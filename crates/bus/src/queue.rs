@@ -1,10 +1,10 @@
-//! What a subscriber agrees to and what it gets: the bound of its queue, what happens when it is full, and
-//! the values that its reader receives.
+//! The terms of a subscription: the bound of its queue, the policy when it is full, and the values that its
+//! reader receives.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// What happens when an event arrives at a full queue.
+/// The policy for an event that arrives at a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverflowPolicy {
     /// The publisher waits until there is room. Nothing is lost, and a slow reader slows every publisher of
@@ -65,18 +65,18 @@ impl Queue {
         self.capacity.get()
     }
 
-    /// What happens at one event more.
+    /// Returns the policy for one event more.
     pub fn overflow(self) -> OverflowPolicy {
         self.overflow
     }
 }
 
-/// What a reader receives.
+/// A value that a reader receives.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BusDelivery<E> {
     /// The next event.
     Event(Arc<E>),
-    /// So many events were dropped here, between the last delivery and the next one.
+    /// This number of events was dropped here, between the last delivery and the next one.
     Lagged(u64),
 }
 

@@ -1,4 +1,5 @@
-//! What lives on a bus: started, so that it has subscribed; then working; then stopped.
+//! Reactors live on a bus: a reactor is started, so that it has subscribed; then it works; then it is
+//! stopped.
 
 use std::fmt;
 use std::future::Future;
@@ -86,7 +87,7 @@ pub trait Reactor<B>: Send + 'static {
     }
 }
 
-/// What a started reactor does until it is stopped. It runs as a task of the set that started it.
+/// The work of a started reactor until it is stopped. It runs as a task of the set that started it.
 ///
 /// If it ends by itself with `Ok`, the reactor is finished; with an error or a panic, it failed.
 pub struct ReactorTask(BoxFuture<'static, Result<(), ReactorFailure>>);

@@ -1,4 +1,4 @@
-//! How the reactors of a set stand, for lists: readable at any time, also while another one is started.
+//! The status of the reactors of a set, for lists: readable at any time, also while another one is started.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -7,10 +7,10 @@ use crate::report::ReactorChange;
 use crate::report::ReactorId;
 use crate::sync::lock;
 
-/// How many reactors that failed for good stay in the list; the oldest goes first.
+/// Maximum number of reactors that failed for good in the list; the oldest goes first.
 const FAILED: usize = 32;
 
-/// How a reactor stands.
+/// The status of a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReactorStatus {
     /// The id of the reactor.
@@ -19,9 +19,9 @@ pub struct ReactorStatus {
     pub name: String,
     /// Whether it works; else it failed and is not started again.
     pub works: bool,
-    /// How often it was started again.
+    /// The number of restarts.
     pub restarts: u64,
-    /// How it failed the last time, if it ever did.
+    /// The last failure, if there was one.
     pub last_error: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct ReactorStatus {
 pub struct ReactorList(Arc<Mutex<Vec<ReactorStatus>>>);
 
 impl ReactorList {
-    /// How each of them stands now.
+    /// Returns the current status of each.
     pub fn now(&self) -> Vec<ReactorStatus> {
         lock(&self.0).clone()
     }

@@ -158,7 +158,7 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
         }
     }
 
-    /// How the reactors stand; it continues telling while others are started and stopped.
+    /// Returns the list of reactors; it stays current while others are started and stopped.
     pub fn list(&self) -> ReactorList {
         self.list.clone()
     }

@@ -31,9 +31,9 @@ struct CursorEnd<E> {
     left: VecDeque<Sealed<E>>,
 }
 
-/// What a reader gets at once.
+/// Events that a reader gets at once.
 pub(crate) enum ReaderBatch<E> {
-    /// So many events were dropped.
+    /// This number of events was dropped.
     Gap(u64),
     /// The next event, and those that were taken with it.
     Events { first: Arc<E>, rest: TakenChunk<E> },
@@ -140,7 +140,7 @@ impl<E> ReaderCursor<E> {
         history.leave(self.cursor, u64::MAX, dropped);
     }
 
-    /// What is still held for its reader.
+    /// Returns the chunks that are still held for its reader.
     pub(crate) fn into_left(self) -> impl Iterator<Item = HistoryChunk<E>> {
         self.end
             .map(|end| end.left)

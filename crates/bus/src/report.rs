@@ -1,4 +1,4 @@
-//! What a set of reactors says about them: values for the program, the same as log lines for people.
+//! Reports of a set of reactors: values for the program, the same as log lines for people.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReactorId(pub(crate) u64);
 
-/// What to do when a reactor fails.
+/// The policy for a reactor that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// It is removed.
@@ -42,7 +42,7 @@ pub struct ReactorReport {
     pub what: ReactorChange,
 }
 
-/// What happened to a reactor.
+/// A change of a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReactorChange {
     /// It failed, and is started again or removed.
@@ -62,7 +62,7 @@ pub enum ReactorChange {
     Overdue,
 }
 
-/// How a reactor failed.
+/// The failure of a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// It panicked with this message.

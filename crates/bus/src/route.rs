@@ -1,5 +1,5 @@
-//! What the bus needs to know of an event: the names by which a subscriber may choose it. The bus is generic
-//! over the event, so the words of the system stay out of it.
+//! The names by which a subscriber may choose an event: all that the bus needs to know of it. The bus is
+//! generic over the event, so the words of the system stay out of it.
 
 /// An event that can be routed. Each name is fixed for the life of the event.
 ///

@@ -52,7 +52,7 @@ use crate::sync::{Arc, poll_proceed};
 pub struct BusSubscription<E> {
     name: Box<str>,
     place: StopHandle<E>,
-    /// What it has taken and not handed out yet.
+    /// The events that it has taken and not passed on yet.
     run: Option<TakenChunk<E>>,
 }
 

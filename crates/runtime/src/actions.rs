@@ -25,10 +25,10 @@ use tokio_util::task::TaskTracker;
 use crate::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
-/// How many actions an effector performs at once. What it may do at once beyond that it bounds itself, as tools do by
-/// [`CallSlots`](crate::CallSlots).
+/// Maximum number of actions that an effector performs at once. An effector has its own bounds below that, as
+/// tools have with [`CallSlots`](crate::CallSlots).
 const AT_ONCE: usize = 4_096;
-/// How many wait for it.
+/// Maximum number of actions that wait for an effector.
 const WAITING: usize = 65_536;
 
 /// An action on its way to the responder that performs it.
@@ -55,7 +55,7 @@ impl ActionRequest {
         }
     }
 
-    /// What is wanted.
+    /// The requested action.
     pub fn action(&self) -> &Arc<Action> {
         &self.action
     }
@@ -80,7 +80,7 @@ impl Addressed for ActionRequest {
     }
 }
 
-/// What is wanted on the topic of an action: the tool's name, or `provider/model`; nothing for others.
+/// Returns the key on the topic of an action: the tool's name, or `provider/model`; nothing for others.
 fn key_of(body: &ActionBody) -> String {
     let model = |model: &agentx_types::ModelSpec| format!("{}/{}", model.provider, model.id);
     match body {
@@ -105,7 +105,7 @@ struct ActionsInner {
 struct AttachedEffector {
     /// The effector, which is told when sessions come and go.
     effector: Arc<dyn Effector>,
-    /// What it performs.
+    /// The tasks that it performs.
     work: TaskTracker,
 }
 

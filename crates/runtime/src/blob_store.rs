@@ -31,7 +31,7 @@ pub trait BlobStore: Send + Sync {
     /// If there is no such blob.
     fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>>;
 
-    /// How many bytes a blob has.
+    /// Returns the size of a blob in bytes.
     ///
     /// # Errors
     /// If there is no such blob.

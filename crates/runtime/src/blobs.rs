@@ -85,7 +85,7 @@ pub struct SessionBlobs {
     log: Arc<dyn SessionLog>,
     /// The session that the blobs have to belong to.
     session: SessionId,
-    /// What was kept by this very hand; no fact names it yet.
+    /// Blobs that this handle stored and no fact names yet.
     kept: Mutex<BTreeSet<BlobId>>,
 }
 

@@ -1,5 +1,5 @@
-//! How many tool calls of a runtime run at once. A call that waits for others takes no place: if it did, as many of them as there
-//! are places would wait for ever for what needs a place of its own.
+//! Bounds the tool calls of a runtime that run at once. A call that waits for others takes no slot: otherwise
+//! calls in all slots could wait for ever for calls that need a slot.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const USUAL: usize = 64;
 pub struct CallSlots {
     /// All places.
     all: Arc<Semaphore>,
-    /// How many of them some calls may have among them.
+    /// The bound of a part of the calls.
     part: Option<Arc<Semaphore>>,
 }
 

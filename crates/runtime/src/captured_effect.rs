@@ -13,7 +13,7 @@ use crate::call_slots::CallSlots;
 use crate::effect::{Effector, EventSink, FactBatch, SessionScope};
 use crate::future::BoxFuture;
 
-/// How many batches of events an effector may be ahead of whoever hears it; then it waits.
+/// Maximum number of batches that an effector may be ahead of the reader; then it waits.
 const AHEAD: usize = 64;
 
 /// An action that is performed while it is listened to. Dropping it drops the effector's work.
@@ -22,7 +22,7 @@ pub struct CapturedEffect {
     performing: BoxFuture<'static, ()>,
     /// Whether that work has ended.
     is_performed: bool,
-    /// What the effector says.
+    /// The events of the effector.
     queue: mpsc::Receiver<FactBatch>,
     /// The rest of what it said at once.
     heard: std::vec::IntoIter<EventDraft<EnvironmentEvent>>,

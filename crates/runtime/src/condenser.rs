@@ -45,7 +45,7 @@ pub struct Condenser {
     models: Arc<dyn Effector>,
 }
 
-/// What a model came to.
+/// The result of a call for a summary.
 struct SummaryResult {
     /// The words of the summary, or a code and a message.
     outcome: Result<String, (String, String)>,
@@ -134,7 +134,7 @@ async fn ask_once(
     )))
 }
 
-/// How many tokens the answer may have at first and at most.
+/// Returns the number of tokens that the answer may have at first and at most.
 ///
 /// The request says in words how long the summary is to be; models that reason unasked need room for that
 /// beside it, and what they do not use costs nothing. A quarter of the window is free.
@@ -158,7 +158,7 @@ fn waits_long(failed: &AttemptFailed) -> bool {
     pause.is_some_and(|pause| pause > LONGEST_PAUSE_MS || failed.attempt >= ATTEMPTS)
 }
 
-/// What has been heard of a model so far.
+/// The progress of a model call: the answer and the tokens so far.
 #[derive(Default)]
 struct SummaryProgress {
     /// The answer that comes in.

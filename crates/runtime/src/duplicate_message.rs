@@ -17,7 +17,7 @@ pub fn time_note(local: &str) -> String {
     format!("{before}{local}{after}")
 }
 
-/// What was said, without when.
+/// Returns the content without its time.
 fn without_time(content: &[ContentPart]) -> &[ContentPart] {
     let says_when = |part: &ContentPart| {
         let text = part.as_text().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How actions reach the environment and how it answers: effectors perform, sinks carry what happens back.
+//! Connects actions and the environment: effectors perform actions, and sinks return their events.
 
 use std::sync::Arc;
 
@@ -64,13 +64,14 @@ pub trait Effector: Send + Sync {
     }
 }
 
-/// What becomes of what was said: the `seq` of the last of it when it is in the log, or why it is not taken in.
+/// The result of a commit: the `seq` of the last event when it is in the log, or the reason for which it was
+/// refused.
 pub type CommitResult = Result<u64, String>;
 
-/// What an effector says at once: it is committed together.
+/// Events that an effector emits at once: they are committed together.
 #[derive(Debug)]
 pub struct FactBatch {
-    /// What happened, in order.
+    /// The events, in order.
     pub drafts: Vec<EventDraft<EnvironmentEvent>>,
     /// The sender by which the effector is told that it is in the log; dropped if the session ends first.
     pub committed: Option<oneshot::Sender<CommitResult>>,

@@ -21,7 +21,7 @@ use crate::tool::Tool;
 /// What other designs call `send` is a request that it serves, with the whole conversation; what they call `interrupt` is the
 /// cancellation of that request. [`ModelEnvironment`](ModelEnvironment) is the usual one for a model.
 pub trait Environment: Reactor<SystemBus> {
-    /// What kind of environment it is, as `claude`, `scripted` or `weather`.
+    /// Returns the kind of the environment, such as `claude`, `scripted` or `weather`.
     fn kind(&self) -> &str;
 }
 

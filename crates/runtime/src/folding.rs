@@ -36,7 +36,7 @@ pub(crate) async fn fold_on(
     Ok(fold_and_keep(log, fold, last, kept).await?.0)
 }
 
-/// What is kept of a session besides its fold, and what it shares with others.
+/// The state that is kept of a session besides its fold, and what it shares with others.
 pub(crate) struct FoldCompanions {
     /// The fold as it stood after this event, or a little before it, where there are later ones.
     pub(crate) remember: u64,

@@ -58,7 +58,7 @@ pub enum BadName {
     /// It is too long.
     #[error("the name of an environment has {length} letters: it may have {LONGEST_NAME}")]
     Long {
-        /// How many it has.
+        /// The number of events that it has.
         length: usize,
     },
     /// It has a letter that names cannot have.

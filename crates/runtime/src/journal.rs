@@ -32,22 +32,23 @@ pub struct Journal {
     recorded: Arc<RecordedEffects>,
     /// The agent that calls.
     caller: Arc<CallingAgent>,
-    /// What scripts keep with the agent that calls, with what this call and the calls that it made changed.
+    /// The values that scripts keep with the calling agent, with the changes of this call and of the calls
+    /// that it made.
     kept: Arc<Mutex<Arc<ScriptValues>>>,
     /// Ears to the other agents of the session.
     listener: Option<AgentListener>,
-    /// How deep this call stands in others, from 1.
+    /// The depth of this call in others, from 1.
     depth: u32,
-    /// How long the model's call has waited for people.
+    /// The time for which the model's call has waited for people.
     pauses: Pauses,
 }
 
-/// What is put on record of a step beside its outcome.
+/// The data that is recorded of a step beside its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extras {
-    /// What it cost, where it asked a model.
+    /// The cost of the step, if it asked a model.
     pub bill: Option<EffectBill>,
-    /// What it made of a file, where it called a tool that changed one.
+    /// The change of a file, if the step called a tool that changed one.
     pub details: Option<Value>,
 }
 
@@ -184,13 +185,13 @@ impl Journal {
         }
     }
 
-    /// What scripts keep with the agent that calls: as it was when a model's call began, with what that call changed since, and
-    /// what calls changed that it made.
+    /// Returns the values that scripts keep with the calling agent: as they were when a model's call began,
+    /// with the later changes of that call and of the calls that it made.
     pub fn kept(&self) -> Arc<ScriptValues> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How long the model's call has waited for people.
+    /// Returns the time for which the model's call has waited for people.
     pub fn pauses(&self) -> &Pauses {
         &self.pauses
     }
@@ -215,12 +216,12 @@ impl Journal {
         self.listener.as_ref()
     }
 
-    /// How deep calls stand inside each other: 1 for one that a model makes.
+    /// Returns the depth of calls inside each other: 1 for one that a model makes.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// What the log has of a step. Steps are counted from 0 in the order in which the call begins them.
+    /// Returns the record of a step. Steps are counted from 0 in the order in which the call begins them.
     pub fn recorded(&self, step: u64) -> Option<&RecordedEffect> {
         self.recorded.steps.get(&step)
     }

@@ -1,5 +1,6 @@
-//! What a running call hears of another agent of its session: everything that is meant from some point on, in order, without
-//! a gap or a double. It comes by the bus; whoever is too slow for that, or begins in the past, is told from the log.
+//! Lets a running call read the events of another agent of its session: all events from some point on, in
+//! order, without gaps or duplicates. They come from the bus; a listener that is too slow for it, or begins
+//! in the past, reads the log.
 //!
 //! Used by scripts that wait for an agent which they made. A listener is bound to its session, so a script hears no other one.
 
@@ -14,7 +15,7 @@ use crate::log::SessionLog;
 use crate::log_error::LogError;
 use crate::system_events::SystemEvents;
 
-/// How many events the bus keeps before the rest is read from the log.
+/// Maximum number of events that the bus keeps before the rest is read from the log.
 const BUS_CAPACITY: usize = 4096;
 /// Number of facts in a page.
 const PAGE: usize = 1024;
@@ -106,7 +107,7 @@ pub struct AgentHearing {
 }
 
 impl AgentHearing {
-    /// What the agent means next. `None` if the session is gone, or its log cannot be read.
+    /// Returns the next event of the agent. `None` if the session is gone, or its log cannot be read.
     pub async fn next(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
         loop {
             let delivery = self.follower.next().await.ok()??;

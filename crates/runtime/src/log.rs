@@ -18,9 +18,9 @@ use crate::writing::{Batch, NewLog, Writer};
 /// Takes a fact that is lent to it, and says whether it wants the next one.
 pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;
 
-/// How many facts a log that cannot lend them reads at once.
+/// Maximum number of facts that a log without lending reads at once.
 const SCAN_PAGE: usize = 4_096;
-/// How many ids a prefix is resolved to at most.
+/// Maximum number of ids to which a prefix is resolved.
 const RESOLVED: usize = 10;
 
 /// A store of sessions. Facts are appended in batches, each batch whole or not at all; nothing is ever
@@ -72,7 +72,7 @@ pub trait SessionLog: BlobStore {
     /// If the session does not exist or cannot be read.
     fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>>;
 
-    /// What lists show of one session.
+    /// Returns the row of one session in lists.
     ///
     /// # Errors
     /// If it does not exist.
@@ -219,7 +219,7 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("an index of words"))))
     }
 
-    /// What was spent in the owner's sessions, added up. Only a log that keeps a ledger can tell.
+    /// Returns the sum of the spending in the owner's sessions. Only a log that keeps a ledger knows it.
     ///
     /// # Errors
     /// If the store cannot be read, or keeps none.
@@ -228,7 +228,7 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("a ledger"))))
     }
 
-    /// What is stored of a session, or of all of its owner's.
+    /// Returns the stored size of a session, or of all sessions of its owner.
     ///
     /// # Errors
     /// If the store cannot be read, or has no sizes.

@@ -1,8 +1,8 @@
-//! What can go wrong with a log, in words that say what to do. Every `SessionLog` answers with it.
+//! The errors of a log, in words that say what to do. Every `SessionLog` returns them.
 
 use agentx_types::{BlobId, SessionId};
 
-/// What can go wrong with a log.
+/// An error of a log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
@@ -31,7 +31,7 @@ pub enum LogError {
         /// The epoch that was refused.
         epoch: u64,
     },
-    /// What is stored is not what was written.
+    /// The stored data is not the data that was written.
     #[error("session {session} is damaged at event {seq}: {what}")]
     Corrupt {
         /// The session that is damaged.
@@ -82,7 +82,7 @@ impl LogError {
         matches!(self, Self::Store { what, .. } if what == Self::LOST)
     }
 
-    /// What a log says that does not keep this.
+    /// Makes the error of a log that does not keep this.
     pub(crate) fn without(what: &str) -> Self {
         Self::Store {
             path: "the session log".into(),

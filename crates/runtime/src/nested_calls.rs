@@ -61,14 +61,14 @@ struct DecisionsShared {
     turn: tokio::sync::Mutex<()>,
 }
 
-/// How long was waited, where several waits may overlap.
+/// The time of waits, of which several may overlap.
 #[derive(Debug, Default)]
 struct Times {
     /// The number of waits that are open.
     open: usize,
     /// The start of the first of those.
     since: Option<Instant>,
-    /// How long was waited before that.
+    /// The time of the waits before that.
     before: Duration,
 }
 
@@ -91,7 +91,7 @@ impl Pauses {
         DecisionPause(self.0.clone())
     }
 
-    /// How long it has waited until now. What overlaps counts once.
+    /// Returns the time waited until now. Overlapping waits count once.
     pub fn waited(&self) -> Duration {
         let times = lock(&self.0.times);
         times.before + times.since.map_or(Duration::ZERO, |since| since.elapsed())

@@ -27,7 +27,7 @@ use agentx_session::SessionFold;
 /// that show the end.
 const LOOK_BACK: u64 = 4096;
 
-/// What a new session is called; ids are minted by the shell.
+/// The ids of a new session, of its first agent and of its owner. The shell mints them.
 #[derive(Clone, Debug)]
 pub struct SessionIds {
     /// The session.
@@ -86,9 +86,9 @@ pub async fn open_session(
 struct OpenedSession {
     writer: Writer,
     fold: SessionFold,
-    /// How it stood some time before its end.
+    /// The state of the session some time before its end.
     remembered: Option<SessionFold>,
-    /// What is put on record first.
+    /// The facts that are recorded first.
     first: Vec<EventDraft<EnvironmentEvent>>,
     /// Commands that the previous process left running and this one ended.
     ended: Vec<LeftRunning>,
@@ -250,13 +250,13 @@ fn older_rules(fold: &SessionFold) -> bool {
         .is_some_and(|agent| agent.config().rules_version < RULES_VERSION)
 }
 
-/// What this program keeps calls from, where the session does not know it yet.
+/// Returns the change to this program's guard, if the session does not have it yet.
 fn other_guard(fold: &SessionFold, own: Option<&Arc<Guard>>) -> Option<ConfigChange> {
     let kept = fold.root_agent()?.config().guard.as_ref();
     (own.is_some() && kept != own).then(|| ConfigChange::Guard(own.cloned()))
 }
 
-/// What binds the session's calls from now on, where it is not what bound them before.
+/// Returns the change to the server's rules, if they differ from those of the session.
 fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Option<ConfigChange> {
     let kept = fold.root_agent()?.config().server_rules.as_ref();
     (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))

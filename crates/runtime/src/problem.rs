@@ -108,7 +108,7 @@ impl From<Problem> for RuntimeError {
     }
 }
 
-/// What a problem says beside its text. A server may leave anything out.
+/// The data of a problem beside its text. A server may leave anything out.
 struct ProblemData<'a>(&'a Value);
 
 impl ProblemData<'_> {

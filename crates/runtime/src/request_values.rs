@@ -1,5 +1,6 @@
-//! What whoever asks hands to the tools of that one run: who the person is, an open connection, a budget. It is not part of the
-//! session: nothing of it is in the log, and a process that continues with the session has to give it again.
+//! Values that the caller gives to the tools of one run: the person's identity, an open connection, a budget.
+//! They are not part of the session: the log has none of them, and a process that continues the session has
+//! to give them again.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::BTreeMap;

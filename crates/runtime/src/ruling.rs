@@ -1,5 +1,5 @@
-//! What the rules say about a call, for front ends: what would happen and by which rule, what "always" would keep, and whether
-//! another rule would do.
+//! The ruling of the rules on a call, for front ends: the decision and its rule, what "always" would keep,
+//! and whether another rule would do.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What is decided about a call, in one word.
+/// The decision about a call, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decided {
@@ -45,10 +45,10 @@ impl Decided {
     }
 }
 
-/// What the rules of an agent say about a call.
+/// The ruling of an agent's rules on a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ruling {
-    /// What would be decided.
+    /// The decision.
     pub decision: Decided,
     /// The rule or default that says so, in words.
     pub because: String,

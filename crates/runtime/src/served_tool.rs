@@ -72,7 +72,7 @@ impl ToolCalls {
         events.emit(result_of(call, outcome)).await;
     }
 
-    /// What a call may use. Whoever asked may have given it values beside.
+    /// Makes the context of a call. The caller may have given it values too.
     fn context(&self, call: &CallTool, events: &EventSink, cancel: CancellationToken) -> ToolContext {
         let session_id = events.session_id().cloned().unwrap_or_else(|| SessionId::new(""));
         let heard = self.events.clone();

@@ -1,4 +1,4 @@
-//! What a reactor serves, for as long as it serves it.
+//! The actions and tools that a reactor serves, for as long as it serves them.
 
 use std::collections::BTreeSet;
 use std::fmt;

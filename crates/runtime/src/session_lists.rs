@@ -1,4 +1,4 @@
-//! What a session log tells of its sessions: lists, places where words were found, and what a check came to.
+//! The reports of a session log on its sessions: lists, search hits, and results of checks.
 
 use agentx_types::{NanoUsd, OwnerId, Role, RunStatus, SessionId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};

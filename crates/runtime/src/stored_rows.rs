@@ -95,7 +95,7 @@ pub struct LogRows {
 /// Rows of another log that are to take the place of its own, for the same facts.
 #[derive(Clone, Debug)]
 pub struct Adoption {
-    /// What the session consists of there.
+    /// The parts of the session there.
     pub parts: Vec<LogPart>,
     /// For a fork: which session, and the last event that both have.
     pub parent: Option<(SessionId, u64)>,

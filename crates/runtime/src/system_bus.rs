@@ -19,8 +19,9 @@ use crate::system_events::{SystemEvent, SystemEvents};
 use crate::tool::Tool;
 use crate::tool_offers::ToolOffers;
 
-/// What a [`Reactor`](agentx_bus::Reactor) of a runtime that acts is started on: it hears what is committed, and serves what sessions want
-/// done. Nobody publishes here but the sessions themselves, after they have committed it. Clones refer to the same bus.
+/// The bus on which a [`Reactor`](agentx_bus::Reactor) of a runtime that acts is started: it receives
+/// committed events, and serves the actions of sessions. Only the sessions themselves publish here, after the
+/// commit. Clones refer to the same bus.
 ///
 /// A reactor that serves keeps each [`Serving`] for as long as it works; dropping it detaches the responder.
 ///
@@ -61,7 +62,7 @@ pub struct SystemBus {
     log: Arc<dyn SessionLog>,
     /// The sessions that environments may speak in.
     sessions: OpenSessions,
-    /// What the reactor that has this bus serves.
+    /// The responders of the reactor that has this bus.
     served: ServedBy,
 }
 

@@ -11,19 +11,19 @@ use agentx_types::{
     Vocabulary as _, topic,
 };
 
-/// What is published of a runtime, for whoever only listens. Only what is committed is ever published.
+/// The published events of a runtime, for listeners. Only committed events are published.
 pub type SystemEvents = ReadOnlyBus<SystemEvent>;
 
-/// What one agent says inside its own boundary.
+/// The events of one agent inside its own boundary.
 pub type AgentEventBus = ReadOnlyBus<AgentEvent>;
 
-/// What is published on a [`SystemBus`](crate::SystemBus).
+/// An event that is published on a [`SystemBus`](crate::SystemBus).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SystemEvent {
     /// A committed fact.
     Environment(Arc<Envelope<EnvironmentEvent>>),
-    /// What a fact means.
+    /// An event that was derived from a fact.
     Runtime(Arc<Envelope<RuntimeEvent>>),
     /// What an agent wants done, after that is committed and before it is performed. What touches nothing outside the session (an answer to
     /// a call, a report, what is wanted of another agent) is a fact already, which is published before it. For whoever looks on: to perform it
@@ -88,7 +88,7 @@ impl Routed for SystemEvent {
     }
 }
 
-/// What is published on an [`AgentEventBus`].
+/// An event that is published on an [`AgentEventBus`].
 #[derive(Clone, Debug)]
 pub struct AgentEvent {
     /// The session of the agent.

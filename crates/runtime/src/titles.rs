@@ -1,8 +1,8 @@
-//! What a session is called whose first message is its title, in every log.
+//! Titles of sessions that are taken from their first message, in every log.
 
 use std::borrow::Cow;
 
-/// How long a title is that is taken from the first message.
+/// Maximum length of a title that is taken from the first message.
 const TITLE_CHARS: usize = 60;
 
 /// The first line of a message that says something, cut to the length of a title.

@@ -23,7 +23,7 @@ use agentx_agent::search_scopes::PlaceRules;
 
 /// Something that an agent can do.
 pub trait Tool: Send + Sync {
-    /// What the model and the approval rules see.
+    /// Returns the description that the model and the approval rules see.
     fn spec(&self) -> ToolSpec;
 
     /// Does it. A failure is an outcome that the model reads, never a panic.
@@ -36,7 +36,7 @@ pub trait Tool: Send + Sync {
     }
 }
 
-/// What a tool call may use.
+/// The context that a tool call may use.
 #[derive(Clone)]
 pub struct ToolContext {
     /// The id of the call.
@@ -55,7 +55,7 @@ pub struct ToolContext {
     pub blobs: Arc<dyn BlobStore>,
     /// Fires when the call has to stop; what it started has to be gone within a second.
     pub cancel: CancellationToken,
-    /// What whoever asks gave to the tools of this run.
+    /// The values that the caller gave to the tools of this run.
     pub values: RequestValues,
     /// The places of which a call that makes another takes one for it.
     pub places: CallSlots,
@@ -178,10 +178,10 @@ impl ToolOutputSink {
     }
 }
 
-/// How a tool call ended.
+/// The end of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutcome {
-    /// What the model reads.
+    /// The content that the model reads.
     pub content: Vec<ContentPart>,
     /// The outcome.
     pub status: ToolStatus,

@@ -33,7 +33,8 @@ impl ToolOffers {
         Self(Arc::new(watch::Sender::new(offered)))
     }
 
-    /// What is offered now. The order is fixed: the runtime's own, then those that were attached, the first one first.
+    /// Returns the current offers. The order is fixed: the runtime's own, then those that were attached, the
+    /// first one first.
     pub fn now(&self) -> Arc<[ToolSpec]> {
         self.0.borrow().all.clone()
     }

@@ -1,12 +1,13 @@
-//! What is written into a session log: how a log begins, the right to append to it, and what is appended at once. Each has a constructor, so that a log of
-//! one's own and a program that fills one go on compiling when a field is added.
+//! Values that are written into a session log: the beginning of a log, the right to append to it, and a batch
+//! of facts. Each has a constructor, so that custom logs and programs that fill one still compile when a
+//! field is added.
 
 use std::fmt;
 
 use agentx_session::{Digest, Fact, Projection};
 use agentx_types::{OwnerId, SessionId, Timestamp};
 
-/// What a log begins with.
+/// The beginning of a log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NewLog {
@@ -87,7 +88,7 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// What is committed together.
+/// A batch of facts that are committed together.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Batch {

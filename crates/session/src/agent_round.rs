@@ -27,7 +27,7 @@ pub(crate) struct AgentStep<'a> {
     pub(crate) output: AgentOutput,
 }
 
-/// What the session knows that its agents are given with a fact.
+/// The knowledge of the session that its agents get with a fact.
 ///
 /// The session has taken its own part of the fact before: steps that the fact records are in `flows`, ids
 /// that it gives are in `taken`.
@@ -37,7 +37,7 @@ pub(crate) struct RoundInputs<'a> {
     pub(crate) owner: Option<&'a OwnerId>,
     /// Ids that models gave.
     pub(crate) taken: &'a Arc<TakenIds>,
-    /// What tools did and what they keep.
+    /// The steps of tools and the values that they keep.
     pub(crate) flows: &'a ToolFold,
     /// Whether anybody hears what follows; else the state alone is wanted.
     pub(crate) heard: bool,
@@ -51,11 +51,11 @@ pub(crate) struct AgentRound<'a, H> {
     given: RoundInputs<'a>,
     /// The number of agents when the fact comes.
     census: Census,
-    /// What was wanted in this round so far. The ids of actions count on from it.
+    /// The number of actions in this round so far. The ids of actions continue from it.
     acted: ActionCount,
     /// The actions of all agents, in the order in which they were wanted; empty if nobody hears.
     pub(crate) actions: Vec<Action>,
-    /// What children said that the agents above them have to hear.
+    /// The outputs of children that the agents above them have to hear.
     pub(crate) upward: VecDeque<(AgentStateId, AgentOutput)>,
     hear: H,
 }

@@ -243,7 +243,7 @@ fn call_id(part: &ContentPart) -> Option<ToolCallId> {
     }
 }
 
-/// What `output` changes in the read models, if anything. `seq` is the fact that it follows from.
+/// Returns the change of `output` in the read models, if any. `seq` is the fact that it follows from.
 ///
 /// A change may come again, because read models can be rebuilt from the log: the message's id and the `seq` of what was spent are keys, so
 /// a store takes a repeated one for the same.

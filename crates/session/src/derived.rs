@@ -1,4 +1,4 @@
-//! What the fold of a session says of one fact.
+//! The derived output of the fold of a session for one fact.
 //!
 //! Everything here can be made again from the log, to the same bytes; none of it is stored but the read models and the digest. Whoever acts
 //! takes `actions`; whoever only looks (a mirror, a replay, a test) drops them: their results follow in the log.
@@ -12,23 +12,22 @@ use crate::tree::spawned_or_closed;
 /// Everything that follows from one fact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derived {
-    /// What it means, in order: first what the receptors say, then the bridge.
-    /// All have the `seq` of the fact; their `index` counts from 0 without a gap, so that `(seq, index)` names each
+    /// The derived events, in order: first those of the receptors, then those of the bridge. All have the
+    /// `seq` of the fact; their `index` counts from 0 without a gap, so that `(seq, index)` names each
     /// ([`EventCursor`](crate::EventCursor)).
     pub events: Vec<Envelope<RuntimeEvent>>,
-    /// What agents say inside their own boundaries.
-    /// In the order of the steps: an agent's own words of one fact stay together only where no child speaks in between.
+    /// The outputs of agents inside their own boundaries, in the order of the steps: an agent's own outputs
+    /// of one fact stay together only if no child speaks in between.
     pub outputs: Vec<(AgentStateId, AgentOutput)>,
-    /// What agents want done. Each has an id that no other action of the session has: it follows from the
+    /// The actions of agents. Each has an id that no other action of the session has: it follows from the
     /// `seq` and its place among all actions of the fact (decision 004 in `issues/`). To be performed in this
     /// order, after the fact and `action_started` are committed.
     pub actions: Vec<Action>,
-    /// What changes in the read models.
-    /// For whoever commits the fact, in the same transaction.
+    /// The changes of the read models. The code that commits the fact makes them in the same transaction.
     pub projections: Vec<Projection>,
 }
 
-/// What a receptor says about `fact`: in the name of the agent that comes or goes, if one does.
+/// Makes the event of a receptor about `fact`: in the name of the agent that comes or goes, if one does.
 pub(crate) fn from_fact(
     fact: &Envelope<EnvironmentEvent>,
     index: u32,
@@ -41,7 +40,8 @@ pub(crate) fn from_fact(
     envelope
 }
 
-/// What an agent says about `fact`: in its own name, and in its run where the fact names none of its own.
+/// Makes the event of an agent about `fact`: in its own name, and in its run where the fact names none of its
+/// own.
 pub(crate) fn from_agent(
     fact: &Envelope<EnvironmentEvent>,
     index: u32,

@@ -55,7 +55,7 @@ pub struct SessionFold {
     last_seq: u64,
     /// The agents and their places in the tree.
     agents: AgentTree,
-    /// What the meaning of the next facts depends on.
+    /// The state that the derived events of later facts depend on.
     receptors: Receptors,
     /// `seq` of inputs by their idempotency key.
     /// The first input with a key is the one; a second one with the same key is on record only where a log says so.
@@ -66,7 +66,7 @@ pub struct SessionFold {
     sharing: Sharing,
     /// Ids that models gave, of all agents: no answer may use one again.
     taken: Arc<TakenIds>,
-    /// What the calls that are under way did step by step.
+    /// The recorded steps of the calls in progress.
     flows: ToolFold,
     /// The tools that the session's own agent was given.
     tools: GivenTools,
@@ -157,8 +157,8 @@ impl SessionFold {
         self.agents.step(fact, given, |_| ());
     }
 
-    /// What the session itself keeps of a fact.
-    /// Goes first: agents are given a fact that the session knows already.
+    /// Records the session's own part of a fact. It runs first: agents get a fact that the session knows
+    /// already.
     fn note(&mut self, fact: &Envelope<EnvironmentEvent>) {
         self.last_seq = fact.seq;
         if self.newer.is_none() && newer::is_beyond(&fact.event) {
@@ -315,7 +315,7 @@ impl SessionFold {
         })
     }
 
-    /// What waits for the agent that people talk to.
+    /// Returns the inputs that wait for the agent that people talk to.
     pub fn waiting(&self) -> WaitingInputs {
         let Some(agent) = self.root_agent() else {
             return WaitingInputs::default();

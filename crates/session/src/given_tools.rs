@@ -45,7 +45,7 @@ impl GivenTools {
         tools
     }
 
-    /// What the program that opened the session last has changed.
+    /// Returns the change of tools by the program that opened the session last.
     pub(crate) fn change(&self) -> &ToolsChange {
         &self.change
     }

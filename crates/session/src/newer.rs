@@ -1,5 +1,5 @@
-//! What a newer version left in a log that this one can read and must not continue from: it would decide without what it cannot know. Asked
-//! by the fold for each fact.
+//! Finds content of a newer version in a log that this version can read and must not continue from: it would
+//! decide without what it cannot know. The fold asks it for each fact.
 //!
 //! Reading on is allowed, going on is not. A word that only names something (a status, a medium) is read as
 //! the least specific one and stops nobody (decision 036 in `issues/`); what is listed here could be a rule,

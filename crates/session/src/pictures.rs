@@ -1,4 +1,5 @@
-//! How many pictures a conversation holds: every call of the model sends them again, and vendors bound their number.
+//! Counts the pictures of a conversation: every call of the model sends them again, and vendors bound their
+//! number.
 
 use std::sync::Arc;
 

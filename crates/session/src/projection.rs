@@ -1,4 +1,4 @@
-//! What changes in the read models of a store when a fact is committed.
+//! The changes of the read models of a store when a fact is committed.
 //!
 //! Read models are what lists, searches and bills are made of without folding a session. The fold says how
 //! they change; a store applies the changes in the transaction in which it commits the fact, so that no list
@@ -67,7 +67,7 @@ impl Projection {
         !matches!(self, Self::Role { .. })
     }
 
-    /// What a fact changes by itself, whatever agents say about it.
+    /// Returns the change of a fact by itself, whatever agents say about it.
     pub(crate) fn of_fact(fact: &Envelope<EnvironmentEvent>) -> Option<Self> {
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {

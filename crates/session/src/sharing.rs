@@ -25,7 +25,7 @@ pub struct Sharing {
     pub spoke: BTreeSet<OwnerId>,
 }
 
-/// What is put on record about the people of a session and about what they do beside it.
+/// A record about the people of a session and about what they do beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SharingFact {
     /// Another one drives.
@@ -78,7 +78,7 @@ impl Sharing {
         };
     }
 
-    /// What a person may do who does not own the session.
+    /// Returns the role of a person who does not own the session.
     pub fn role_of(&self, person: &OwnerId) -> Option<SessionRole> {
         self.roles.get(person).copied()
     }

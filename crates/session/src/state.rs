@@ -47,10 +47,10 @@ pub struct SessionState {
     pub tools_change: ToolsChange,
 }
 
-/// What waits for the agent that people talk to.
+/// The inputs that wait for the agent that people talk to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitingInputs {
-    /// How much waits.
+    /// The waiting inputs.
     pub backlog: InputBacklog,
     /// Whether an input that comes now would wait too.
     pub next_waits: bool,

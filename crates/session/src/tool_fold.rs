@@ -1,5 +1,5 @@
-//! What tools keep in a session: what calls that are under way did step by step, and the state that scripts keep with their
-//! agents.
+//! The state of tools in a session: the recorded steps of calls in progress, and the values that scripts keep
+//! with their agents.
 //!
 //! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each
 //! step is done once, and time that it spent counts on (decision 019 in `issues/`). Steps are kept here while
@@ -91,7 +91,7 @@ impl ToolFold {
         }
     }
 
-    /// What each call under way did.
+    /// Returns the recorded steps of each call in progress.
     pub(crate) fn calls(&self) -> &BTreeMap<ToolCallId, Arc<RecordedEffects>> {
         &self.calls
     }
@@ -101,12 +101,12 @@ impl ToolFold {
         !RecordedEffects::of(call, &self.calls).is_empty()
     }
 
-    /// What scripts keep with an agent, where they keep anything.
+    /// Returns the values that scripts keep with an agent, if they keep any.
     pub(crate) fn kept(&self, agent: &AgentStateId) -> Option<&Arc<ScriptValues>> {
         self.kept.get(agent)
     }
 
-    /// What a call did, to add to it; its time begins now where it has done nothing yet.
+    /// Returns the record of a call, to add to it; its time begins now if it has done nothing yet.
     fn call(&mut self, call: &ToolCallId, at: Timestamp) -> &mut RecordedEffects {
         if !self.since.contains_key(call) {
             self.since.insert(call.clone(), at);

@@ -27,9 +27,9 @@ pub(crate) struct AgentTree {
     agents: BTreeMap<AgentStateId, Agent>,
     /// The agent that made it, by child.
     parents: BTreeMap<AgentStateId, AgentStateId>,
-    /// How many agents it lies in, by child. It stays what it is when those are gone.
+    /// The number of agents above each child. It stays when those are gone.
     depths: BTreeMap<AgentStateId, u32>,
-    /// How many were made since a person last said something.
+    /// The number of agents that were made since a person last said something.
     made: u32,
 }
 
@@ -44,7 +44,7 @@ impl AgentTree {
         self.agents.get(id)
     }
 
-    /// How many agents it lies in: 0 for the one that people talk to.
+    /// Returns the number of agents above: 0 for the one that people talk to.
     pub(crate) fn depth(&self, id: &AgentStateId) -> u32 {
         self.depths.get(id).copied().unwrap_or(0)
     }
@@ -98,7 +98,7 @@ impl AgentTree {
         }
     }
 
-    /// What the agents above this one leave to it.
+    /// Returns what the agents above this one leave to it.
     fn above(&self, id: &AgentStateId) -> AncestorBudgets {
         let mut above = AncestorBudgets::default();
         let agents = self.line(id).filter_map(|id| self.agents.get(id));
@@ -111,8 +111,8 @@ impl AgentTree {
         std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 
-    /// What the agents above leave to each agent that takes `fact`, before any of them takes it; nothing where the
-    /// fact moves none of them to anything.
+    /// Returns what the agents above leave to each agent that takes `fact`, before any of them takes it;
+    /// nothing if the fact concerns none of them.
     fn aboves(&self, fact: &Envelope<EnvironmentEvent>) -> BTreeMap<AgentStateId, AncestorBudgets> {
         if self.parents.is_empty() || !fact.event.may_move_an_agent() {
             return BTreeMap::new();

@@ -46,7 +46,7 @@ pub struct UiProjection {
     seq: u64,
     /// The number of events that were made of it.
     made: u32,
-    /// What the model will read about the call whose end is told next.
+    /// The answer to the model about the call whose end comes next.
     answer: Option<(ToolCallId, String)>,
 }
 

@@ -1,5 +1,5 @@
-//! What an agent wants done: plain data. An effector performs it on the environment and answers with events whose
-//! `cause` is the action's id.
+//! Actions that an agent wants done: plain data. An effector performs an action on the environment and
+//! answers with events whose `cause` is the action's id.
 
 use std::sync::Arc;
 

@@ -105,7 +105,7 @@ impl Assembler {
         self.message_id.is_some()
     }
 
-    /// What the provider has counted so far.
+    /// Returns the usage that the provider has counted so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -266,7 +266,7 @@ impl Assembler {
     }
 }
 
-/// Where a part keeps what its provider attached.
+/// The place where a part keeps the data that its provider attached.
 enum PartSlot<'a> {
     Empty(&'a mut Option<ProviderData>),
     Filled(&'a mut ProviderData),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::vocabulary::payloads;
 use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart};
 
-/// What the id of the message begins with that asks for a summary, behind the prefix of its kind.
+/// The beginning of the id of the message that asks for a summary, behind the prefix of its kind.
 pub const TO_CONDENSE: &str = "to_condense_";
 
 impl ModelRequest {

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 pub use crate::since::RULES_VERSION;
 use crate::{Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
-/// How deep agents may lie in each other, below the one that people talk to: those of files, and those that scripts make.
+/// Maximum depth of agents in each other, below the one that people talk to: those of files, and those that
+/// scripts make.
 pub const MAX_AGENT_DEPTH: u32 = 16;
-/// How many agents a session may have at once, beside the one that people talk to.
+/// Maximum number of agents of a session at once, beside the one that people talk to.
 pub const MAX_AGENTS_AT_ONCE: u32 = 256;
-/// How many agents may be made in a session before a person says something again.
+/// Maximum number of agents that may be made in a session before a person says something again.
 pub const MAX_AGENTS_MADE: u32 = 1_000;
 
 /// Which machine drives the agent.

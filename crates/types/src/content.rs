@@ -1,5 +1,5 @@
-//! What messages are made of. A message is an entry of a conversation; it is derived from events, never stored as the
-//! truth beside them.
+//! The content of messages. A message is an entry of a conversation; it is derived from events, never stored
+//! as the truth beside them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

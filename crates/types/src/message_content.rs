@@ -1,4 +1,5 @@
-//! What a person says, as clients send it: a text, or content parts, read one by one so that no more are held than a message may have.
+//! The message of a person, as clients send it: a text, or content parts, read one by one so that no more are
+//! held than a message may have.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 
 use crate::ContentPart;
 
-/// How many parts a message of a person may have.
+/// Maximum number of parts of a message of a person.
 pub const MOST_PARTS: usize = 1000;
 
 /// Reads what is said: a text, or content parts.

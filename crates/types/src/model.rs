@@ -1,4 +1,4 @@
-//! What a model call is, before any wire format: the model as the catalog knows it, the tools it may call, and the
+//! A model call before any wire format: the model as the catalog knows it, the tools it may call, and the
 //! whole request. `agentx-llm` turns a [`ModelRequest`] into the bytes of one API.
 
 use std::sync::Arc;

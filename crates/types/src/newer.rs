@@ -1,4 +1,5 @@
-//! What a newer version wrote, read as far as this one can: called where the usual way has failed, so it costs nothing where all is known.
+//! Reads the events of a newer version as far as this one can: called if the usual way has failed, so it
+//! costs nothing if all is known.
 //!
 //! A word that stands for itself is read as the least specific one of its set, an unknown content part as one that only its provider
 //! understands. What has more to say than a word is not guessed: the whole event stays unknown.

@@ -1,4 +1,4 @@
-//! Who may do what in a session that several people see: roles, and the wheel that one of them holds.
+//! The roles of people in a session that several people see, and the wheel that one of them holds.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! What a picture is, from its header and its end. Vendors refuse a request with a broken or too large picture, and each later
-//! request of the same conversation: so it is looked at before it is sent.
+//! Recognizes a picture from its header and its end. Vendors refuse a request with a broken or too large
+//! picture, and each later request of the same conversation: so it is checked before it is sent.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! What an agent that sorts inputs is made of: rules that say what people may want, and which agent does it. Plain data, part
-//! of [`AgentConfig`]; the looser forms in which people write it are read elsewhere.
+//! The parts of an agent that sorts inputs: rules that say what people may want, and which agent does it.
+//! Plain data, part of [`AgentConfig`]; the looser forms in which people write it are read elsewhere.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,14 @@
-//! What scripts keep with the agent that calls them: named values, messages, a summary. It follows from the steps on record
-//! alone, so every process that reads them comes to the same.
+//! Values that scripts keep with the calling agent: named values, messages, a summary. They follow from the
+//! steps on record alone, so every process that reads them gets the same values.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How many messages are kept; the oldest go first.
+/// Maximum number of messages to keep; the oldest go first.
 const MAX_MESSAGES: usize = 1_000;
-/// How many bytes of messages are kept, as JSON.
+/// Maximum number of bytes of messages to keep, as JSON.
 const MAX_BYTES: usize = 1 << 20;
 
 /// What scripts keep with an agent.

@@ -1,4 +1,4 @@
-//! What the offline demo is told to answer: part of the configuration of a runtime, whoever wrote it down.
+//! The answers of the offline demo: part of the configuration of a runtime, whoever wrote it.
 
 use serde_json::Value;
 

@@ -74,7 +74,7 @@ impl<T: Ord + Hash + Clone> SharedSet<T> {
         }
     }
 
-    /// How many values it has.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.recent.len() + self.layers.iter().map(|layer| layer.len()).sum::<usize>()
     }

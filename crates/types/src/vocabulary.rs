@@ -1,5 +1,5 @@
-//! How event enums are written and read: one tag, one payload struct a variant, and a place for tags that this version
-//! does not know.
+//! Writes and reads event enums: one tag, one payload struct a variant, and a place for tags that this
+//! version does not know.
 
 use serde::{Deserialize as _, Deserializer, Serializer};
 use serde_json::Value;

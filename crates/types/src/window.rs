@@ -1,4 +1,4 @@
-//! What fills the window of a model, as front ends show it: how much of it each kind of content takes.
+//! The content that fills the window of a model, as front ends show it: the share of each kind of content.
 
 use serde::{Deserialize, Serialize};
 

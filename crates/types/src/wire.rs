@@ -22,7 +22,7 @@ use crate::{
 pub const PROTOCOL: u32 = 1;
 /// The WebSocket subprotocol of this version.
 pub const SUBPROTOCOL: &str = "agentx.v1";
-/// What a subprotocol that carries a token begins with, for browsers, which cannot set headers.
+/// The beginning of a subprotocol that carries a token, for browsers, which cannot set headers.
 pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
 
 /// Which events a subscriber gets.

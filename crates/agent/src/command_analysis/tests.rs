@@ -1,4 +1,4 @@
-//! What is found in command lines.
+//! Findings in command lines.
 
 use super::*;
 

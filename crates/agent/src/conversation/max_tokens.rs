@@ -1,4 +1,4 @@
-//! How many tokens an answer may have, where a provider has refused what was asked for.
+//! The number of tokens that an answer may have, if a provider has refused the requested number.
 
 use agentx_types::{AgentConfig, Api, ModelParams, since};
 

@@ -67,7 +67,7 @@ pub(crate) struct Conversation {
     /// Messages before this index are no longer sent. It only moves forward, and in large steps, so that what is sent keeps
     /// its beginning and the provider can cache it.
     window_start: usize,
-    /// What the window has moved past and is sent all the same, with its tokens: see [`pinned_messages`].
+    /// Messages before the window that are still sent, with their tokens: see [`pinned_messages`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stays: Vec<(Arc<Message>, u64)>,
     /// Tokens of the last request, estimated, and how many messages there were.

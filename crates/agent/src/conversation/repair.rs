@@ -52,7 +52,7 @@ pub(super) struct Repairs {
     /// Parts of answers that only their provider reads.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) blocks: u64,
-    /// What is attached to words and calls, and only their provider reads.
+    /// Data that is attached to words and calls, and that only their provider reads.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) attached: u64,
     /// Reasoning that servers of Chat Completions are sent back.

@@ -79,7 +79,7 @@ pub(super) struct OpenCondensing {
 pub(super) struct SummaryWish {
     /// The points that the summary should dwell on, if the person named any.
     instructions: Option<String>,
-    /// Who asks, where it is not the owner of the session.
+    /// The person who asks, if it is not the owner of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<OwnerId>,
 }

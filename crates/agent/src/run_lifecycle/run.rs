@@ -97,7 +97,7 @@ pub struct PendingRun {
     pub pauses: u32,
 }
 
-/// What a provider says of a request that it refuses for its form.
+/// The words of a provider about a request that it refuses for its form.
 ///
 /// It says which part to leave out or to make smaller, and if it is known how small. The request is repaired by it once and sent
 /// again.

@@ -87,7 +87,8 @@ const PLAIN_WORDS: &[(&str, usize)] = &[
     ("tee", 0),
 ];
 
-/// What no star stands for in one command, as it would be written in a pattern. `in_words` has marks for blanks within a word.
+/// Returns the words that no star stands for in one command, as they would be written in a pattern.
+/// `in_words` has marks for blanks within a word.
 pub(super) fn of_programs(in_words: &str) -> Vec<String> {
     let mut words = in_words.split(' ').filter(|word| !word.is_empty());
     let Some(program) = words.next() else {
@@ -136,7 +137,7 @@ impl Graver {
     }
 }
 
-/// What a word stands for by its place: `uniq IN OUT` writes a file.
+/// Returns the effect of a word by its position: `uniq IN OUT` writes a file.
 fn positional_effect(program: &str, words: &[&str]) -> Option<String> {
     let plain = || {
         let words = words
@@ -170,7 +171,7 @@ fn plain_or_command(words: &[&str]) -> bool {
     words.iter().any(|word| word.starts_with('+') && word.len() > 1)
 }
 
-/// What a script in the words does, of `sed` and `awk`.
+/// Returns the effect of a script in the words, of `sed` and `awk`.
 fn script_effect(program: &str, words: &[&str]) -> Option<&'static str> {
     let is_any = |signs: &[&str]| {
         words

@@ -15,7 +15,7 @@ use super::responder::Serve;
 use super::scheduler::{Cancelled, RequestId, RequestRefusal, ResponderId, Scheduler, SchedulerOutput};
 use crate::sync::lock;
 
-/// How long a request that had waited for a responder waits for another one when that is gone.
+/// Time for which a request that had waited for a responder waits for another one when that is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A dispatcher; whoever has a claim or a ticket has it too.
@@ -39,7 +39,7 @@ pub(super) struct ResponderChannel<Q: Addressed> {
     pub(super) way: ClaimDelivery<Q>,
 }
 
-/// How a claim reaches a responder.
+/// The delivery of a claim to a responder.
 pub(super) enum ClaimDelivery<Q: Addressed> {
     /// It takes them one by one. The channel has room for as many as it may have: what is on its way counts as given.
     Channel(mpsc::Sender<Claim<Q>>),
@@ -50,7 +50,7 @@ pub(super) enum ClaimDelivery<Q: Addressed> {
 /// See [`Dispatcher::serve_with`](super::Dispatcher::serve_with).
 pub(super) type Handler<Q> = Arc<dyn Fn(Claim<Q>) + Send + Sync>;
 
-/// What is carried out when the state is free again, because it runs the code of others.
+/// A call that runs when the state is free again, because it runs the code of others.
 enum DeferredCall<Q: Addressed> {
     Call(Handler<Q>, Claim<Q>),
     /// A claim that nobody takes reports back when it is dropped.

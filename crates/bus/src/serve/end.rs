@@ -1,4 +1,4 @@
-//! How a request ends, and why one is not taken in. Tickets, claims and the dispatcher itself speak of both.
+//! The ends of requests, and the reasons for refusals. Tickets, claims and the dispatcher itself use both.
 
 /// Why a request was not taken in. Nothing was done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum RequestError {
     },
 }
 
-/// How a request ended.
+/// The end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEnd {
     /// Its responder said all that there is to say.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What can be asked over a [`Dispatcher`](super::Dispatcher).
+/// A request that can be made over a [`Dispatcher`](super::Dispatcher).
 pub trait Addressed: Send + Sync + 'static {
     /// The dotted topic, as `tools.requests`.
     fn topic(&self) -> &str;
@@ -29,7 +29,7 @@ pub struct KeyPattern {
     reading: PatternReading,
 }
 
-/// How the text of a pattern is read.
+/// The reading of the text of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PatternReading {
     /// Its stars stand for anything.
@@ -103,7 +103,8 @@ impl KeyPattern {
         key.ends_with(last)
     }
 
-    /// How many characters stand for themselves: of two patterns that match, the one with more is the more specific.
+    /// Returns the number of literal characters: of two patterns that match, the one with more is the more
+    /// specific.
     pub(crate) fn literal(&self) -> usize {
         let counts = |c: &char| *c != '*' || self.reading != PatternReading::Pattern;
         self.text.chars().filter(counts).count()

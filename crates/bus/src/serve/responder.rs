@@ -1,14 +1,14 @@
-//! What a responder says of itself when it is attached, and how it stands.
+//! The description of a responder when it is attached, and its status.
 
 use super::key_pattern::KeyPattern;
 use super::scheduler::ResponderId;
 
-/// How many requests a responder works on at once, by default.
+/// Default number of requests that a responder works on at once.
 const CAPACITY: usize = 64;
 /// The number of may that wait for it.
 const WAITING: usize = 1024;
 
-/// What a responder serves, and how much of it at once.
+/// The topics that a responder serves, and its capacity.
 ///
 /// ```
 /// use agentx_bus::{KeyPattern, Serve};
@@ -56,12 +56,12 @@ impl Serve {
     }
 }
 
-/// What a responder that is detached may do with what it has.
+/// The treatment of the requests of a responder that is detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grace {
     /// It settles what it has been given.
     Finish,
-    /// What it has been given is lost.
+    /// Its requests are lost.
     Now,
 }
 
@@ -72,16 +72,16 @@ pub struct ResponderInfo {
     pub id: ResponderId,
     /// The name.
     pub name: String,
-    /// What it serves: topics and keys.
+    /// The topics and keys that it serves.
     pub serves: Vec<(String, String)>,
-    /// How many requests it works on at most.
+    /// Maximum number of requests that it works on.
     pub capacity: usize,
-    /// How many it has.
+    /// The number of requests that it works on.
     pub claimed: usize,
-    /// How many wait for it.
+    /// The number of requests that wait for it.
     pub waiting: usize,
-    /// How many it has settled since it was attached.
+    /// The number of requests that it has settled since it was attached.
     pub settled: u64,
-    /// How many it has dropped, as by a panic: nobody knows how they ended.
+    /// The number of requests that it has dropped, for example by a panic: nobody knows how they ended.
     pub lost: u64,
 }

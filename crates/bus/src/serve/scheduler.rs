@@ -18,7 +18,7 @@ pub struct ResponderId(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RequestId(pub(crate) u64);
 
-/// What a request is about.
+/// The address of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     pub(crate) topic: Box<str>,
@@ -26,7 +26,7 @@ pub(crate) struct Address {
     pub(crate) session: Arc<str>,
 }
 
-/// What has to be done after a change.
+/// An output that has to be carried out after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SchedulerOutput {
     /// This responder has a place for this request now.
@@ -44,7 +44,7 @@ pub(crate) enum RequestRefusal {
     Full { responder: ResponderId, waiting: usize },
 }
 
-/// What became of a wish to cancel a request.
+/// The result of a wish to cancel a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     /// It waited, and is gone.
@@ -67,7 +67,7 @@ struct Responder {
     lost: u64,
 }
 
-/// What a responder has to do, and has done.
+/// The load of a responder: its open and its settled requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) claimed: usize,
@@ -77,7 +77,7 @@ pub(crate) struct Load {
 }
 
 impl Responder {
-    /// How specifically it serves an address; `None` if it does not.
+    /// Returns how specifically it serves an address; `None` if it does not.
     fn serves(&self, address: &Address) -> Option<usize> {
         let fits = self.served.iter().filter(|(topic, _)| *topic == address.topic);
         fits.filter(|(_, key)| key.matches(&address.key))
@@ -227,7 +227,7 @@ impl Scheduler {
         Some(self.fill(responder_id))
     }
 
-    /// What nobody has served since `before` ends.
+    /// Ends the requests that nobody has served since `before`.
     pub(crate) fn expire(&mut self, before: Duration) -> Vec<SchedulerOutput> {
         let too_old =
             |entry: &SchedulerEntry| matches!(entry.place, QueuePlace::Homeless(since) if since <= before);
@@ -239,7 +239,7 @@ impl Scheduler {
         old.into_iter().map(SchedulerOutput::Unserved).collect()
     }
 
-    /// What a responder has to do, and has done.
+    /// Returns the load of a responder.
     pub(crate) fn load(&self, id: ResponderId) -> Load {
         let responder = self.responders.get(&id);
         responder.map_or_else(Load::default, |responder| Load {

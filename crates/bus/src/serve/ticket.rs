@@ -33,7 +33,7 @@ impl<Q: Addressed> Ticket<Q> {
         }
     }
 
-    /// How the request ends. It takes as long as the responder does.
+    /// Waits for the end of the request and returns it. It takes as long as the responder does.
     pub async fn ended(mut self) -> RequestEnd {
         (&mut self.end).await.unwrap_or(RequestEnd::Lost)
     }

@@ -83,7 +83,7 @@ pub struct NamedLimits {
     pub max_wall_ms: Option<Option<u64>>,
 }
 
-/// What stands there is named, `null` too.
+/// Reads a named value; `null` counts as named too.
 fn named<'de, T, D>(from: D) -> Result<Option<Option<T>>, D::Error>
 where
     T: Deserialize<'de>,

@@ -1,10 +1,10 @@
-//! What a runtime answers if it cannot do what was asked.
+//! The errors of a runtime.
 
 use agentx_types::SessionId;
 
 use crate::log_error::LogError;
 
-/// What a runtime can answer instead.
+/// An error that a runtime returns.
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
     /// The log says no.
@@ -13,7 +13,7 @@ pub enum RuntimeError {
     /// An id that fits more than one session.
     #[error("{prefix:?} fits {}: {}", count_in_words(.ids.len()), .ids.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested prefix.
         prefix: String,
         /// Some of those that it fits.
         ids: Vec<String>,
@@ -21,7 +21,7 @@ pub enum RuntimeError {
     /// The model is not known.
     #[error("unknown model {model:?}{}", near(.nearest))]
     UnknownModel {
-        /// What was asked for.
+        /// The requested model.
         model: String,
         /// The nearest names.
         nearest: Vec<String>,
@@ -29,7 +29,7 @@ pub enum RuntimeError {
     /// No file describes an agent of this name.
     #[error("there is no agent {agent:?}{}", near(.nearest))]
     UnknownAgent {
-        /// What was asked for.
+        /// The requested agent.
         agent: String,
         /// The nearest names.
         nearest: Vec<String>,
@@ -39,7 +39,7 @@ pub enum RuntimeError {
     BadAgent {
         /// The name of the agent.
         agent: String,
-        /// What is wrong with it.
+        /// A description of the mistake.
         what: String,
     },
     /// Something that the model needs is missing.
@@ -47,7 +47,7 @@ pub enum RuntimeError {
     Unavailable {
         /// The name of the model.
         model: String,
-        /// What is missing, and where to put it.
+        /// The missing part, and where to put it.
         what: String,
     },
     /// It is not done, for a reason in words for the person: as the session stands, with what was asked, or on this machine. A reason that a program
@@ -95,7 +95,7 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
-    /// What a server answers that does not do this for those who are elsewhere.
+    /// Makes the error of a server that does not offer this to remote clients.
     pub fn not_offered(what: &str) -> Self {
         Self::Remote {
             code: "not_offered".into(),

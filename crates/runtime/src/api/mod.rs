@@ -31,10 +31,10 @@ pub use session::*;
 pub use spending::*;
 pub use wishes::*;
 
-/// What a runtime says that has the facts and not the files.
+/// The error text of a runtime that has the facts but not the files.
 const NO_FILES: &str = "does not restore files; conversations can still be rewound";
 
-/// What a front end can ask of a runtime. The local and the remote one are the same to it.
+/// The interface of a runtime for front ends. The local and the remote runtime look the same to them.
 pub trait Runtime: Send + Sync {
     /// The owner of the sessions.
     fn owner(&self) -> &OwnerId;
@@ -69,7 +69,7 @@ pub trait Runtime: Send + Sync {
     /// See [`RuntimeError`].
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>>;
 
-    /// What lists show of one session.
+    /// Returns the row of one session in lists.
     ///
     /// # Errors
     /// If there is none.
@@ -127,7 +127,7 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered("does not show files"))))
     }
 
-    /// What putting files back to how they were before an event of a session would do, as they are now.
+    /// Plans how to restore files to their state before an event of a session, from their present state.
     ///
     /// # Errors
     /// If the session cannot be read, or its files are not within reach.
@@ -164,7 +164,7 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered("does not import sessions"))))
     }
 
-    /// What was spent, added up.
+    /// Returns the sum of the spending.
     ///
     /// # Errors
     /// See [`RuntimeError`].
@@ -173,7 +173,7 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered("does not report usage"))))
     }
 
-    /// What is stored of a session, or of all; `None` if that is not told.
+    /// Returns the stored size of a session, or of all; `None` if that is not known.
     ///
     /// # Errors
     /// See [`RuntimeError`].

@@ -1,4 +1,4 @@
-//! What is asked of whoever has the files, and what it answers.
+//! Requests to restore files, and their answers.
 
 use agentx_types::{BlobId, FileFailed, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@ use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, AgentEventBus};
 use agentx_session::SharingFact;
 
-/// How much of what an agent says waits for a listener; then the oldest is left out, and counted.
+/// Maximum number of agent events that wait for a listener; beyond it the oldest is dropped and counted.
 const HEARD: usize = 4_096;
 
 /// A session that this runtime writes.
@@ -21,7 +21,7 @@ pub trait Session: Send + Sync {
     /// The id of the session.
     fn id(&self) -> &SessionId;
 
-    /// How it stands now.
+    /// Returns the current state of the session.
     fn state(&self) -> BoxFuture<'_, Result<SessionState, RuntimeError>>;
 
     /// Says something to the agent. Returns the `seq` of the input once it is committed.
@@ -39,7 +39,7 @@ pub trait Session: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
-    /// What waits for the agent. A session that is not written here cannot tell.
+    /// Returns the inputs that wait for the agent. A session that is not written here cannot know them.
     ///
     /// # Errors
     /// If the session cannot continue.
@@ -168,9 +168,10 @@ pub struct AgentView {
 }
 
 impl AgentView {
-    /// What the agent says inside its own boundary from now on: the Stream, State, Message and Turn layers, each with the `seq` of the fact
-    /// that it follows from. It is heard after that fact is committed. Whoever falls behind by more than 4,096 is told how many were
-    /// left out; all of them can be derived again from the log.
+    /// Returns the events of the agent inside its own boundary from now on: the Stream, State, Message and
+    /// Turn layers, each with the `seq` of the fact that it follows from. They are published after that fact
+    /// is committed. A listener that falls behind by more than 4,096 is told the number of dropped events;
+    /// all of them can be derived again from the log.
     ///
     /// # Errors
     /// If the session runs elsewhere (a mirror has its facts and derives the same), or if its runtime is gone.

@@ -1,21 +1,21 @@
-//! What was spent, as a person asks about it: by session, by day, by model, by cause. A log answers from its ledger of model
-//! calls; why a call was paid for follows from the fact that says so.
+//! Spending by session, by day, by model and by cause. A log answers from its ledger of model calls; the
+//! cause of a payment follows from the fact that records it.
 
 use std::collections::BTreeSet;
 
 use agentx_types::{EnvironmentEvent, NanoUsd, OwnerId, SessionId, StopReason, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
-/// What is asked about spending.
+/// A query about spending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageQuery {
     /// In whose sessions.
     pub owner: OwnerId,
-    /// What is added up.
+    /// The grouping of the sums.
     pub by: UsageBy,
     /// Only in this one.
     pub session: Option<SessionId>,
-    /// What was spent from then on.
+    /// The beginning of the period; `None` for all time.
     pub since: Option<Since>,
 }
 
@@ -111,12 +111,12 @@ impl SpendCause {
     }
 }
 
-/// What is stored of one session, or of all.
+/// The stored size of one session, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredSize {
     /// Bytes of its own facts, as they are stored: what a fork shares with its parent is the parent's.
     pub facts: u64,
-    /// How many blobs it names.
+    /// The number of blobs that it names.
     pub blobs: u64,
     /// Their bytes.
     pub blob_bytes: u64,

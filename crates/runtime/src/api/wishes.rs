@@ -1,4 +1,4 @@
-//! What a front end wants of a session: how it is opened, what is said in it, and what is heard of it.
+//! Requests of a front end to a session: to open it, to send inputs, and to read its events.
 
 use agentx_session::Delivery;
 use agentx_types::{
@@ -7,7 +7,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How to open a session.
+/// Options for opening a session.
 #[derive(Clone, Debug)]
 pub enum OpenRequest {
     /// A new one, with this agent.

@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 /// A fact on its way into the log, and who waits for it.
 pub(super) struct PendingFact {
-    /// What happened, without a number yet.
+    /// The event, without a number yet.
     draft: EventDraft<EnvironmentEvent>,
     /// The front end or effector that is told when it is committed, if any.
     waits: Option<Waits>,
@@ -97,7 +97,7 @@ impl PendingFact {
     }
 }
 
-/// What one turn of the sequencer makes.
+/// The output of one turn of the sequencer.
 #[derive(Default)]
 struct SequencerTurn {
     /// The time at which it was begun; `None` if nothing may be waited for.
@@ -106,13 +106,14 @@ struct SequencerTurn {
     gathered: bool,
     /// The facts, numbered and folded, in order.
     facts: Vec<Fact>,
-    /// What follows from all of them.
+    /// The derived output of all facts.
     derived: Derived,
-    /// How many derived events each fact has.
+    /// The number of derived events of each fact.
     derived_counts: Vec<usize>,
-    /// What agents say inside their own boundaries, where anybody listens.
+    /// The events of agents inside their own boundaries, if anybody listens.
     said: Vec<Arc<AgentEvent>>,
-    /// What agents want done, in order: published after the commit, and then performed if it touches the environment.
+    /// The actions of agents, in order: published after the commit, and then performed if they touch the
+    /// environment.
     wanted: Vec<Action>,
     /// Those who are told when it is committed, each with the `seq` of their fact.
     waiting: Vec<(Waits, u64)>,
@@ -144,8 +145,9 @@ impl SessionDriver {
         self.finish(turn).await
     }
 
-    /// What else is to be committed with this turn: what is there already, and, if nobody waits for the commit, what
-    /// comes within a moment. A model's chunks come one by one; a commit for each would cost more than they do.
+    /// Returns more facts to commit with this turn: those that are there already, and, if nobody waits for
+    /// the commit, those that arrive within a moment. A model's chunks arrive one by one; a commit for each
+    /// would cost more than they do.
     async fn more(&mut self, turn: &SequencerTurn) -> Option<FactBatch> {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);

@@ -1,5 +1,5 @@
-//! What one agent wants of another, as facts: they are addressed to the other, and on record before anything follows from
-//! them.
+//! Actions of one agent on another, as facts: they are addressed to the other agent, and recorded before
+//! anything follows from them.
 //!
 //! These actions have no effector and no `action_started`: the fact is all that there is to do (decision 020
 //! in `issues/`). It stands behind the fact that it follows from, in the same commit, with the action as its

@@ -20,7 +20,8 @@ pub struct StandingRules {
 }
 
 impl StandingRules {
-    /// What changes in a session, for each of its agents. Rules are taken out in one change, and added in one change each.
+    /// Returns the changes of a session, for each of its agents. One change removes rules, and each added
+    /// rule is one change.
     pub(crate) async fn changes(
         &self,
         log: &dyn SessionLog,

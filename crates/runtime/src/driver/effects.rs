@@ -1,4 +1,4 @@
-//! What a session has under way: one request for each action, cancellable, and never silently gone.
+//! The actions of a session in progress: one request for each action, cancellable, and never silently gone.
 //!
 //! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end of
 //! its request. The end says whether the responder took it and let go of it; whether it also said its last
@@ -23,14 +23,14 @@ use crate::effect::{EventSink, FactBatch, SessionScope};
 use crate::nested_calls::{ConfigNow, Decisions};
 use agentx_session::SessionFold;
 
-/// How long tasks that were cancelled may take to end when the session does.
+/// Time limit for cancelled tasks to end when the session ends.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
 /// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of their
 /// responders. Only events that were already queued arrive here, and the queue has fewer places.
 const MOST_LOST: usize = 256;
 
-/// What a session has under way.
+/// The actions of a session in progress.
 pub(super) struct Effects {
     /// The session whose actions these are.
     session_id: SessionId,
@@ -55,7 +55,7 @@ struct RunningAction {
     config_now: ConfigNow,
 }
 
-/// How an action ended, as far as its responder did not say.
+/// The end of an action, as far as its responder did not report it.
 #[derive(Debug)]
 pub(super) enum ActionEnd {
     /// Its request was taken by a responder, or waited for one.

@@ -1,6 +1,6 @@
-//! What front ends want on record, and the facts that become of it. A wish says what a person knows; the rest
-//! (the id of a message, the agent that waits for a decision, the latest summary) follows from how the
-//! session stands when its turn comes.
+//! Requests of front ends, and the facts that they become. A request has what a person knows; the rest (the
+//! id of a message, the agent that waits for a decision, the latest summary) follows from the state of the
+//! session when its turn comes.
 
 use agentx_types::{
     AgentStateId, ContextRestored, EnvironmentEvent, EventDraft, MessageId, OwnerId, RunStatus, Source,
@@ -11,7 +11,7 @@ use crate::api::{RuntimeError, UserInput};
 use crate::commands::{FactRequest, MOST_WAITING, RETRY};
 use agentx_session::SessionFold;
 
-/// What becomes of a wish.
+/// The result of resolving a request.
 pub(super) enum ResolvedRequest {
     /// This is put on record.
     Fact(Box<EventDraft<EnvironmentEvent>>),
@@ -19,7 +19,7 @@ pub(super) enum ResolvedRequest {
     There(u64),
 }
 
-/// What becomes of a wish in a session that stands like this, as its next fact.
+/// Resolves a request against the state of the session, as its next fact.
 ///
 /// Called by the driver when the turn of the wish has come, so that nothing changes between the answer and the fact. The draft is whole.
 ///
@@ -114,7 +114,7 @@ fn message(fold: &SessionFold, input: UserInput) -> UserMessage {
     }
 }
 
-/// What a person said or did, addressed to this agent.
+/// Makes the fact of a person's input or action, addressed to this agent.
 fn fact(agent: Option<AgentStateId>, event: EnvironmentEvent) -> ResolvedRequest {
     ResolvedRequest::Fact(Box::new(EventDraft::new(Source::User, agent, event)))
 }

@@ -52,25 +52,25 @@ use effects::{ActionEnd, Effects};
 use fact_requests::{ResolvedRequest, resolve};
 pub use shutdown::halt_sessions;
 
-/// How many messages of effectors may wait for the sequencer; then they wait.
+/// Maximum number of effector messages that wait for the sequencer; then effectors wait.
 const INBOUND_CAPACITY: usize = 256;
-/// How many wishes of front ends may wait.
+/// Maximum number of front end requests that wait.
 const COMMAND_CAPACITY: usize = 64;
 /// The number of facts that are committed together at most.
 const BATCH_FACTS: usize = 512;
-/// How long chunks that nobody waits for may wait for others, to be committed together.
+/// Time for which chunks that nobody waits for may wait for others, to be committed together.
 const LINGER: Duration = Duration::from_millis(1);
-/// How long a session that is closed waits for what it has to stop.
+/// Time limit for a closing session to stop its actions.
 const CLOSE_GRACE: Duration = Duration::from_secs(3);
 
-/// What a driver works with; shared by all sessions of a runtime.
+/// The parts that a driver works with; shared by all sessions of a runtime.
 #[derive(Clone)]
 pub struct DriverParts {
     /// The log that keeps the facts.
     pub log: Arc<dyn SessionLog>,
     /// The responders that perform actions.
     pub actions: Actions,
-    /// How many tool calls run at once, of all sessions that have these places.
+    /// Bounds the tool calls that run at once, of all sessions that share these slots.
     pub places: CallSlots,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
@@ -86,11 +86,12 @@ pub struct DriverParts {
     pub tools: ToolOffers,
     /// The files that calls are kept from in every session, whatever a session's own configuration says; `None` leaves it to that.
     pub guard: Option<Arc<Guard>>,
-    /// What the settings of a server say about each call, where this process is one: every session is bound by it, whatever its own
-    /// configuration says. `None` takes what an earlier server left in a session out of it.
+    /// The rules of a server for each call, if this process is one: they bind every session, whatever its own
+    /// configuration says. `None` removes the rules that an earlier server left in a session.
     pub server_rules: Option<Arc<ServerRules>>,
-    /// What an existing session that asks nobody is set to when it is opened, unless whoever opens it says otherwise: so `--yes` holds for
-    /// one program and not for those that continue with its session. `None` leaves each session as it was.
+    /// The approval mode for existing sessions that ask nobody, set when they are opened, unless the opener
+    /// names another: so `--yes` holds for one program and not for those that continue its session. `None`
+    /// leaves each session as it was.
     pub approval: Option<ApprovalMode>,
     /// The rules that an existing session is held to when it is opened. `None` leaves each session its own.
     pub standing: Option<Arc<StandingRules>>,
@@ -159,7 +160,7 @@ pub(crate) async fn drive(
 
 /// The task of one open session.
 struct SessionDriver {
-    /// What all sessions of the runtime share.
+    /// The parts that all sessions of the runtime share.
     parts: DriverParts,
     /// The right to write the session; given back when the task ends.
     writer: Writer,
@@ -169,17 +170,17 @@ struct SessionDriver {
     digest: DerivedDigest,
     /// The actions that are under way.
     effects: Effects,
-    /// What responders say.
+    /// The events of responders.
     inbound: mpsc::Receiver<FactBatch>,
-    /// What front ends want; closed when the last handle on the session is gone.
+    /// The requests of front ends; closed when the last handle on the session is gone.
     commands: mpsc::Receiver<SessionCommand>,
-    /// How this task stands, for those who wait for its end.
+    /// The status of this task, for those who wait for its end.
     status: watch::Sender<DriverStatus>,
-    /// How the session's tools stand beside those on offer.
+    /// The session's tools compared with those on offer.
     offers: ToolOfferStatus,
 }
 
-/// How the tools of a session stand beside what is offered.
+/// The tools of a session compared with those on offer.
 struct ToolOfferStatus {
     /// Tells when other tools are offered.
     changes: ToolChanges,

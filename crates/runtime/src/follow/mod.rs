@@ -35,10 +35,11 @@ pub(crate) use subscribed::{watched, written};
 const READER_CAPACITY: usize = 1024;
 /// The number of deliveries that are handed on at once.
 const AT_ONCE: usize = 256;
-/// How many events the bus keeps for a follower before it cuts it off.
+/// Maximum number of events that the bus keeps for a follower before it cuts the follower off.
 const BUS_CAPACITY: usize = 8192;
 
-/// What a session is followed by. All of these can be dropped while they wait: they are asked again then.
+/// The source of the events of a session. Its futures can be dropped while they wait: they are asked again
+/// then.
 pub trait EventSource: Send {
     /// Begins to bring what comes, or begins again after a cut, so that nothing after [`SessionReader::known`] is missing; as a stream, nothing
     /// after [`SessionReader::overlap`].
@@ -63,10 +64,10 @@ pub trait EventSource: Send {
     fn hear_now(&mut self, _reading: &SessionReader, _heard: &mut VecDeque<SourceItem>) {}
 }
 
-/// What was there before.
+/// The events from before the source began.
 #[derive(Debug)]
 pub enum PastEvents {
-    /// How the session stood.
+    /// The state of the session.
     Fold(Box<SessionFold>),
     /// Facts, in order; none where there are no more.
     Facts(Vec<Fact>),
@@ -192,7 +193,7 @@ impl<S: EventSource> Follower<S> {
         self.reading.position()
     }
 
-    /// What is to be done next that takes more than what the source brought.
+    /// Returns the next step that needs more than the events that the source returned.
     fn step(&mut self) -> ReaderStep {
         loop {
             let step = self.reading.step();
@@ -239,7 +240,7 @@ impl<S: EventSource + 'static> Follower<S> {
     }
 }
 
-/// What a follower of a session of this process needs.
+/// The parts that a follower of a session of this process needs.
 #[derive(Clone)]
 pub(crate) struct LiveSource {
     /// The session.
@@ -250,9 +251,10 @@ pub(crate) struct LiveSource {
     pub(crate) bus: SystemEvents,
     /// The way to its driver, which knows what is committed.
     pub(crate) commands: mpsc::Sender<SessionCommand>,
-    /// How its driver stands: its end is the end of the stream.
+    /// The status of its driver: the end of the driver is the end of the stream.
     pub(crate) status: watch::Receiver<DriverStatus>,
-    /// How the session stood some time before it was opened: followers that want only what is later begin here.
+    /// The state of the session some time before it was opened: followers that want only later events begin
+    /// here.
     pub(crate) remembered: Option<Arc<SessionFold>>,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct OnBus {
     from_now: bool,
     /// The driver of the session, if its end is to be heard.
     driver: Option<FollowedDriver>,
-    /// What was taken from the bus and not handed on yet.
+    /// Events that were taken from the bus and not passed on yet.
     taken: Vec<BusDelivery<SystemEvent>>,
 }
 
@@ -60,7 +60,8 @@ impl OnBus {
         }
     }
 
-    /// What `filter` lets through. What is published after this returns is heard. `None` if the bus is closed.
+    /// Subscribes with `filter`. Events that are published after this returns are received. `None` if the bus
+    /// is closed.
     pub(crate) fn filtered(
         pages: Pages,
         bus: SystemEvents,

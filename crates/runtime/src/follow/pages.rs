@@ -1,4 +1,4 @@
-//! What was there before, from the log, and a log that another process writes, which is looked at again and again.
+//! Earlier events from the log, and a log that another process writes, which is polled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use agentx_session::SessionFold;
 
 /// Number of facts in a page.
 const PAGE: usize = 1024;
-/// How often a session of another process is looked at.
+/// Interval at which a session of another process is polled.
 const POLL: Duration = Duration::from_millis(100);
 
 /// A session in its log.
@@ -34,7 +34,8 @@ impl Pages {
         Ok(info.map_err(RuntimeError::from)?.last_seq)
     }
 
-    /// What a reading wants of the past: a fold, from the remembered one or the beginning on, or a page of facts.
+    /// Reads the past that a reader requests: a fold, from the remembered one or the beginning on, or a page
+    /// of facts.
     pub(crate) async fn read(&self, wanted: PastRequest) -> Result<PastEvents, FollowError> {
         let upto = match wanted {
             PastRequest::Fold(upto) => upto,

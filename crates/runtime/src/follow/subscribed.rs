@@ -59,7 +59,7 @@ pub struct Subscribed {
     cut_off: Option<String>,
     /// The place of the reader when the last one was made, if that was after a cut.
     resumed_at: Option<EventCursor>,
-    /// What was taken from the subscription and not handed on yet.
+    /// Deliveries that were taken from the subscription and not passed on yet.
     taken: Vec<Delivery>,
 }
 

@@ -52,7 +52,7 @@ struct LogState {
     left_behind: BTreeSet<BlobId>,
 }
 
-/// What the methods of a log return.
+/// The return type of the methods of a log.
 type LogFuture<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
 /// An answer that is there at once.

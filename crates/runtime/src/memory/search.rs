@@ -61,7 +61,7 @@ fn place_of(text: &str, words: &[String]) -> Option<usize> {
     places.collect::<Option<Vec<_>>>()?.into_iter().min()
 }
 
-/// What stands on both sides of a place, on one line.
+/// Returns the text on both sides of a place, on one line.
 fn around(text: &str, at: usize) -> String {
     let from = at.saturating_sub(AROUND);
     let shown: String = text.chars().skip(from).take(at - from + AROUND).collect();

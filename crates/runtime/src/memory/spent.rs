@@ -1,4 +1,5 @@
-//! What was spent in a log in memory, added up by session, by model or by cause. It has no calendar, so not by day.
+//! The spending in a log in memory, summed by session, by model or by cause. It has no calendar, so not by
+//! day.
 //!
 //! Sessions stand with the latest spending first; models and causes with the most money first, then the most tokens.
 

@@ -17,7 +17,7 @@ use crate::titles::title_from;
 use crate::writing::{Batch, NewLog, Writer};
 use agentx_session::Fact;
 
-/// How the id of a blob begins, and how many hexadecimal digits follow.
+/// The prefix of a blob's id, and the number of hexadecimal digits after it.
 const BLOB: (&[u8], usize) = (b"b3_", 64);
 
 /// A session.
@@ -353,13 +353,13 @@ impl StoredSession {
         facts.flat_map(blobs_named).collect()
     }
 
-    /// How long its own facts are, as JSON.
+    /// Returns the size of its own facts, as JSON.
     pub(super) fn bytes(&self) -> u64 {
         let lengths = self.own.iter().map(|fact| fact.payload_json().len());
         lengths.sum::<usize>() as u64
     }
 
-    /// What is in memory is as it was written.
+    /// Reports no damage: memory holds the facts as they were written.
     pub(super) fn report(&self) -> VerifyReport {
         VerifyReport {
             session_id: self.id().clone(),

@@ -39,10 +39,10 @@ pub struct StreamFold {
     order: Vec<AgentStateId>,
 }
 
-/// What is known of one agent.
+/// The known data of one agent.
 #[derive(Clone, Debug, Default)]
 struct Voice {
-    /// What people call it.
+    /// The name of the agent for people.
     name: Arc<str>,
     /// The agent that made it.
     parent: Option<AgentStateId>,

@@ -36,7 +36,7 @@ pub(super) struct StreamHubState {
     said: EventCursor,
     /// The place at which the streams begin.
     pub(super) begin: EventCursor,
-    /// How it stood there, or before, and where that was.
+    /// The state there, or before, and its place.
     pub(super) at_begin: (StreamFold, EventCursor),
     has_begun: bool,
     /// Streams of one agent.

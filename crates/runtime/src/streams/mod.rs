@@ -92,7 +92,7 @@ pub struct Streams {
     shared: Arc<StreamsShared>,
 }
 
-/// What the handles and the readers share.
+/// The state that the handles and the readers share.
 struct StreamsShared {
     hub: Arc<StreamHub>,
     /// The source from which streams whose readers are behind read the session again.

@@ -1,4 +1,4 @@
-//! What waits for the reader of one stream, within its bound.
+//! The queue of the reader of one stream, within its bound.
 //!
 //! Order inside one slot: what waits, then where it was cut off, then the end. So a reader gets all that
 //! fitted before it reads the log, and hears of the end last.
@@ -19,7 +19,7 @@ use agentx_session::EventCursor;
 pub(super) struct StreamSlot {
     /// The selection of events that the stream is of.
     pub(super) select: Select,
-    /// What happens where the reader is too slow.
+    /// The policy for a slow reader.
     pub(super) policy: SlowReaderPolicy,
     /// Wakes the reader.
     pub(super) news: Notify,
@@ -30,13 +30,13 @@ pub(super) struct StreamSlot {
 struct StreamQueue {
     /// The events that wait for the reader, within the bound of the policy.
     waiting: VecDeque<Arc<StreamEvent>>,
-    /// What is not after this is known to the reader.
+    /// The reader knows all events up to this place.
     skip: EventCursor,
-    /// How many were dropped, as the reader wants only what is new.
+    /// The number of dropped events, if the reader wants only new ones.
     dropped: u64,
     /// The place at which it was cut off, once it was.
     behind: Option<Box<CutOffPoint>>,
-    /// How it ended, once it did.
+    /// The end of the stream, once it ended.
     ended: Option<StreamEnd>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct CutOffPoint {
     pub(super) fold: StreamFold,
 }
 
-/// What a reader found.
+/// The result of a read.
 pub(super) enum QueueRead {
     /// The next one that waits.
     Event(Arc<StreamEvent>),
@@ -124,7 +124,7 @@ impl StreamSlot {
         self.news.notify_one();
     }
 
-    /// What the reader gets next, without waiting.
+    /// Returns the next item of the reader, without waiting.
     pub(super) fn take(&self) -> QueueRead {
         let mut queue = self.lock();
         if let Some(event) = queue.waiting.pop_front() {

@@ -15,13 +15,13 @@ use agentx_session::{Delivery, EventCursor};
 
 /// One stream of a session. Dropping it closes it.
 pub struct AgentStream {
-    /// What all streams of the session share.
+    /// The state that all streams of the session share.
     pub(super) shared: Arc<StreamsShared>,
     /// The slot into which the multiplexer puts the events of this stream.
     pub(super) slot: Arc<StreamSlot>,
     /// The reader's own way through the log, while it is behind the others.
     pub(super) behind: Option<Box<CatchUp>>,
-    /// How it ended, once the reader was told.
+    /// The end of the stream, once the reader was told.
     pub(super) ended: Option<StreamEnd>,
 }
 
@@ -30,7 +30,7 @@ pub struct AgentStream {
 pub(super) struct CatchUp {
     pub(super) fold: StreamFold,
     pub(super) follower: Follower<Subscribed>,
-    /// What is not after this is not wanted.
+    /// The reader does not want events up to this place.
     pub(super) from: EventCursor,
 }
 
@@ -92,7 +92,7 @@ impl AgentStream {
         self.slot.dropped()
     }
 
-    /// What the stream is of.
+    /// Returns the selection of the stream.
     pub fn select(&self) -> &Select {
         &self.slot.select
     }

@@ -31,7 +31,7 @@ impl Select {
         Self::default()
     }
 
-    /// What this agent says. The agent may come later.
+    /// Selects the events of this agent. The agent may come later.
     pub fn agent(id: impl Into<AgentStateId>) -> Self {
         Self {
             agent: AgentSelection::Id(id.into()),
@@ -39,7 +39,7 @@ impl Select {
         }
     }
 
-    /// What agents of this name say, whichever they are.
+    /// Selects the events of all agents of this name.
     pub fn named(name: impl AsRef<str>) -> Self {
         Self {
             agent: AgentSelection::Name(Arc::from(name.as_ref())),
@@ -70,7 +70,7 @@ impl Select {
     }
 }
 
-/// What happens where the reader of a stream is slow. It never holds up anybody else.
+/// The policy for a slow reader of a stream. A slow reader never delays others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowReaderPolicy {
     /// Nothing is lost. So many events are kept; who is further behind reads the rest from the log.

@@ -1,4 +1,4 @@
-//! What agents say, from tables of RuntimeEvents: each row one event, and what follows from it.
+//! Events of agents, from tables of RuntimeEvents: each row is one event and its results.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx_types::{

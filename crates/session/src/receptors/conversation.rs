@@ -34,7 +34,7 @@ pub struct ConversationReceptor {
 /// The talk with one agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Talk {
-    /// What is being answered.
+    /// The input that is being answered.
     active: Option<ActiveInput>,
     /// Inputs that no model call was made for yet, in the order in which they came.
     waiting: Vec<ConversationInput>,
@@ -58,7 +58,7 @@ struct ConversationInput {
     mode: InputMode,
 }
 
-/// What is being answered.
+/// An input that is being answered.
 #[derive(Clone, Debug, PartialEq)]
 struct ActiveInput {
     /// The run that answers it: [`RunId::of_input`] of the input that opened it.
@@ -275,8 +275,8 @@ impl Talk {
         out.push(ConversationThinking {}.into());
     }
 
-    /// What is under way continues, or ends.
-    /// Facts of other runs are no concern of it; those that name no run are of the whole session.
+    /// Continues or ends the conversation in progress. Facts of other runs do not concern it; those that name
+    /// no run are of the whole session.
     fn advance(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
         let joined_by_more = self.waiting.iter().any(|input| input.mode != InputMode::Queue);

@@ -35,7 +35,7 @@ pub struct StreamReceptor {
     sorting: BTreeSet<AgentStateId>,
 }
 
-/// What is open in the stream of one agent.
+/// The open parts in the stream of one agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct StreamMemory {
     /// The answer that comes in: begun and not stopped.
@@ -121,7 +121,7 @@ impl StreamReceptor {
         }
     }
 
-    /// What is open with this agent; nothing if it has said nothing yet.
+    /// Returns the open parts of this agent; nothing if it has said nothing yet.
     fn of(&mut self, agent: &AgentStateId) -> &mut StreamMemory {
         self.agents.entry(agent.clone()).or_default()
     }

@@ -15,10 +15,11 @@ use serde_json::Value;
 
 use super::Receptor;
 
-/// How many characters of a failure are shown beside the call; the whole of it is in `tool_result`. Of a longer one the beginning
-/// and the end are shown: where calls stand inside each other, the last words say why.
+/// Maximum number of characters of a failure to show beside the call; the whole of it is in `tool_result`. Of
+/// a longer one the beginning and the end are shown: where calls stand inside each other, the last words say
+/// why.
 const SHOWN_CHARS: usize = 480;
-/// How many of those are its beginning.
+/// The number of those characters that are its beginning.
 const HEAD_CHARS: usize = 160;
 
 /// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`, `command_finished`.
@@ -57,7 +58,7 @@ struct OpenCall {
     step: CallProgress,
 }
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq)]
 enum CallProgress {
     /// Its arguments stream in.
@@ -113,7 +114,7 @@ fn finished(ran: &CommandRan) -> CommandFinished {
 }
 
 impl OpenCalls {
-    /// What concerns only calls that are open. An agent without any is not even entered in the map.
+    /// Handles the facts that concern only open calls. An agent without any is not even entered in the map.
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
         match &fact.event {
@@ -241,8 +242,8 @@ impl OpenCalls {
     }
 }
 
-/// How a call failed; `None` if it did not.
-/// A result that is marked as an error and says nothing else has failed; any status but success counts, whatever the mark says.
+/// Returns the status of a failed call; `None` if it did not fail. A result that is marked as an error has failed
+/// even with the status `success`; any other status counts, whatever the mark says.
 fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     match (result.is_error, result.status) {
         (false, ToolStatus::Success) => None,

@@ -20,7 +20,7 @@ enum Last {
     Meaning(Arc<Envelope<RuntimeEvent>>),
 }
 
-/// What an event says of the last one.
+/// The place of an event relative to the last one.
 #[derive(PartialEq)]
 pub(super) enum EventOrder {
     /// Nothing against it.

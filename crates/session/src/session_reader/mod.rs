@@ -73,7 +73,7 @@ pub struct SessionReader {
     seen: LastSeen,
     /// The state of the session, where what facts mean is derived here.
     fold: Option<Box<SessionFold>>,
-    /// What the log said and was not looked at yet.
+    /// The page of the log that was not handled yet.
     page: std::vec::IntoIter<Fact>,
     ready: VecDeque<Delivery>,
 }
@@ -110,7 +110,7 @@ impl SessionReader {
         self
     }
 
-    /// What is to be done next.
+    /// Returns the next step.
     pub fn step(&mut self) -> ReaderStep {
         loop {
             if let Some(delivery) = self.ready.pop_front() {
@@ -170,7 +170,7 @@ impl SessionReader {
         }
     }
 
-    /// What the log has after the fact that was asked for, in order; nothing if it has no more.
+    /// Takes the facts of the log after the requested one, in order; an empty list if it has no more.
     pub fn page(&mut self, facts: Vec<Fact>) {
         let ReaderStage::Log(head) = self.stage else {
             return;
@@ -196,7 +196,7 @@ impl SessionReader {
         self.page = facts.into_iter();
     }
 
-    /// How the session stood, as it was asked for.
+    /// Takes the requested state of the session.
     pub fn folded(&mut self, fold: Box<SessionFold>) {
         let wanted = self.taken.whole();
         let is_of_use = self.fold.is_none() || fold.last_seq() > self.known();
@@ -210,7 +210,7 @@ impl SessionReader {
         }
     }
 
-    /// What the source brings.
+    /// Takes an item of the source.
     pub fn hear(&mut self, heard: SourceItem) {
         match heard {
             SourceItem::Fact(fact) => self.fact(&fact),

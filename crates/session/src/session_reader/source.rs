@@ -18,11 +18,12 @@ use crate::SessionFold;
 pub enum LiveContent {
     /// Facts: their meaning is derived here.
     Facts,
-    /// What they mean, after each of them that it brings: it was derived where they were committed.
+    /// Derived events, after each fact that the source returns: they were derived where the facts were
+    /// committed.
     Meaning,
 }
 
-/// How a source begins, or begins again.
+/// The beginning of a source, also after a cut.
 #[derive(Debug)]
 pub enum SourceStart {
     /// It brings what comes from here on. The log has everything up to this fact, and perhaps more.
@@ -32,7 +33,7 @@ pub enum SourceStart {
     Stream {
         /// The last fact that was there, where the source does not [say so itself](SourceItem::CaughtUp).
         head: Option<u64>,
-        /// How the session stood at some point that is known, where it brings everything after that instead.
+        /// The state of the session at some known point, if the source returns everything after that instead.
         fold: Option<Box<SessionFold>>,
     },
 }
@@ -79,7 +80,7 @@ pub enum ReaderStep {
 /// A request for events from before the source began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastRequest {
-    /// How the session stood after this fact, or at any point before: what comes between is asked for.
+    /// The state of the session after this fact, or at any point before: the facts in between are requested.
     Fold(u64),
     /// The facts after this one.
     Facts(u64),

@@ -1,4 +1,4 @@
-//! What a reader of a session gets, in which view.
+//! The deliveries of a reader of a session, in each view.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum View {
     Runtime,
 }
 
-/// What a reader gets.
+/// A delivery to a reader.
 #[derive(Clone, Debug)]
 pub enum Delivery {
     /// A fact.
