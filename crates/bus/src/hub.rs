@@ -18,7 +18,7 @@ use crate::sync::{Mutex, lock};
 #[error("the bus is closed")]
 pub struct Closed;
 
-/// Why an event was not published.
+/// The reason for which an event was not published.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
     /// The bus is closed.
@@ -64,7 +64,7 @@ struct WaitingPublisher {
     waker: Waker,
 }
 
-/// Why an event did not enter.
+/// The reason for which an event did not enter.
 enum PublishRefused {
     Closed,
     /// A lane of this log is full.

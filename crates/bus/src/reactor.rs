@@ -109,7 +109,7 @@ impl fmt::Debug for ReactorTask {
     }
 }
 
-/// Why a reactor could not start or go on.
+/// The reason for which a reactor could not start or continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ReactorFailure(pub String);

@@ -48,7 +48,8 @@ impl fmt::Debug for OpenSessions {
     }
 }
 
-/// Why a name is none for an [`Ingress`]: a name has 1 to 40 ASCII letters, digits, `-` and `_`.
+/// The reason for which a name is invalid for an [`Ingress`]: a name has 1 to 40 ASCII letters, digits, `-`
+/// and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadName {

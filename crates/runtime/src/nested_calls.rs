@@ -48,8 +48,8 @@ impl ConfigNow {
     }
 }
 
-/// How long a call of the model, with all that it makes itself, has waited for people. Clones share the same state.
-/// Limits of time do not count it: a person may take an hour.
+/// The time for which a call of the model, with all calls that it makes itself, has waited for people. Clones
+/// share the same state. Limits of time do not count it: a person may take an hour.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses(Arc<DecisionsShared>);
 

@@ -54,8 +54,8 @@ fn write(event: &SystemEvent) {
     );
 }
 
-/// What the runs of a runtime came to since it began, counted by [`run_counter`].
-/// Figures of a process: they begin at 0 with it, and sessions that are resumed do not count again what they had.
+/// Results of the runs of a runtime since it began, counted by [`run_counter`]. They are figures of a
+/// process: they begin at 0 with it, and resumed sessions do not count again what they had.
 #[derive(Debug, Default)]
 pub struct RunCounts {
     /// Runs that ended with an answer.

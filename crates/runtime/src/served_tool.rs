@@ -29,7 +29,7 @@ pub struct ToolCalls {
 }
 
 impl ToolCalls {
-    /// What is too long for the model goes to the blobs of `log`.
+    /// Makes the calls. Results that are too long for the model go to the blobs of `log`.
     pub fn new(log: Arc<dyn SessionLog>) -> Self {
         Self {
             log,

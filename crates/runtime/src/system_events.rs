@@ -25,9 +25,10 @@ pub enum SystemEvent {
     Environment(Arc<Envelope<EnvironmentEvent>>),
     /// An event that was derived from a fact.
     Runtime(Arc<Envelope<RuntimeEvent>>),
-    /// What an agent wants done, after that is committed and before it is performed. What touches nothing outside the session (an answer to
-    /// a call, a report, what is wanted of another agent) is a fact already, which is published before it. For whoever looks on: to perform it
-    /// is for the one responder that gets it as a request.
+    /// An action of an agent, after it is committed and before it is performed. An action that touches
+    /// nothing outside the session (an answer to a call, a report, a request to another agent) is a fact
+    /// already, which is published before it. This is for observers: only the one responder that gets the
+    /// action as a request performs it.
     Action(SessionId, Arc<Action>),
 }
 

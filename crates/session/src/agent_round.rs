@@ -16,8 +16,8 @@ use agentx_types::{
 
 use crate::tool_fold::ToolFold;
 
-/// What an agent says, and its place in the session after its step: a run that it opened by this fact is its
-/// run already.
+/// The output of an agent, and the agent's place in the session after its step: a run that it opened by this
+/// fact is its run already.
 pub(crate) struct AgentStep<'a> {
     /// The agent that says it.
     pub(crate) agent: &'a AgentStateId,
@@ -79,7 +79,8 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
         }
     }
 
-    /// What an agent is given now that is a child or not, lies so deep, and is left so much by those above.
+    /// Makes the context of an agent from its place: whether it is a child, its depth, and the budgets of the
+    /// agents above.
     ///
     /// Made anew before each input, because `before` counts on. Where the state alone is wanted a child still
     /// speaks, to the agent above: that one acts on it.

@@ -39,7 +39,7 @@ pub enum Projection {
     Role {
         /// The person.
         person: OwnerId,
-        /// What they may do from now on; `None` for nothing.
+        /// The role that they have from now on; `None` for none.
         role: Option<SessionRole>,
     },
     /// Nobody but the owner may do anything.

@@ -20,11 +20,11 @@ pub struct Action {
     pub agent_state_id: AgentStateId,
     /// In which run.
     pub run_id: Option<RunId>,
-    /// What is wanted.
+    /// The requested action.
     pub body: ActionBody,
 }
 
-/// What is wanted.
+/// The kinds of actions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionBody {
@@ -180,7 +180,7 @@ pub struct CallTool {
     pub outside_workspace: bool,
     /// Whether it may be repeated after a crash.
     pub idempotent: bool,
-    /// What it did already, where it is run again after a crash: the steps that the log has.
+    /// The steps that the log has of the call, if it is run again after a crash.
     #[serde(default, skip_serializing_if = "nothing_recorded")]
     pub recorded: Arc<RecordedEffects>,
     /// The agent that calls, for tools that make others like it. It is known from the log, so it is not written again.
@@ -191,11 +191,11 @@ pub struct CallTool {
 /// The agent that calls a tool, as the tool may know it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallingAgent {
-    /// What it is; `None` outside of a session.
+    /// The configuration of the agent; `None` outside of a session.
     pub config: Option<Arc<AgentConfig>>,
-    /// What scripts keep with it.
+    /// The values that scripts keep with it.
     pub kept: Arc<ScriptValues>,
-    /// How many agents it lies in: 0 for the one that people talk to.
+    /// The number of agents above it: 0 for the one that people talk to.
     pub depth: u32,
 }
 
@@ -206,7 +206,7 @@ pub struct AnswerCall {
     pub tool_call_id: ToolCallId,
     /// Why nothing is run.
     pub status: ToolStatus,
-    /// What the model is told.
+    /// The content that the model is told.
     pub content: Vec<ContentPart>,
 }
 
@@ -215,7 +215,7 @@ pub struct AnswerCall {
 pub struct StartTimer {
     /// Milliseconds from now.
     pub after_ms: u64,
-    /// What it is for.
+    /// The purpose of the timer.
     pub timer: Timer,
 }
 
@@ -255,7 +255,7 @@ pub struct DecideInnerCall {
 pub struct SpawnAgent {
     /// Its id, unique in the session.
     pub agent_state_id: AgentStateId,
-    /// What it is.
+    /// The configuration of the agent.
     pub config: Box<AgentConfig>,
 }
 

@@ -21,7 +21,7 @@ pub struct RequestedCall {
     pub invalid: Option<Box<InvalidInput>>,
 }
 
-/// What a stream came to.
+/// The result of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssembledAnswer {
     /// The message; `None` where the model said nothing.
@@ -166,8 +166,9 @@ impl Assembler {
         )
     }
 
-    /// What a stream that broke off came to: its calls are left out, because the model may not have meant them yet, and so are
-    /// parts that only the provider understands, because it refuses halves of what belongs together.
+    /// Returns the result of a stream that broke off. Its calls are left out, because the model may not have
+    /// meant them yet, and so are parts that only the provider understands, because it refuses halves of what
+    /// belongs together.
     pub fn finish_partial(&mut self) -> AssembledAnswer {
         self.parts
             .retain(|part| !matches!(part, ContentPart::ToolCall(_) | ContentPart::Opaque(_)));

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// What another person said, what another person ran, what the owner ran.
+/// The tags of three texts: the words of another person, a command of another person, a command of the owner.
 pub const AUTHOR_TAGS: [&str; 3] = [
     "said_by_another_person",
     "ran_by_another_person",

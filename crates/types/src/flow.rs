@@ -1,5 +1,5 @@
-//! What a call did step by step, as far as its log has it. A script is run again from its start after a crash; it is handed
-//! the outcomes of the steps that are recorded here, and goes on live where they end.
+//! The recorded steps of a call. A script is run again from its start after a crash; it gets the outcomes of
+//! the steps that are recorded here, and continues live where they end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -135,7 +135,7 @@ impl EffectStarted {
 }
 
 impl EffectEnded {
-    /// What the step said, if that is what it did.
+    /// Returns the output of the step, if it emitted one.
     pub fn emitted(&self) -> Option<Emitted> {
         let is_said = self.kind == EMIT && matches!(*self.outcome, EffectOutcome::Done(_));
         let wanted = self.input.as_deref().filter(|_| is_said)?;
@@ -192,7 +192,8 @@ fn no_time(spent_ms: &u64) -> bool {
 }
 
 impl RecordedEffects {
-    /// What a call did, and what the calls did that it made: `all` has each call by itself.
+    /// Collects the record of a call with the records of the calls that it made: `all` has each call by
+    /// itself.
     pub fn of(call: &ToolCallId, all: &BTreeMap<ToolCallId, Arc<Self>>) -> Arc<Self> {
         let inner: BTreeMap<_, _> = all
             .range(call.clone()..)

@@ -16,7 +16,7 @@ macro_rules! ids {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// What ids of this kind begin with, where AgentX mints them.
+            /// The prefix of ids of this kind that AgentX mints.
             pub const PREFIX: &'static str = $prefix;
 
             /// Takes the id as it is written.

@@ -33,7 +33,7 @@ impl fmt::Display for NoPicture {
 }
 
 impl Picture {
-    /// What these bytes are.
+    /// Recognizes the picture in these bytes.
     ///
     /// # Errors
     /// Where they are no picture, or not a whole one.

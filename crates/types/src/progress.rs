@@ -1,8 +1,9 @@
-//! How far a fact brings what it belongs to: by this one table those who save work tell facts apart, each with a question of its own.
+//! Classifies facts by their place in an answer or an output. Code that saves work tells facts apart by this
+//! one table, each use with a question of its own.
 
 use crate::EnvironmentEvent;
 
-/// What a fact is within an answer of a model, or the output of a tool, that goes on.
+/// The place of a fact within an answer of a model, or an output of a tool, that continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EventProgress {
     /// A few letters more.

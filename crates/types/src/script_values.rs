@@ -11,7 +11,7 @@ const MAX_MESSAGES: usize = 1_000;
 /// Maximum number of bytes of messages to keep, as JSON.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What scripts keep with an agent.
+/// The values that scripts keep with an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScriptValues {
     /// Values by name.
@@ -23,7 +23,7 @@ pub struct ScriptValues {
     /// Of all messages.
     #[serde(default)]
     bytes: usize,
-    /// What the messages came to before those.
+    /// The summary of the messages before those.
     #[serde(default)]
     pub summary: Option<String>,
 }

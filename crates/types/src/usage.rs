@@ -129,7 +129,8 @@ pub struct LongPrices {
 }
 
 impl Prices {
-    /// What one call with this usage costs: at these prices, or where there are none, as the provider itself says. (Several are added up one by one: which prices hold is a matter of each.)
+    /// Returns the cost of one call with this usage: at these prices, or, if there are none, as the provider
+    /// reports it. (Several calls are summed one by one: each has its own prices.)
     ///
     /// ```
     /// use agentx_types::{NanoUsd, Prices, Usage};

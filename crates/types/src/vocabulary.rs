@@ -84,7 +84,7 @@ pub trait Vocabulary: Sized {
 /// An event as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AsRead<E> {
-    /// What this version makes of it.
+    /// The event as this version reads it.
     pub event: E,
     /// As it was written, where a newer version did it, and this one would write `event` otherwise.
     pub newer: Option<Box<UnknownEvent>>,

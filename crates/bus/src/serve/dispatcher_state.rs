@@ -179,7 +179,8 @@ impl<Q: Addressed> DispatcherShared<Q> {
         value
     }
 
-    /// Whoever asked is gone: what waits is taken out, and whoever has the request is told to drop it.
+    /// Abandons a request whose caller is gone: a waiting request is removed, and the responder that has it
+    /// is told to drop it.
     pub(super) fn abandon(self: &Arc<Self>, id: RequestId) {
         self.cancel(id);
         let abandoned = self

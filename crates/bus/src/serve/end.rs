@@ -1,6 +1,6 @@
 //! The ends of requests, and the reasons for refusals. Tickets, claims and the dispatcher itself use both.
 
-/// Why a request was not taken in. Nothing was done.
+/// The reason for which a request was refused. Nothing was done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// No responder serves it.

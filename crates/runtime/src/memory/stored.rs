@@ -24,8 +24,8 @@ const BLOB: (&[u8], usize) = (b"b3_", 64);
 #[derive(Clone)]
 pub(super) struct StoredSession {
     info: SessionInfo,
-    /// What it shares with its parent, under the id that it was written with.
-    /// A copy of the facts' handles: the parent may be deleted.
+    /// The facts that it shares with its parent, under the id that they were written with. They are copies of
+    /// the facts' handles: the parent may be deleted.
     shared: Arc<[Fact]>,
     own: Vec<Fact>,
     /// The digest of each batch, by the `seq` of its last fact.

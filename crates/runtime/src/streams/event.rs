@@ -1,5 +1,5 @@
-//! What a stream of an agent is made of: one kind of event for words, tools and ends alike, with the agent's name and what it was
-//! doing.
+//! The events of a stream of an agent: one kind of event for words, tools and ends alike, with the agent's
+//! name and its phase.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use agentx_session::EventCursor;
 
-/// What an agent was doing when it said something.
+/// The phase of an agent when it emitted an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -55,21 +55,21 @@ pub struct StreamEvent {
     pub index: u32,
     /// The time.
     pub at: Timestamp,
-    /// What people call the agent.
+    /// The name of the agent for people.
     pub agent_def: Arc<str>,
     /// The agent that says it.
     pub agent_state_id: AgentStateId,
     /// The run that it is said in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// What the agent was doing.
+    /// The phase of the agent.
     pub phase: Phase,
     /// The type of tool and its keys.
     #[serde(flatten)]
     pub body: StreamBody,
 }
 
-/// What an agent says.
+/// The body of an event of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum StreamBody {
@@ -97,7 +97,7 @@ pub enum StreamBody {
     ToolError {
         /// The outcome.
         status: ToolStatus,
-        /// What the model is told, in short.
+        /// The text that the model is told, shortened.
         error: String,
         /// The call, and the text that the model is told.
         #[serde(flatten)]
@@ -117,7 +117,7 @@ pub struct StreamChunk {
     pub medium: Medium,
     /// The words; where a script emitted something else, its JSON text.
     pub text: String,
-    /// What a script emitted, where it is more than words.
+    /// The value that a script emitted, if it is more than words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// The answer that it is a piece of. A model that is asked again begins another one.
@@ -128,14 +128,14 @@ pub struct StreamChunk {
     pub tool_call_id: Option<ToolCallId>,
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolEnd {
     /// The id of the call.
     pub tool_call_id: ToolCallId,
     /// The name of the tool.
     pub name: String,
-    /// What the model reads about it.
+    /// The content that the model reads about it.
     pub result: Vec<ContentPart>,
     /// Milliseconds that it ran; 0 if it never ran.
     pub duration_ms: u64,

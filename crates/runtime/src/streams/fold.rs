@@ -20,18 +20,18 @@ use super::event::{Phase, StreamBody, StreamChunk, StreamEvent, ToolEnd};
 pub struct AgentEntry {
     /// The id of the agent.
     pub agent_state_id: AgentStateId,
-    /// What people call it.
+    /// The name of the agent for people.
     pub name: Arc<str>,
     /// The agent that made it; `None` for the one that people talk to.
     pub parent: Option<AgentStateId>,
-    /// What it is doing.
+    /// The phase of the agent.
     pub phase: Phase,
     /// Whether it is gone.
     pub closed: bool,
 }
 
-/// What agents say, as a fold of RuntimeEvents in their order. It has to see a session from its first event.
-/// An agent that began before what it saw has no name and no parent.
+/// The streams of all agents, as a fold of RuntimeEvents in their order. It has to see a session from its
+/// first event. An agent that began before that has no name and no parent.
 #[derive(Clone, Debug, Default)]
 pub struct StreamFold {
     agents: HashMap<AgentStateId, Voice>,
@@ -61,7 +61,7 @@ struct Voice {
     running: BTreeSet<ToolCallId>,
     /// Work for other agents that was asked for and has not begun: the call, the agent's name, all arguments.
     orders: Vec<ToolCallRequested>,
-    /// What the model is told about a call, until its end follows.
+    /// The content that the model is told about a call, until the end of the call follows.
     answered: Option<(ToolCallId, Vec<ContentPart>)>,
     /// Agents that it made, as far as they are at work.
     at_work: BTreeSet<AgentStateId>,
@@ -148,7 +148,7 @@ impl StreamFold {
 }
 
 impl Voice {
-    /// What it says, with where it stands and what it is doing by then.
+    /// Makes the stream event of an agent, with its place and its phase.
     fn says(&self, event: &Envelope<RuntimeEvent>, id: &AgentStateId, body: StreamBody) -> StreamEvent {
         let run_id = match &event.event {
             RuntimeEvent::Eof(eof) => Some(eof.run_id.clone()),
@@ -247,7 +247,8 @@ impl Voice {
         })
     }
 
-    /// What came at once. The parts of an answer come again when it is whole: what was told piece by piece is not told again.
+    /// Returns the body of a chunk that came at once. The parts of an answer come again when it is whole:
+    /// parts that were emitted piece by piece are not emitted again.
     fn whole(&self, chunk: &Chunk) -> Option<StreamBody> {
         let is_known = chunk.tool_call_id.is_none()
             && match chunk.medium {
@@ -319,7 +320,7 @@ impl Voice {
         }
     }
 
-    /// What the model was told about this call, which has ended.
+    /// Takes the content that the model was told about this call, which has ended.
     fn result(&mut self, call: &ToolCallId) -> Vec<ContentPart> {
         self.running.remove(call);
         self.orders.retain(|order| order.tool_call_id != *call);
@@ -346,7 +347,8 @@ impl Voice {
         self.settle();
     }
 
-    /// What it is doing follows from how its run stands, what runs for it, and who is at work for it.
+    /// Updates the phase from the state of the run, the calls that run for it, and the agents that work for
+    /// it.
     fn settle(&mut self) {
         let Some(status) = self.status else { return };
         let (asks, acts, ended) = if self.routes {

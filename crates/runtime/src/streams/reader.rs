@@ -181,7 +181,8 @@ impl Drop for AgentStream {
 }
 
 impl CatchUp {
-    /// What an agent says by what comes next, where it is after the place from which on it is wanted.
+    /// Returns the stream event that follows from a delivery, if it is after the place from which the reader
+    /// wants events.
     fn take(&mut self, delivery: Delivery) -> Option<Arc<StreamEvent>> {
         let Delivery::Runtime(event) = delivery else {
             return None;
