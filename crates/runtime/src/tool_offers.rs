@@ -121,8 +121,9 @@ fn together(own: &[ToolSpec], attached: &[(ResponderId, ToolSpec)]) -> Arc<[Tool
     all.into()
 }
 
-/// What shapes a decision is in the log before it: the tools that the session was given as this program has them, where they
-/// differ from those of the program before. Those that the machine answers itself no program offers.
+/// Returns the tools that the session has to record because the program offers others than the one before.
+/// The log has everything that shapes a decision before that decision. Programs do not offer the tools that
+/// the machine answers itself.
 pub(crate) fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
     let kept = &fold.root_agent()?.config().tools;
     let is_own =

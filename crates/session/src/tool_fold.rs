@@ -20,8 +20,8 @@ pub(crate) struct ToolFold {
     /// The steps of each call; a call that a step made has its own entry. The id of such a call begins with
     /// that of the call that made it (`ToolCallId::inner`), so that all of a call lie side by side here.
     calls: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
-    /// Since when they are under way in the process that runs them.
-    /// Moved on by the time that a person took to decide: that counts against no limit of a script.
+    /// The start of each call in the process that runs it. It moves on by the time that a person took to
+    /// decide: that counts against no limit of a script.
     since: BTreeMap<ToolCallId, Timestamp>,
     /// Calls that they want to make and that a person may be asked about, since then.
     asked: BTreeMap<ToolCallId, Timestamp>,

@@ -16,7 +16,7 @@ pub const GUARDED_FILES: u32 = 1;
 /// "Always" keeps no more than was seen, and in its project.
 pub const KEPT_AS_SEEN: u32 = 1;
 
-/// Where all stars of a rule stand for what lies below a folder, no other word of the command is covered.
+/// If all stars of a rule stand for paths below a folder, no other word of the command is covered.
 pub const PLACES_ARE_NAMED: u32 = 1;
 
 /// Calls in an answer that the model declined are not run, and the run fails.
@@ -61,10 +61,10 @@ pub const DECLINED_IS_LEFT_OUT: u32 = 5;
 /// A request that is refused for its bytes teaches how much fits.
 pub const BYTES_TEACH_THE_WINDOW: u32 = 5;
 
-/// That less is sent is an event.
+/// An event records that less is sent.
 pub const LESS_IS_SAID: u32 = 5;
 
-/// What a server counts is compared across changes of settings that no request shows.
+/// The counts of a server are compared across changes of settings that no request shows.
 pub const COUNTS_OUTLIVE_CHANGES: u32 = 5;
 
 /// A longest answer that is refused is asked for as the provider takes it.
@@ -117,7 +117,7 @@ pub const FED_COMMANDS_NEED_A_STAR: u32 = 6;
 /// Commands of this program are found in scripts, texts and other spellings.
 pub const OWN_PROGRAM_IN_DISGUISE: u32 = 6;
 
-/// Where nobody is asked, what a command line hides from a rule that denies is refused.
+/// If nobody is asked, the parts of a command line that are hidden from a rule that denies are refused.
 pub const HIDDEN_IS_REFUSED: u32 = 6;
 
 /// A star over `git status` stands for no option that shows what is in files.
@@ -166,15 +166,15 @@ pub const GAPS_ARE_NAMED: u32 = 7;
 /// More files count among those that programs run by themselves and those that are instructions.
 pub const MORE_GUARDED_FILES: u32 = 7;
 
-/// What is kept free for the answer is at most half of what instructions and tools leave of the window, and no longer answer is asked for than
-/// fits beside what is read.
+/// At most half of the window that instructions and tools leave is kept free for the answer, and no longer
+/// answer is requested than fits beside the input.
 pub const ANSWERS_FIT: u32 = 8;
 
 /// A single setting that a provider refuses by name is left out or sent under another name, and so are parts of answers that only their
 /// provider reads.
 pub const SETTINGS_ARE_LEFT_OUT: u32 = 8;
 
-/// What was left out and no answer has confirmed is sent to another model.
+/// Parts that were left out, and that no answer has confirmed, are sent to another model.
 pub const OTHER_MODELS_ARE_ASKED_ANEW: u32 = 8;
 
 /// A copy tells its model that a call that was under way runs in the original, not that the program stopped.
@@ -225,8 +225,9 @@ pub const CONTINUED_OPERATIONS: u32 = 9;
 /// A line with very many commands is held against no rule about a part of it.
 pub const LINES_ARE_BOUNDED: u32 = 9;
 
-/// What bash expands a second time is read: subscripts, targets of `>&`, `${…}` within `${…}`. So are folders that a command is told, and
-/// variables that say which program runs or where a path leads (`PATH`, `HOME`).
+/// The parser reads the parts that bash expands a second time: subscripts, targets of `>&`, `${…}` within
+/// `${…}`. It also reads folders that a command is told, and variables that say which program runs or where a
+/// path leads (`PATH`, `HOME`).
 pub const EXPANDED_TWICE: u32 = 9;
 
 /// A rule with a workspace allows no part of a line that goes out of it.
@@ -244,7 +245,7 @@ pub const KANA_ARE_COMPOSED: u32 = 9;
 /// `recall` is named among the tools, and decided about anew while a call of it waits.
 pub const RECALL_IS_A_TOOL: u32 = 9;
 
-/// What was counted stays where parts are left out of a request: the next one asks for no longer answer.
+/// The count stays valid if parts are left out of a request: the next request asks for no longer answer.
 pub const COUNTS_OUTLIVE_REPAIRS: u32 = 9;
 
 /// Reasoning of Chat Completions, and what is attached to words and calls, is left out once a provider refuses it.

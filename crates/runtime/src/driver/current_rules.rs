@@ -14,8 +14,9 @@ use agentx_session::SessionFold;
 pub struct StandingRules {
     /// The rules of the settings. Those that deny or ask are added to a session that lacks them.
     pub rules: Vec<Rule>,
-    /// Since when the folder of the sessions has been trusted; `None` if it is not. Rules that allow something are taken out of a
-    /// session that was last written before, unless the settings have them too.
+    /// The time since which the folder of the sessions has been trusted; `None` if it is not. Rules that
+    /// allow something are removed from a session that was last written before, unless the settings have them
+    /// too.
     pub trusted_since: Option<Timestamp>,
 }
 
