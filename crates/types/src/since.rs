@@ -117,7 +117,7 @@ pub const FED_COMMANDS_NEED_A_STAR: u32 = 6;
 /// Commands of this program are found in scripts, texts and other spellings.
 pub const OWN_PROGRAM_IN_DISGUISE: u32 = 6;
 
-/// If nobody is asked, the parts of a command line that are hidden from a rule that denies are refused.
+/// If nobody is asked, a command line that hides something from a rule that denies is refused.
 pub const HIDDEN_IS_REFUSED: u32 = 6;
 
 /// A star over `git status` stands for no option that shows what is in files.
