@@ -61,7 +61,7 @@ fn the_page_has_every_command() {
 #[test]
 fn the_page_has_every_flag() {
     let sandbox = Sandbox::new();
-    let mut real = flags(&sandbox.shell("agentx help").text);
+    let mut real = flags(&sandbox.shell("agentx --help; agentx help").text);
     for command in commands(&sandbox) {
         real.extend(flags(&sandbox.shell(&format!("agentx help {command}")).text));
     }

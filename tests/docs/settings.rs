@@ -250,7 +250,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
             "all that comes on a WebSocket before",
             vec![
                 size(of_server("ws/allowance", "UNKNOWN_BYTES")),
-                many(of_server("ws/reading", "UNKNOWN_FRAMES")),
+                many(of_server("ws/read_half", "UNKNOWN_FRAMES")),
             ],
         ),
         (
@@ -267,8 +267,8 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
         (
             "a body that nobody reads",
             vec![
-                size(of_server("unread", "DISCARDED_BYTES")),
-                format!("{} s", of_server("unread", "DISCARDING")),
+                size(of_server("unread_body", "DISCARDED_BYTES")),
+                format!("{} s", of_server("unread_body", "DISCARDING")),
             ],
         ),
         (
@@ -323,7 +323,7 @@ fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, 
         ),
         (
             "bodies of more than 64 KiB",
-            vec!["1".into(), many(of_server("turns", "BODIES"))],
+            vec!["1".into(), many(of_server("work_turns", "BODIES"))],
         ),
         ("saying nothing at all", vec![seconds(limits.silence)]),
         ("the end of a server", vec![seconds(limits.shutdown)]),

@@ -139,7 +139,7 @@ fn a_wait_of_hours_is_not_waited() {
     let world = World::new(&model.url());
     let ran = ask(&world);
     let result = failed(&world, &ran, 5, "rate_limited");
-    assert!(ran.err.contains("it asks to wait 1d;"), "{ran}");
+    assert!(ran.err.contains("it asks to wait 1d,"), "{ran}");
     goes_on(&world, &model, &result);
 }
 

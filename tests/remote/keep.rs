@@ -314,7 +314,7 @@ async fn another_session_of_the_same_id_is_left_as_it_is() {
         let log = with_facts(&id, theirs.clone()).await;
         let refused = keep_now(&place, &id, &log).await.unwrap_err();
         assert!(
-            matches!(&refused, RuntimeError::Refused(why) if why.contains("another session")),
+            matches!(&refused, RuntimeError::Refused(why) if why.contains("a different session")),
             "{refused}"
         );
         assert_eq!(kept(&log, &id).await, text(&theirs));
@@ -474,7 +474,7 @@ async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
         assert_eq!(runtime.verify(&id).await.unwrap().problems, Vec::<String>::new());
         // To begin again finds it out before anything is taken, and elsewhere all is kept that there is now.
         let again = keep_now(&place, &id, &log).await.unwrap_err().to_string();
-        assert!(again.contains("another session"), "{again}");
+        assert!(again.contains("a different session"), "{again}");
         assert_eq!(kept(&log, &id).await, facts);
         let (fresh, _) = elsewhere();
         keep_now(&place, &id, &fresh).await.unwrap();

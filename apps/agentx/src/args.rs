@@ -217,7 +217,7 @@ pub(crate) struct RunArgs {
     /// Send this picture along, as `@FILE` in the prompt does; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) image: Vec<PathBuf>,
-    /// What standard output gets
+    /// Format of standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output_format: OutputFormat,
     /// Which events stream-json prints
@@ -257,7 +257,7 @@ impl RunArgs {
     }
 }
 
-/// What standard output gets.
+/// Format of standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// The answer
@@ -372,7 +372,7 @@ pub(crate) enum ConfigCommand {
 /// `agentx debug`
 #[derive(Debug, Subcommand)]
 pub(crate) enum DebugCommand {
-    /// Decode a response body of a model API into events, one JSON object per line, the whole message last
+    /// Decode a response body of a model API into events, one JSON object per line
     Decode {
         /// The protocol of the body
         #[arg(long, value_name = "API")]

@@ -142,7 +142,7 @@ fn tools_are_refused_for_their_reason() {
         ),
         (
             "name: 天气\n".into(),
-            "t.yaml:1:7: `name`: models take names of ASCII letters",
+            "t.yaml:1:7: `name`: models accept names of ASCII letters",
         ),
         (
             format!("{http}resp_body_jq: .a | nonsense\n"),

@@ -76,7 +76,7 @@ fn agents_that_lie_too_deep_are_a_mistake_at_the_reference_that_goes_too_far() {
         mistakes(&Library::load(&roots(), &files, LibraryOptions::default()))
     };
     assert!(
-        load(&files).starts_with("w/agents/a.yaml:2:55: agents lie more than 16 deep"),
+        load(&files).starts_with("w/agents/a.yaml:2:55: agents are nested more than 16 levels deep"),
         "{}",
         load(&files)
     );

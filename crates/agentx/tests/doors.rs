@@ -53,7 +53,7 @@ async fn a_test_of_an_agent_is_five_lines() {
 async fn a_script_that_is_over_or_fails_is_an_error_that_says_so() {
     let agent = agentx::agent("You help.").scripted([Reply::error("the model sleeps")]);
     let agent = agent.start().await.unwrap();
-    for why in ["the model sleeps", "more than answers are listed (1)"] {
+    for why in ["the model sleeps", "more often than there are answers (1)"] {
         let error = agent.ask("hi").await.unwrap_err();
         let AgentError::Ended { status, .. } = &error else {
             panic!("{error}")
@@ -218,7 +218,7 @@ async fn what_is_missing_is_said_with_the_door_that_it_goes_through() {
     assert!(
         twice
             .to_string()
-            .contains("different keys of the provider `anthropic`"),
+            .contains("different values for keys of the provider `anthropic`"),
         "{twice}"
     );
     let nowhere = agentx::agent("")
@@ -394,7 +394,7 @@ async fn a_runtime_that_is_there_already_has_several_agents() {
         .tool(weather)
         .runtime(other.runtime().clone());
     let missing = missing.start().await.unwrap_err().to_string();
-    assert!(missing.contains("`weather` is not on the runtime"), "{missing}");
+    assert!(missing.contains("has no tool `weather`"), "{missing}");
 }
 
 #[tokio::test]
@@ -416,7 +416,7 @@ async fn doors_that_do_not_go_together_are_an_error_that_names_both() {
     ] {
         let error = builder.start().await.unwrap_err();
         assert!(matches!(error, AgentError::Setup(_)), "{error:?}");
-        let both = format!("`{door}` and `.remote(..)` do not go together: the server keeps the session");
+        let both = format!("`{door}` and `.remote(..)` cannot be combined: the server keeps the session");
         assert!(error.to_string().starts_with(&both), "{error}");
     }
 }

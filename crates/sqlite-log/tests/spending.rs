@@ -140,7 +140,7 @@ fn only_a_database_knows_the_days() {
         let memory = agentx_runtime::MemoryLog::new();
         filled(&memory).await;
         let refused = memory.usage(query(UsageBy::Day)).await.unwrap_err().to_string();
-        assert!(refused.contains("without a calendar"), "{refused}");
+        assert!(refused.contains("does not support a calendar"), "{refused}");
     });
 }
 

@@ -98,7 +98,7 @@ pub(crate) struct SessionArgs {
     /// Continue this session
     #[arg(long, value_name = "ID", help_heading = "Session", hide_short_help = true, conflicts_with_all = ["resume", "last"])]
     pub(crate) session: Option<String>,
-    /// Continue this session, or the latest one here if no ID is given
+    /// Continue this session, by default the latest one here
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", help_heading = "Session")]
     pub(crate) resume: Option<String>,
     /// Continue the latest session of this directory

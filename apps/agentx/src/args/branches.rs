@@ -23,7 +23,7 @@ printed; files are restored in place."
 pub(crate) struct RewindArgs {
     /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// Go back to before this input; the numbers are those of the list
+    /// Rewind to before this input, by its number in the list
     #[arg(long, value_name = "N", conflicts_with = "undo", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) to: Option<usize>,
     /// Restore only files; the conversation stays
@@ -38,7 +38,7 @@ pub(crate) struct RewindArgs {
     /// Undo the last restore of files
     #[arg(long)]
     pub(crate) undo: bool,
-    /// Also restore files that somebody else changed too, or that lie outside the workspace
+    /// Also restore files changed by others or outside the workspace
     #[arg(long)]
     pub(crate) all: bool,
     /// Show what would be done, and do nothing

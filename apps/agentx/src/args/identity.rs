@@ -44,7 +44,7 @@ pub(crate) enum IdentityCommand {
         #[arg(required = true, value_name = "WHO")]
         who: Vec<String>,
     },
-    /// Forget the key of a server that was reinstalled; the next key seen at that address is trusted
+    /// Forget the key of a reinstalled server; the next key at that address is trusted
     Forget {
         /// The server's address, or its host and port
         #[arg(value_name = "SERVER")]

@@ -19,16 +19,16 @@ pub(crate) const PORT: u16 = 5200;
                   themselves. If the server is killed, runs continue at the next start."
 )]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; the port defaults to 5200, the host to this machine alone
+    /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5200", value_parser = listen)]
     pub(crate) listen: SocketAddr,
-    /// Public URL of the server, if it is behind a proxy or has a domain name
+    /// Public URL of the server, if it differs
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<String>,
     /// Let web pages from this origin connect; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
-    /// Let people in without an identity; they see what is shared with anyone
+    /// Let people without an identity see what is shared
     #[arg(long)]
     pub(crate) allow_visitors: bool,
     /// Serve TLS with this certificate chain (PEM)
@@ -37,7 +37,7 @@ pub(crate) struct ServeArgs {
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Listen beyond this machine without TLS, because a proxy in front terminates TLS
+    /// Listen without TLS: a proxy terminates it
     #[arg(long)]
     pub(crate) insecure_listen: bool,
     /// Trust the forwarding headers of the proxy at this address or network; may be repeated

@@ -345,7 +345,7 @@ fn a_picture_for_a_model_that_takes_none_is_not_sent() {
     sandbox.write("ws/pic.png", b"GIF89a\x02\0\x03\0\0\0\0,;");
     let ran = sandbox.run_with_input(&["chat", "--model", "blind"], "look at @pic.png\n");
     assert_eq!(ran.code, Some(0), "{ran}");
-    let told = "nothing was sent: blind takes no pictures; eye would; /model chooses another";
+    let told = "nothing was sent: blind does not accept images; eye would; choose another model with /model";
     assert!(ran.stdout.contains(told), "{ran}");
     let listed = sandbox.run(&["sessions", "list"]);
     assert!(

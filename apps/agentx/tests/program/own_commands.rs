@@ -83,7 +83,7 @@ fn what_a_command_leaves_running_is_a_job_and_ends_with_the_chat() {
     chat.keys("!sh -c 'echo $$ > inner; exec sleep 600' & sh -c 'exec sleep 601' &\r");
     chat.wait_for("  · own_1 continues in the background until you leave; /jobs stop own_1 ends it");
     chat.keys("!sleep 602 &\r");
-    chat.wait_for("  · own_2 goes on");
+    chat.wait_for("  · own_2 continues");
     chat.wait_for("2 jobs");
     chat.keys("/jobs stop 2\r");
     chat.wait_for("own_2 was ended");
@@ -189,7 +189,7 @@ fn a_question_that_comes_meanwhile_is_answered_at_once() {
     chat.keys("go\r");
     chat.wait_for("bash runs");
     chat.keys("!until [ -e three ]; do sleep 0.05; done\r");
-    chat.wait_for("! until [ -e three ]");
+    chat.wait_for("! running until [ -e three ]");
     // Sent before anybody asked: it is no answer.
     chat.keys("y\r");
     chat.wait_for("  … y · sent when it has ended");
@@ -252,7 +252,7 @@ fn what_waits_for_a_command_of_ones_own_is_in_the_history_when_the_program_is_en
     chat.wait_for("  … then the docs · sent when it has ended");
     chat.terminate_program();
     assert_eq!(chat.end(), Some(143));
-    let told = "· 2 messages were not sent; ↑ in the next chat brings them back";
+    let told = "· 2 messages were not sent; press ↑ in the next chat to get them back";
     assert_eq!(count(&chat, told), 1, "{:#?}", chat.lines());
     let mut next = Pty::start(&sandbox, &[], 80, 40);
     next.wait_for_last("›");

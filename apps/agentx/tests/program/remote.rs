@@ -72,7 +72,7 @@ fn every_command_works_on_a_server() {
         assert!(ran.stdout.contains(told), "{told:?} in {ran}");
     }
     let err = server.stop();
-    assert!(err.contains("agentx mirror") && err.contains("ended"), "{err}");
+    assert!(err.contains("agentx mirror") && err.contains("stopped"), "{err}");
 }
 
 #[test]

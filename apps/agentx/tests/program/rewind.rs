@@ -202,7 +202,7 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.keys("/rewind 1\r");
     chat.wait_for_last("rewind? b both · c conversation · f files · d diff · n cancel ›");
     chat.keys("b\r");
-    chat.wait_for("the file did not exist before that, so restoring");
+    chat.wait_for("changed since, not by this agent, just now; the file did not exist");
     chat.wait_for_last("k keep it · r delete it · d diff · n cancel ›");
     assert_eq!(
         read(&sandbox, "notes.txt").as_deref(),

@@ -274,7 +274,7 @@ fn an_editor_that_fails_loses_nothing() {
     };
     check("no-such-editor", "editor \"no-such-editor\" not found");
     check("false", "the input is unchanged");
-    check("rm", "the input is unchanged");
+    check("rm", "cannot use the text in");
 }
 
 #[test]

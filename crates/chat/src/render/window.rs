@@ -150,7 +150,7 @@ mod tests {
              free                             3.0k    37 %\n"
         );
         assert!(
-            render(&fill, "m", 40).contains("\nmessages to it  2.0k    24 %\n"),
+            render(&fill, "m", 40).contains("\nmessages to it           2.0k    24 %\n"),
             "{}",
             render(&fill, "m", 40)
         );

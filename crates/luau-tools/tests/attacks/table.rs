@@ -540,7 +540,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         Says("script_error", "denied"),
     ),
     s("bytecode", "\u{1b}\u{3}\u{0}\u{0}", Says("source", "bytecode")),
-    s("a null in the text", "return 1 \u{0}", Says("source", "no text")),
+    s(
+        "a null in the text",
+        "return 1 \u{0}",
+        Says("source", "not source text"),
+    ),
     // Effects
     a(
         "storm of requests",

@@ -33,7 +33,7 @@ pub(crate) const VALUES: &[Case] = &[
     ("a vector", "return vector.create(1, 2, 3)", NoResult("a vector is not JSON")),
     ("a vector in an object", "return {a = {vector.zero}}", NoResult("(at a[1])")),
     ("a promise that is awaited", "return ctx.async(function() return 1 end):await()", Is("1")),
-    ("ctx", "return ctx", NoResult("no JSON")),
+    ("ctx", "return ctx", NoResult("not JSON")),
     ("the library", "return string", NoResult("a function is not JSON")),
     ("globals", "return _G", NoResult("nested deeper than 64, or a table that contains itself")),
     // Keys of every type

@@ -22,8 +22,7 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
 /// How long the end of the connection's current answer is waited for, so that the next call can use it again.
 const REUSE_TIME: Duration = Duration::from_millis(200);
-/// Factor of the limit on silence for which comments and pings keep an answer alive: models reason for long
-/// without output.
+/// Comments and pings keep an answer without text alive for this many times the limit on silence.
 const WORDLESS: u32 = 6;
 
 /// How an attempt ended.
@@ -92,7 +91,7 @@ impl<'a> Attempt<'a> {
         self.started && !self.ended
     }
 
-    /// Its age.
+    /// The time since it began.
     pub(super) fn took(&self) -> Duration {
         self.began.elapsed()
     }

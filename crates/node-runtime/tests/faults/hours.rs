@@ -203,7 +203,7 @@ async fn comments_alone_keep_an_answer_alive_for_an_hour_and_no_longer() {
     };
     assert_eq!(story(&said), ["attempt_failed 1 timeout last", "error timeout"]);
     assert!(
-        crate::message(&said).contains("without a word"),
+        crate::message(&said).contains("without sending any text"),
         "{}",
         crate::message(&said)
     );

@@ -31,7 +31,7 @@ async fn a_server_whose_store_is_lost_is_not_well_and_says_what_helps() {
         assert_eq!(reply.code(), "store_lost");
         let problem = reply.json();
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("has to be started again"), "{detail}");
+        assert!(detail.contains("must be restarted"), "{detail}");
         assert!(
             !detail.contains(DATABASE),
             "nothing of where things are: {detail}"

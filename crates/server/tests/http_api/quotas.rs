@@ -143,7 +143,10 @@ async fn what_a_members_sessions_cost_is_bounded() {
         detail.contains(&format!("have cost {spent} within 24 hours")),
         "{detail}"
     );
-    assert!(detail.contains(&format!("spend {most} ")), "{detail}");
+    assert!(
+        detail.contains(&format!("limit per member is {most} ")),
+        "{detail}"
+    );
     // What one has spent nobody else pays.
     let his = desk.dear(&bob).await;
     desk.say(&desk.bob, &his, json!("hello")).await;
