@@ -306,6 +306,11 @@ impl Activity {
         now.duration_since(self.run_since)
     }
 
+    /// Whether a model call has failed and is tried again after a pause.
+    pub(crate) fn waits_for_an_attempt(&self) -> bool {
+        matches!(self.doing, Doing::Waits)
+    }
+
     /// What is waited for and since when; `None` where nothing is. `more` is said besides.
     pub(crate) fn waits_for(&self, now: Instant, more: Option<&str>) -> Option<String> {
         let silence = self.silence(now);

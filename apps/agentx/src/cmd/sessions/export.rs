@@ -38,7 +38,7 @@ pub(crate) async fn export(
         None => console.out_exact(&written.text),
         Some(file) => {
             export::write(file, &written.text, args.force)?;
-            console.say(&format!("imported {id} into {}\n", file.display()));
+            console.say(&format!("exported {id} to {}\n", file.display()));
             Ok(())
         }
     }

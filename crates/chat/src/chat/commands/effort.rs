@@ -20,6 +20,11 @@ pub(in crate::chat) const LEVELS: [(&str, Option<u64>, &str); 4] = [
 ];
 
 impl Chat<'_> {
+    /// The tokens that the model may reason with; `None` for its default.
+    pub(crate) async fn current_effort(&mut self) -> Option<u64> {
+        self.agent_config().await.ok()?.params.thinking_tokens
+    }
+
     /// `/effort`
     pub(super) async fn effort(&mut self, level: Option<&str>) -> Result<String, ChatError> {
         let params = self.agent_config().await?.params;
@@ -42,6 +47,7 @@ impl Chat<'_> {
             return Ok(why);
         }
         self.change(ConfigChange::Params(params)).await?;
+        self.composer.menu.forget();
         let when = match (&self.connection.site, self.status.is_busy()) {
             (ConversationSite::Open { .. }, true) => "from the next model call on",
             _ => "from now on",

@@ -49,7 +49,7 @@ impl Chat<'_> {
             .wait_for(async { export::text(&*runtime, &id, format).await })
             .await?;
         export::write(&file, &written.text, false)?;
-        let mut said = format!("imported {id} into {}", file.display());
+        let mut said = format!("exported {id} to {}", file.display());
         for blob in &written.missing_blobs {
             said.push_str(&format!("\nnote: {blob} is not there any more and is left out"));
         }

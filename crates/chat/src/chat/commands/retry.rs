@@ -19,8 +19,10 @@ impl Chat<'_> {
         };
         let session = session.clone();
         if self.status.is_busy() {
+            let has_failed = self.status.activity.waits_for_an_attempt();
             self.wait_for(async { session.retry().await }).await?;
-            return Ok(String::new());
+            let note = "stop what runs first (Esc); then /retry";
+            return Ok(if has_failed { "" } else { note }.to_owned());
         }
         let run = session.state().await?.run;
         match run.map(|run| run.status) {
@@ -49,13 +51,15 @@ impl Chat<'_> {
     async fn ask_for_another_answer(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let history = self.wait_for(history_of(&*runtime, &id)).await?;
-        let Some(last) = history.inputs().last() else {
-            return Ok("there are no messages yet".to_owned());
+        // A run that was retried has an input without words.
+        let said = history
+            .inputs()
+            .iter()
+            .rev()
+            .map(|input| (input, rewind::words(&input.texts)));
+        let Some((last, words)) = { said }.find(|(_, words)| !words.trim().is_empty()) else {
+            return Ok("there is no message with text to send again".to_owned());
         };
-        let words = rewind::words(&last.texts);
-        if words.trim().is_empty() {
-            return Ok("the last message has no text to send again".to_owned());
-        }
         let before = last.seq.saturating_sub(1);
         self.go_on_in_a_copy(Some(before)).await?;
         let note = format!("· asked again in a copy; the first answer stays in {id} (/resume {id})");

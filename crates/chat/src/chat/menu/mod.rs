@@ -95,7 +95,7 @@ impl Menu {
     }
 
     /// Nothing is written that a list is for.
-    pub(super) fn forget(&mut self) {
+    pub(in crate::chat) fn forget(&mut self) {
         *self = Self::default();
     }
 

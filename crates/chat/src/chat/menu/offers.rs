@@ -190,7 +190,7 @@ impl Chat<'_> {
         let items = match kind {
             MenuKind::Commands => commands(),
             MenuKind::Models => self.models_to_choose().await.unwrap_or_default(),
-            MenuKind::Efforts => efforts(),
+            MenuKind::Efforts => efforts(self.current_effort().await),
             MenuKind::ApprovalModes => approval_modes(),
             MenuKind::Sessions => self.sessions_to_choose().await,
             MenuKind::Files => Vec::new(),
@@ -261,13 +261,31 @@ fn commands() -> Vec<MenuItem> {
     NAMES.iter().map(item).collect()
 }
 
-fn efforts() -> Vec<MenuItem> {
-    let item = |(name, _, about): &(&str, Option<u64>, &str)| MenuItem {
+/// The levels of effort, the current one first, so that Enter on a list that was only looked at changes nothing.
+fn efforts(current: Option<u64>) -> Vec<MenuItem> {
+    let item = |(name, tokens, about): &(&str, Option<u64>, &str)| MenuItem {
         text: (*name).to_owned(),
-        about: (*about).to_owned(),
+        about: match *tokens == current {
+            true => format!("now · {about}"),
+            false => (*about).to_owned(),
+        },
         ..MenuItem::default()
     };
-    LEVELS.iter().map(item).collect()
+    let (now, others): (Vec<_>, Vec<_>) = LEVELS.iter().partition(|(_, tokens, _)| *tokens == current);
+    let mut items: Vec<MenuItem> = now.into_iter().chain(others).map(item).collect();
+    if let Some(tokens) = current.filter(|_| !items.iter().any(|item| item.about.starts_with("now"))) {
+        let text = tokens.to_string();
+        let about = "now · tokens".to_owned();
+        items.insert(
+            0,
+            MenuItem {
+                text,
+                about,
+                ..MenuItem::default()
+            },
+        );
+    }
+    items
 }
 
 fn approval_modes() -> Vec<MenuItem> {
