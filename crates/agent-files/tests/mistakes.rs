@@ -154,7 +154,7 @@ fn tools_are_refused_for_their_reason() {
         ),
         (
             format!("{http}resp_body_jq: |\n  .a\n  | env\n"),
-            "t.yaml:7:5: jq: `env` is not there",
+            "t.yaml:7:5: jq: `env` is not available",
         ),
         (
             format!("{http}auth: {{type: bearer, token: sk-very-secret}}\n"),

@@ -11,7 +11,7 @@ pub(crate) struct AgentArgs {
     /// Use this agent from `.agentx/agents` or your own files
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) agent: Option<String>,
-    /// Use this model: an id, an alias, or PROVIDER/ID [env: AGENTX_MODEL]
+    /// Model: an id, an alias or PROVIDER/ID [env: AGENTX_MODEL]
     #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) model: Option<String>,
     /// Replace the built-in system prompt with this text

@@ -166,7 +166,7 @@ mod tests {
         };
         let text = render(&overfull, "m", 80);
         assert!(
-            text.contains("(112 %)") && text.ends_with("free                         0       0 %\n"),
+            text.contains("(112 %)") && text.ends_with("free                             0       0 %\n"),
             "{text}"
         );
     }
