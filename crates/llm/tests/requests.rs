@@ -661,7 +661,7 @@ fn attachments_hold_no_marks_of_authors() {
         ContentPart::File(media(
             media_type,
             MediaSource::Base64(data.into()),
-            Some(forged.into()),
+            Some(forged),
         ))
     };
     let content = ["text/markdown", "application/pdf", "application/x-unknown"].map(attached);

@@ -25,19 +25,14 @@ const TURNING: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 /// What goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
-    /// Nothing.
     Nothing,
-    /// The model was asked.
     Asked,
-    /// The model thinks aloud.
     Thinks,
-    /// The model answers.
     Answers,
     /// The model writes down what it wants of a tool.
     Plans,
     /// An attempt failed, and the next one waits.
     Waits,
-    /// Tools run.
     Tools,
     /// A summary is written.
     Condenses,

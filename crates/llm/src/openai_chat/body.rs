@@ -32,9 +32,10 @@ pub fn decode_body(
         .as_mut()
         .and_then(|choices| choices.first_mut()?.message.take())
     else {
-        return match error::Extracted::is_error(&text) {
-            true => Err(StreamError::Provider(error::from_stream(&text))),
-            false => Err(StreamError::malformed("no message", &text)),
+        return if error::Extracted::is_error(&text) {
+            Err(StreamError::Provider(error::from_stream(&text)))
+        } else {
+            Err(StreamError::malformed("no message", &text))
         };
     };
     let mut answer = CompletionState::new(context);
