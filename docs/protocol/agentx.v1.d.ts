@@ -1070,11 +1070,11 @@ export interface ModelParams {
   thinking_tokens?: number | null;
 }
 
-/** A file of instructions that was read when the session was opened. */
+/** A file of instructions that was read when the session was opened, or the facts about where the agent works. */
 export interface Instructions {
-  /** Where it was. */
+  /** The path of the file; empty for the facts about where the agent works, which come from no file. */
   path: string;
-  /** What it said. */
+  /** The content of the file. */
   text: string;
 }
 
