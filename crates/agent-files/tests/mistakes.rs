@@ -158,11 +158,11 @@ fn tools_are_refused_for_their_reason() {
         ),
         (
             format!("{http}auth: {{type: bearer, token: sk-very-secret}}\n"),
-            "t.yaml:5:29: `token`: a secret is written down here",
+            "t.yaml:5:29: `token`: a secret is written here in plain text",
         ),
         (
             format!("{http}headers:\n  X-Api-Key: sk-very-secret\n"),
-            "t.yaml:6:14: `headers.X-Api-Key`: a secret is written down here",
+            "t.yaml:6:14: `headers.X-Api-Key`: a secret is written here in plain text",
         ),
         (
             format!("{http}headers:\n  A: ${{B\n"),
@@ -174,7 +174,7 @@ fn tools_are_refused_for_their_reason() {
         ),
         (
             "type: http\nname: t\nmethod: GET\nendpoint: https://me:sk-very-secret@h\n".into(),
-            "t.yaml:4:11: `endpoint`: an address cannot hold a user or a password",
+            "t.yaml:4:11: `endpoint`: an address must not contain a user or a password",
         ),
     ];
     refused(&cases);
