@@ -13,17 +13,17 @@ use agentx::runtime::{Fact, SessionLog as _, SessionQuery};
 use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::{EnvironmentEvent, SessionId, StopReason};
 use agentx_tests::teller::{Provider, Request, Teller};
-use agentx_tests::{BOUND, Random, World, kills, workspace_root};
+use agentx_tests::{BOUND, Random, World, workspace_root};
 use serde_json::Value;
 
-/// How many programs are killed in all, in a full run.
+/// How many programs are killed in all.
 const KILLS: usize = 200;
 /// About how many die in one story.
 const KILLS_A_STORY: usize = 8;
 /// What the story is about.
 const PROMPT: &str = "Tell me a story about 一座灯塔";
 /// The story is cut into so many parts, and in each of them somebody has to die.
-const PARTS: usize = 5;
+const PARTS: usize = 10;
 
 /// What a program is killed at.
 #[derive(Clone, Debug)]
@@ -331,17 +331,17 @@ async fn a_story_is_told_to_its_end_whatever_dies_and_nothing_is_asked_twice() {
         wholes.push((provider, undisturbed(&teller, provider).await));
     }
     assert_eq!(wholes[0].1.text, wholes[1].1.text, "both protocols tell the same");
-    let (mut killed, mut stories) = (0, 0);
+    let (mut kills, mut stories) = (0, 0);
     let mut parts = [0; PARTS];
-    while killed < kills(KILLS) {
+    while kills < KILLS {
         let (provider, whole) = &wholes[stories % wholes.len()];
         let deaths = one_story(&teller, *provider, whole, &mut random).await;
         for answers in &deaths {
             parts[answers * PARTS / (whole.requests.len() + 1)] += 1;
         }
-        killed += deaths.len();
+        kills += deaths.len();
         stories += 1;
     }
-    eprintln!("{killed} kills in {stories} stories; in each fifth of them {parts:?}");
-    assert!(parts.iter().all(|deaths| *deaths > 0), "{parts:?}");
+    eprintln!("{kills} kills in {stories} stories; in each tenth of them {parts:?}");
+    assert!(parts.iter().all(|kills| *kills > 0), "{parts:?}");
 }

@@ -18,11 +18,13 @@ use proptest::test_runner::Config;
 
 use session::{Op, Session};
 
-/// 256 histories; `PROPTEST_CASES` asks for more, as `just nightly` does.
+/// At least 1,000 histories; `PROPTEST_CASES` asks for more.
 fn config() -> Config {
+    let default = Config::default();
     Config {
+        cases: default.cases.max(1_000),
         failure_persistence: None,
-        ..Config::default()
+        ..default
     }
 }
 

@@ -1,4 +1,4 @@
-//! A program whose sessions are served by reactors that come and go is killed (-9) at random points, 100 times (200 in a full run), and goes on each time. In the
+//! A program whose sessions are served by reactors that come and go is killed (-9) at random points, 200 times, and goes on each time. In the
 //! end each action is settled once, nothing was performed twice, and no call was lost.
 //!
 //! What was performed is known from a ledger outside of the sessions, which the tools themselves write to.
@@ -13,10 +13,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use agentx::runtime::{Fact, SessionLog as _, SessionQuery};
 use agentx::sqlite_log::{LogOptions, SqliteLog};
 use agentx::types::{ActionId, ActionKind, EnvironmentEvent, RunStatus, StopReason, ToolStatus};
-use agentx_tests::{BOUND, Random, kills};
+use agentx_tests::{BOUND, Random};
 
-/// How many programs are killed in all, in a full run.
-const KILLS: usize = 200;
+/// How many programs are killed in all.
+const KILLS: u64 = 200;
 /// How many of them with the same sessions.
 const KILLS_A_WORLD: u64 = 10;
 /// A program tells at most so much before it is killed.
@@ -248,7 +248,7 @@ fn each_action_is_settled_once_whatever_dies_while_reactors_come_and_go() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.unwrap();
     let (mut killed, mut seen) = (0, Seen::default());
-    while killed < kills(KILLS) {
+    while killed < KILLS {
         let folder = tempfile::tempdir().unwrap();
         for _ in 0..KILLS_A_WORLD {
             killed += 1;

@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 use agentx_remote_runtime::RemoteRuntime;
 use agentx_runtime::{OpenRequest, Runtime as _, RuntimeError, Session, UserInput, View};
 use agentx_tests::remote::{Seen, Serving, Socket, Web, Who, Worker, mirror};
-use agentx_tests::{BOUND, Random, World, kills};
+use agentx_tests::{BOUND, Random, World};
 use agentx_types::SessionId;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// How often the server is killed in a full run.
+/// How often the server is killed.
 const KILLS: usize = 100;
 /// How many sessions there are.
 const SESSIONS: usize = 5;
@@ -205,8 +205,7 @@ async fn nothing_that_was_shown_is_missing_however_the_server_dies() {
     for _ in 0..SESSIONS {
         watched.push(begin(&url, &who, &web, &stop).await);
     }
-    let deaths = kills(KILLS);
-    for _ in 0..deaths {
+    for _ in 0..KILLS {
         fate(&watched, &mut random).await;
         server.kill();
         server = Serving::begin(&world, address, &[]);
@@ -229,7 +228,7 @@ async fn nothing_that_was_shown_is_missing_however_the_server_dies() {
         sessions.push(part.session);
     }
     eprintln!(
-        "{deaths} deaths, asked {} times",
+        "{KILLS} deaths, asked {} times",
         worker.asked().values().sum::<usize>()
     );
     server.stop().exits(0);

@@ -20,7 +20,7 @@ mod world;
 pub use leash::Leash;
 pub use model::Model;
 pub use process::{Ran, Running};
-pub use random::{Random, kills};
+pub use random::Random;
 pub use signed::Signed;
 pub use world::{KEY, World, mock, program};
 

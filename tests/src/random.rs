@@ -1,12 +1,5 @@
 //! Chance in tests: small, the same everywhere, and a failure names the seed that it came with.
 
-/// How often a test kills: `full` times if `AGENTX_TEST_EFFORT` is `full`, as in `just nightly`, and half as often otherwise. Each run
-/// has another seed, so runs add up.
-pub fn kills(full: usize) -> usize {
-    let is_full = std::env::var_os("AGENTX_TEST_EFFORT").is_some_and(|effort| effort == "full");
-    if is_full { full } else { full / 2 }
-}
-
 /// Numbers that follow from a seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);

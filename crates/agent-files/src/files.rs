@@ -13,13 +13,13 @@ pub trait Files {
     /// The names of the files in a folder; a folder that is not there has none.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
+    /// Returns an error if it is there and cannot be read.
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault>;
 
     /// The names of the folders in a folder; none where they are not known.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
+    /// Returns an error if it is there and cannot be read.
     fn folders(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
         let _ = (root, folder);
         Ok(Vec::new())
@@ -28,7 +28,7 @@ pub trait Files {
     /// A file of at most `limit` bytes.
     ///
     /// # Errors
-    /// If it is not there, is too large, or leads out of the root.
+    /// Returns an error if it is not there, is too large, or leads out of the root.
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault>;
 }
 

@@ -32,7 +32,7 @@ pub enum Scaffold {
 /// ```
 ///
 /// # Errors
-/// If the name cannot be one.
+/// Returns an error if the name cannot be one.
 pub fn scaffold(what: Scaffold, name: &str) -> Result<Vec<(PathBuf, String)>, Vec<DefinitionMistake>> {
     let (path, text) = match what {
         Scaffold::Agent => (format!("agents/{name}.yaml"), agent(name)),

@@ -47,7 +47,7 @@ impl Ask {
     /// Asks, and hears what the agent says and does on the way. When this returns the input is in the log.
     ///
     /// # Errors
-    /// If the input cannot be committed, or if a [value](Ask::with) would reach no tool.
+    /// Returns an error if the input cannot be committed, or if a [value](Ask::with) would reach no tool.
     pub async fn stream(self) -> Result<Answering, AgentError> {
         let Self {
             agent,

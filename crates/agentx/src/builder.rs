@@ -250,8 +250,9 @@ impl AgentBuilder {
     /// Begins a session with this agent. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// If no model is named, the model is not known or lacks its key, two tools have one name, two doors do not go together (as
-    /// [`log`](Self::log) and [`runtime`](Self::runtime)), the session cannot be kept, or a configuration that was asked for has mistakes.
+    /// Returns an error if no model is named, the model is not known or lacks its key, two tools have one
+    /// name, two doors do not go together (as [`log`](Self::log) and [`runtime`](Self::runtime)), the session
+    /// cannot be kept, or a configuration that was asked for has mistakes.
     pub async fn start(self) -> Result<AgentHandle, AgentError> {
         self.assemble().await?.start().await
     }
@@ -261,7 +262,8 @@ impl AgentBuilder {
     /// builder's.
     ///
     /// # Errors
-    /// As [`AgentBuilder::start`], or if there is no such session or another process writes it.
+    /// Returns the errors of [`AgentBuilder::start`], or an error if the session does not exist or another process
+    /// writes it.
     pub async fn resume(self, session: &SessionId) -> Result<AgentHandle, AgentError> {
         self.assemble().await?.resume(session).await
     }

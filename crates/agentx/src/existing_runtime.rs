@@ -53,7 +53,7 @@ impl Workplace {
     /// either would be dropped.
     ///
     /// # Errors
-    /// If they do not, with both and what to do.
+    /// Returns an error if they do not, with both and what to do.
     pub(crate) fn check(&self) -> Result<(), AgentError> {
         let here = [
             (self.log.is_some(), ".log(..)"),

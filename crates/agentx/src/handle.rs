@@ -72,7 +72,7 @@ impl AgentHandle {
     /// boundary](agentx_runtime::AgentView::events).
     ///
     /// # Errors
-    /// If the session cannot be read.
+    /// Returns an error if the session cannot be read.
     pub async fn root(&self) -> Result<AgentStateId, AgentError> {
         let mut facts = self.inner.session.subscribe(0, View::Environment).await?;
         while let Some(delivery) = facts.next().await {
@@ -97,7 +97,8 @@ impl AgentHandle {
     /// reach an agent with [all tools](crate::AgentBuilder::all_tools), between two runs. It is not started again when it fails.
     ///
     /// # Errors
-    /// If the reactor cannot start, or if the runtime is not the agent's own: attach it there.
+    /// Returns an error if the reactor cannot start, or if the runtime is not the agent's own: attach it
+    /// there.
     pub async fn attach(&self, reactor: impl Reactor<SystemBus>) -> Result<ReactorId, AgentError> {
         let own = self.inner.own.as_ref().ok_or_else(|| {
             AgentError::Setup("attach reactors to the agent's runtime, not here".to_owned())
@@ -123,7 +124,7 @@ impl AgentHandle {
     /// Says `text` to the agent and hears what it says and does on the way.
     ///
     /// # Errors
-    /// If the input cannot be committed.
+    /// Returns an error if the input cannot be committed.
     pub async fn stream(&self, text: impl Into<String>) -> Result<Answering, AgentError> {
         self.ask(text).stream().await
     }
@@ -132,7 +133,7 @@ impl AgentHandle {
     /// under way it is an input like any other. Returns its `seq`.
     ///
     /// # Errors
-    /// If it cannot be committed.
+    /// Returns an error if it cannot be committed.
     pub async fn steer(&self, text: impl Into<String>) -> Result<u64, AgentError> {
         Ok(self.say(text.into(), InputMode::Steer).await?)
     }
@@ -145,7 +146,7 @@ impl AgentHandle {
     /// Whether values of an ask reach tools: those that run where this handle is.
     ///
     /// # Errors
-    /// If the agent is elsewhere, with what to do.
+    /// Returns an error if the agent is elsewhere, with what to do.
     pub(crate) fn takes_values(&self) -> Result<(), AgentError> {
         match self.inner.own {
             Some(_) => Ok(()),
@@ -165,7 +166,7 @@ impl AgentHandle {
     /// Stops what runs: the model, tools, and the agents that this one made. The session continues.
     ///
     /// # Errors
-    /// If it cannot be committed.
+    /// Returns an error if it cannot be committed.
     pub async fn interrupt(&self) -> Result<(), AgentError> {
         self.inner.session.interrupt(None).await?;
         Ok(())
@@ -174,7 +175,7 @@ impl AgentHandle {
     /// The state of the session.
     ///
     /// # Errors
-    /// If the session has ended.
+    /// Returns an error if the session has ended.
     pub async fn state(&self) -> Result<SessionState, AgentError> {
         Ok(self.inner.session.state().await?)
     }
@@ -182,7 +183,7 @@ impl AgentHandle {
     /// The calls that wait for a decision.
     ///
     /// # Errors
-    /// If the session has ended.
+    /// Returns an error if the session has ended.
     pub async fn pending(&self) -> Result<Vec<PendingApproval>, AgentError> {
         Ok(self.state().await?.pending_approvals)
     }
@@ -190,7 +191,7 @@ impl AgentHandle {
     /// Lets a call be made, this once.
     ///
     /// # Errors
-    /// If no decision about it is awaited.
+    /// Returns an error if no decision about it is awaited.
     pub async fn approve(&self, call: &ToolCallId) -> Result<(), AgentError> {
         self.decide(call, ApprovalDecision::Once, None).await
     }
@@ -198,7 +199,7 @@ impl AgentHandle {
     /// Refuses a call; the model reads why.
     ///
     /// # Errors
-    /// If no decision about it is awaited.
+    /// Returns an error if no decision about it is awaited.
     pub async fn deny(&self, call: &ToolCallId, why: impl Into<String>) -> Result<(), AgentError> {
         self.decide(call, ApprovalDecision::Deny, Some(why.into())).await
     }
@@ -226,7 +227,7 @@ impl AgentHandle {
     /// What the agent says and does in the run that is under way, or the last one, from its beginning.
     ///
     /// # Errors
-    /// If nothing was ever asked.
+    /// Returns an error if nothing was ever asked.
     pub async fn follow(&self) -> Result<Answering, AgentError> {
         let run = self
             .state()
@@ -246,7 +247,7 @@ impl AgentHandle {
     /// The `seq` of the last event: a point to [fork at](AgentHandle::fork_at).
     ///
     /// # Errors
-    /// If the session has ended.
+    /// Returns an error if the session has ended.
     pub async fn seq(&self) -> Result<u64, AgentError> {
         Ok(self.state().await?.last_seq)
     }
@@ -254,7 +255,7 @@ impl AgentHandle {
     /// Another session that begins with all of this one. Both go on by themselves.
     ///
     /// # Errors
-    /// If the log says no.
+    /// Returns an error if the log says no.
     pub async fn fork(&self) -> Result<Self, AgentError> {
         self.branch(None).await
     }
@@ -262,7 +263,7 @@ impl AgentHandle {
     /// Another session that begins with this one up to the event `seq`. What was under way there is not taken over.
     ///
     /// # Errors
-    /// If there is no such event, or the log says no.
+    /// Returns an error if the event does not exist, or the log refuses it.
     pub async fn fork_at(&self, seq: u64) -> Result<Self, AgentError> {
         self.branch(Some(seq)).await
     }

@@ -272,8 +272,9 @@ use agentx_types::{RunStatus, RuntimeEvent};
 /// Says `text` to the session's agent and waits for the answer to it.
 ///
 /// # Errors
-/// If the input could not be committed, the session ended, or the run did not come to an answer; the error then has its
-/// reason. A run that waits for a person's decision waits here too: answer it from another task, or give the agent rules.
+/// Returns an error if the input could not be committed, the session ended, or the run did not come to an
+/// answer; the error then has its reason. A run that waits for a person's decision waits here too: answer it
+/// from another task, or give the agent rules.
 pub async fn ask(session: &dyn Session, text: &str) -> Result<String, RuntimeError> {
     let seq = session.send(UserInput::text(text)).await?;
     let mut events = session.subscribe(seq - 1, View::Runtime).await?;

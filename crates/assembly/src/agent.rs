@@ -59,7 +59,8 @@ impl Assembly<'_> {
     /// The agent of this name.
     ///
     /// # Errors
-    /// If there is none, its files have mistakes, or a model, tool or variable that it names is not there.
+    /// Returns an error if there is none, its files have mistakes, or a model, tool or variable that it names
+    /// is not there.
     pub fn agent(&self, name: &str) -> Result<AgentConfig, AssemblyError> {
         if let Some(loaded) = self.library.agents().get(name) {
             return self.resolve(&loaded.definition, 0);

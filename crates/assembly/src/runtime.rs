@@ -94,7 +94,7 @@ pub struct WithFiles {
 /// The runtime of a program as the settings say, with the tools that files describe. Must be called inside a tokio runtime.
 ///
 /// # Errors
-/// If the database cannot be opened.
+/// Returns an error if the database cannot be opened.
 pub fn runtime_with_files(
     settings: &Settings,
     program: &str,

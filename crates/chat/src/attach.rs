@@ -35,7 +35,8 @@ pub struct MessageWithFiles {
 /// meant, a note says so. A blank in a name is written with a backslash, and `~/` is the home directory.
 ///
 /// # Errors
-/// Where a file that is there cannot go along, or a link leads to another one than its name says, in words for the person.
+/// Returns an error if a file that is there cannot go along, or a link leads to another one than its name
+/// says, in words for the person.
 pub fn attached(
     text: &str,
     workspace: &Path,
@@ -80,7 +81,7 @@ pub fn attached(
 /// The words of a prompt that name these files. What is relative starts at the directory of the shell, which a run that works `elsewhere` does not know.
 ///
 /// # Errors
-/// Where there is no such file.
+/// Returns an error if the file does not exist.
 pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatError> {
     let mention = |file: &PathBuf| {
         if !file.is_file() {

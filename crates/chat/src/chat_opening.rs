@@ -53,7 +53,8 @@ pub struct EndedChat {
 /// Opens a chat and holds it until the person leaves.
 ///
 /// # Errors
-/// Where the session cannot be opened, or the terminal cannot be written to. How a chat ended that was open is in what is returned.
+/// Returns an error if the session cannot be opened, or the terminal cannot be written to. How a chat ended
+/// that was open is in what is returned.
 pub async fn hold_chat(
     place: &Place,
     loaded: &Loaded,

@@ -18,8 +18,8 @@ const NAMES: usize = 8;
 /// where only that server knows it. Says so where nobody named it.
 ///
 /// # Errors
-/// Where the server rejects the API key. Where none is named and it has several or none, or does not say which: to ask it for the default model
-/// of a vendor would make no sense.
+/// Returns an error if the server rejects the API key. Where none is named and it has several or none, or
+/// does not say which: to ask it for the default model of a vendor would make no sense.
 pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), ChatError> {
     if settings.connect.is_some() {
         return Ok(());
@@ -125,7 +125,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
 /// `PROVIDER/NAME` of a model that only a server of the person's own knows.
 ///
 /// # Errors
-/// Where no server has it, and one rejects the API key and so does not say what it has.
+/// Returns an error if no server has it, and one rejects the API key and so does not say what it has.
 pub(crate) async fn known_to_own_server(
     settings: &Settings,
     name: &str,
@@ -175,7 +175,7 @@ pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &Provider
 /// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for those of one.
 ///
 /// # Errors
-/// Where no model is connected, and neither the demo nor a file of answers is named.
+/// Returns an error if no model is connected, and neither the demo nor a file of answers is named.
 pub fn check_connected(settings: &Settings) -> Result<(), ChatError> {
     let is_asked = settings.connect.is_none() && settings.model.is_none();
     match is_asked && is_demo(&settings.model_or_default().value) && settings.scripted_answers.is_empty() {

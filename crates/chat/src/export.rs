@@ -44,7 +44,7 @@ pub struct ExportedSession {
 /// Writes a session down in this format.
 ///
 /// # Errors
-/// If the session cannot be read.
+/// Returns an error if the session cannot be read.
 pub async fn text(
     runtime: &dyn Runtime,
     id: &SessionId,
@@ -73,7 +73,7 @@ pub async fn text(
 /// alone.
 ///
 /// # Errors
-/// If the file exists and `force` is not set, or it cannot be written.
+/// Returns an error if the file exists and `force` is not set, or it cannot be written.
 pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
     let there = std::fs::metadata(file).ok();
     let written = match &there {
@@ -87,6 +87,11 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
             format!("{} is there already", file.display()),
             "choose another file, or overwrite it with --force",
         ),
+        // The error of the library names a temporary file.
+        ErrorKind::NotFound => ChatError::File {
+            path: file.display().to_string(),
+            what: "its directory does not exist".to_owned(),
+        },
         _ => ChatError::File {
             path: file.display().to_string(),
             what: error.to_string(),

@@ -32,7 +32,7 @@ impl Signals {
     /// Begins to listen.
     ///
     /// # Errors
-    /// Where the system refuses.
+    /// Returns an error if the system refuses.
     pub fn listen() -> std::io::Result<Self> {
         let thread = match THREAD.get() {
             Some(thread) => thread,

@@ -50,7 +50,7 @@ impl Settings {
     /// offers, else what the catalog makes of it (`provider/anything` of a known provider).
     ///
     /// # Errors
-    /// Where there is none; with the nearest names.
+    /// Returns an error if there is none; with the nearest names.
     pub fn choose_model(&self, name: &str, offers: &[ModelOffer<'_>]) -> Result<ModelSpec, UnknownModel> {
         if let Some(own) = self.catalog.own(name) {
             return Ok(own);

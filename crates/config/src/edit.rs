@@ -17,7 +17,7 @@ use crate::{ConfigError, folder_id};
 /// lies there now.
 ///
 /// # Errors
-/// If the file cannot be read or written, or has no place where a rule can be put safely.
+/// Returns an error if the file cannot be read or written, or has no place where a rule can be put safely.
 pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
     let file = &real(file);
     let turn = FileTurn::wait(file)?;

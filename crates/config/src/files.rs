@@ -24,7 +24,7 @@ impl FileTurn {
     /// Waits for a turn at `file`; its directory is made if there is none.
     ///
     /// # Errors
-    /// If another writer is not done in time, or the directory cannot be written.
+    /// Returns an error if another writer is not done in time, or the directory cannot be written.
     pub(crate) fn wait(file: &Path) -> Result<Self, ConfigError> {
         let mut path = real(file).into_os_string();
         path.push(".lock");

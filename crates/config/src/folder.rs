@@ -172,7 +172,7 @@ impl Folder {
 /// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded before is forgotten.
 ///
 /// # Errors
-/// If the data directory cannot be written, or the folder's path is not UTF-8.
+/// Returns an error if the data directory cannot be written, or the folder's path is not UTF-8.
 pub fn trust_folder(
     data_dir: &Path,
     root: &Path,
@@ -213,7 +213,7 @@ pub fn trust_folder(
 /// Forgets what was said about a folder. Returns whether anything was.
 ///
 /// # Errors
-/// If the data directory cannot be read or written.
+/// Returns an error if the data directory cannot be read or written.
 pub fn forget_folder(data_dir: &Path, root: &Path) -> Result<bool, ConfigError> {
     let key = key_of(root)?;
     if !read(data_dir)?.contains_key(&key) {

@@ -186,7 +186,7 @@ fn files(places: &ConfigPaths, user: bool, workspace: bool) -> Vec<FileStatus> {
 /// The bytes of the workspace's file, checked, for a person who is about to trust them.
 ///
 /// # Errors
-/// If there is no such file, or it has mistakes.
+/// Returns an error if the file does not exist, or it has mistakes.
 pub fn workspace_bytes(places: &ConfigPaths) -> Result<Vec<u8>, ConfigError> {
     let mut found = FoundFiles::default();
     let file = found.read(FileLayer::Workspace(places.workspace_file.clone()), true)?;

@@ -34,7 +34,8 @@ impl ConfigPaths {
     /// Finds them for a directory; `lookup` reads the environment.
     ///
     /// # Errors
-    /// Fails if `cwd` is not a directory, if its path is not UTF-8, or if there is no home directory.
+    /// Returns an error if `cwd` is not a directory, if its path is not UTF-8, or if there is no home
+    /// directory.
     pub fn find(cwd: &Path, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let cwd = std::fs::canonicalize(cwd).map_err(|error| ConfigError::file(cwd, error))?;
         if !cwd.is_dir() {

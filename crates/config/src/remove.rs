@@ -14,8 +14,8 @@ use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 /// followed.
 ///
 /// # Errors
-/// If the file cannot be read or written, has another rule there by now, or is written in a way that the rule cannot be taken
-/// out of safely; and where a link of the folder leads to it.
+/// Returns an error if the file cannot be read or written, has another rule there by now, or is written in a
+/// way that the rule cannot be taken out of safely; and where a link of the folder leads to it.
 pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> Result<(), ConfigError> {
     let named: &Path = &place.file;
     if let Some(root) = root {

@@ -33,8 +33,8 @@ pub struct SetResult {
 /// Sets `key` to `value`, both in words, in one of the files that `request` reads. The file is made if there is none.
 ///
 /// # Errors
-/// If there is no such key, it takes something else, the configuration would have mistakes then, or the file has no place
-/// if it can be put without touching the rest.
+/// Returns an error if the key does not exist, it takes something else, the configuration would have mistakes
+/// then, or the file has no place if it can be put without touching the rest.
 pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key)?;
     let literal = literal_of(&path, key, value)?;
@@ -78,7 +78,8 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
 /// no file.
 ///
 /// # Errors
-/// If the configuration would have mistakes then, or somebody else changed the file meanwhile; the file stays as it is.
+/// Returns an error if the configuration would have mistakes then, or somebody else changed the file
+/// meanwhile; the file stays as it is.
 pub fn replace(
     request: LoadRequest<'_>,
     file: &Path,

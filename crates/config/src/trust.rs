@@ -43,7 +43,7 @@ pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
 /// Records that the person trusts these bytes of this file.
 ///
 /// # Errors
-/// If the data directory cannot be written.
+/// Returns an error if the data directory cannot be written.
 pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let path = data_dir.join(STORE);
     let turn = FileTurn::wait(&path)?;
@@ -56,7 +56,7 @@ pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigErr
 /// Takes trust in a file back. Returns whether there was any.
 ///
 /// # Errors
-/// If the data directory cannot be written.
+/// Returns an error if the data directory cannot be written.
 pub fn distrust(data_dir: &Path, file: &Path) -> Result<bool, ConfigError> {
     let path = data_dir.join(STORE);
     if !path.exists() {

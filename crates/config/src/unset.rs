@@ -14,8 +14,8 @@ use crate::{ConfigError, KeyPath};
 /// Takes `key` out of one of the files that `request` reads, with the levels above it that hold nothing else.
 ///
 /// # Errors
-/// If there is no such key, the configuration would have mistakes without it, or it cannot be taken out of the file without touching
-/// the rest.
+/// Returns an error if the key does not exist, the configuration would have mistakes without it, or it cannot
+/// be taken out of the file without touching the rest.
 pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key)?;
     refuse_links(&request.places.workspace_root, file)?;

@@ -109,7 +109,7 @@ impl Yaml {
 /// Reads a whole file; an empty one (or one with only comments) is an empty mapping.
 ///
 /// # Errors
-/// If it is not YAML, or more than is read.
+/// Returns an error if it is not YAML, or more than is read.
 pub fn parse(text: &str) -> Result<YamlNode, YamlError> {
     let start = TextPosition { line: 1, column: 1 };
     if text.len() > MAX_BYTES {

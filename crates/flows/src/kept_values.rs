@@ -147,7 +147,7 @@ fn known(
 /// How many values the tools of the folder that lies at a path `now` keep in each of their key spaces. Without `now` the path alone counts.
 ///
 /// # Errors
-/// If the database cannot be read.
+/// Returns an error if the database cannot be read.
 pub fn kept_values(
     data_dir: &Path,
     folder: &Path,
@@ -169,7 +169,7 @@ pub fn kept_values(
 /// Removes what the tools of the folder that lies at a path `now` keep; what another folder kept there stays.
 ///
 /// # Errors
-/// If the database cannot be written.
+/// Returns an error if the database cannot be written.
 pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&FolderNow>) -> rusqlite::Result<()> {
     let Some((database, start)) = existing(data_dir, folder, now)? else {
         return Ok(());

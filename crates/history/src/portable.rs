@@ -122,7 +122,7 @@ fn hash_of(events: &[Envelope<EnvironmentEvent>]) -> String {
 /// A session as one document, from wherever it is.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Returns an error if it cannot be read.
 pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<SessionExport, RuntimeError> {
     let info = runtime.info(session).await?;
     let mut facts = runtime.watch(session, 0, View::Environment, false).await?;
@@ -169,7 +169,7 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
 /// Who may see it is not taken over: that is for whoever has it now to say.
 ///
 /// # Errors
-/// If the id is taken, the document is not what was exported, or the log cannot be written.
+/// Returns an error if the id is taken, the document is not what was exported, or the log cannot be written.
 pub async fn import(
     log: &dyn SessionLog,
     owner: &OwnerId,

@@ -135,7 +135,7 @@ impl RuleTrial {
 /// Puts a rule on trial in one session of a runtime.
 ///
 /// # Errors
-/// If the session cannot be read.
+/// Returns an error if the session cannot be read.
 pub async fn try_rule(
     runtime: &dyn Runtime,
     session: &SessionId,

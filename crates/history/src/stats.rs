@@ -45,7 +45,7 @@ pub struct ToolCount {
 /// Counts these sessions together. What a fork shares with its parent counts with the parent, unless the fork is asked for alone.
 ///
 /// # Errors
-/// If a session cannot be read.
+/// Returns an error if a session cannot be read.
 pub async fn stats_of(runtime: &dyn Runtime, sessions: &[SessionInfo]) -> Result<SessionStats, RuntimeError> {
     let mut stats = SessionStats::default();
     let mut tools = BTreeMap::new();

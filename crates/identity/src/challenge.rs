@@ -99,7 +99,7 @@ pub fn sign_bound_challenge(key: &SecretKey, challenge: &AuthChallenge, binding:
 /// Checks the answer of somebody who says that they have this key, on a connection without a [`Binding`].
 ///
 /// # Errors
-/// If it is too late, or the signature is not theirs over this challenge.
+/// Returns an error if it is too late, or the signature is not theirs over this challenge.
 pub fn verify_challenge(
     key: &PublicKey,
     challenge: &AuthChallenge,
@@ -112,7 +112,7 @@ pub fn verify_challenge(
 /// Checks the answer of somebody who says that they have this key, on the connection that it came by.
 ///
 /// # Errors
-/// If it is too late, or the signature is not theirs over this challenge on this connection.
+/// Returns an error if it is too late, or the signature is not theirs over this challenge on this connection.
 pub fn verify_bound_challenge(
     key: &PublicKey,
     (challenge, binding): (&AuthChallenge, &Binding),

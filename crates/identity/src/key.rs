@@ -149,7 +149,7 @@ impl SecretKey {
     /// A new key.
     ///
     /// # Errors
-    /// If the system has no randomness.
+    /// Returns an error if the system has no randomness.
     pub fn generate() -> Result<Self, KeyError> {
         let mut seed =
             random_bytes().map_err(|error: NoRandomness| KeyError::NoRandomness(error.to_string()))?;
@@ -175,7 +175,7 @@ impl SecretKey {
     /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
     ///
     /// # Errors
-    /// Fails if it is something else; [`KeyError::Encrypted`] if it has a passphrase.
+    /// Returns an error if it is something else; [`KeyError::Encrypted`] if it has a passphrase.
     pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
         openssh::private::read(file)
     }
@@ -195,7 +195,7 @@ impl SecretKey {
     /// Gives the secret away, as a private key file of OpenSSH that anybody can use.
     ///
     /// # Errors
-    /// Fails if the comment is longer than a file can say.
+    /// Returns an error if the comment is longer than a file can say.
     pub fn expose_openssh(&self, comment: &str) -> Result<String, KeyError> {
         openssh::private::write(self, comment)
     }

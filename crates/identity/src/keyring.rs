@@ -134,7 +134,7 @@ impl Keyring {
     /// The keyring of this directory. Nothing is made, but what is there has to be in order.
     ///
     /// # Errors
-    /// If one of its files cannot be read, or should not be believed.
+    /// Returns an error if one of its files cannot be read, or should not be believed.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, KeyringError> {
         let keyring = Self::at(directory);
         keyring.identity()?;
@@ -170,7 +170,7 @@ impl Keyring {
     /// Who one is; `None` where that was never needed.
     ///
     /// # Errors
-    /// If the file cannot be read, others may read it, or it is not what it should be.
+    /// Returns an error if the file cannot be read, others may read it, or it is not what it should be.
     pub fn identity(&self) -> Result<Option<SecretKey>, KeyringError> {
         secret_in(&self.identity_file())
     }
@@ -213,7 +213,7 @@ impl Keyring {
     /// Makes `key` one's own identity. With `replace` the one before it is gone.
     ///
     /// # Errors
-    /// If there is one that is not to be replaced, or the file cannot be written.
+    /// Returns an error if there is one that is not to be replaced, or the file cannot be written.
     pub fn set_identity(&self, key: &SecretKey, replace: bool) -> Result<(), KeyringError> {
         self.set_secret(&self.identity_file(), key, replace)
     }
@@ -235,7 +235,7 @@ impl Keyring {
     /// Whom one trusts.
     ///
     /// # Errors
-    /// If the list cannot be read, others may change it, or it makes no sense.
+    /// Returns an error if the list cannot be read, others may change it, or it makes no sense.
     pub fn people(&self) -> Result<Vec<Trusted>, KeyringError> {
         let path = self.people_file();
         match files::read(&path, Privacy::Public)? {
@@ -247,7 +247,7 @@ impl Keyring {
     /// Trusts somebody from now on; returns how they were trusted before.
     ///
     /// # Errors
-    /// If the list cannot be read or written.
+    /// Returns an error if the list cannot be read or written.
     pub fn trust(&self, somebody: Trusted) -> Result<Option<Trusted>, KeyringError> {
         self.change(|people| {
             let known = people
@@ -264,7 +264,7 @@ impl Keyring {
     /// Trusts somebody no more; returns how they were trusted.
     ///
     /// # Errors
-    /// If the list cannot be read or written.
+    /// Returns an error if the list cannot be read or written.
     pub fn untrust(&self, key: &PublicKey) -> Result<Option<Trusted>, KeyringError> {
         self.change(|people| {
             let at = people.iter().position(|known| known.public_key == *key)?;

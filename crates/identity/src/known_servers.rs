@@ -33,7 +33,7 @@ impl Keyring {
     /// The server at `place`, host and port, says that this is its key. Who is met for the first time is remembered.
     ///
     /// # Errors
-    /// If the list cannot be read or written, or others may change it.
+    /// Returns an error if the list cannot be read or written, or others may change it.
     pub fn meet_server(&self, place: &str, key: &PublicKey) -> Result<ServerKeyStatus, KeyringError> {
         let met = self.look_up_server(place, key)?;
         if met != ServerKeyStatus::New {
@@ -50,7 +50,7 @@ impl Keyring {
     /// What [`Keyring::meet_server`] would say, without remembering anything.
     ///
     /// # Errors
-    /// If the list cannot be read, or others may change it.
+    /// Returns an error if the list cannot be read, or others may change it.
     pub fn look_up_server(&self, place: &str, key: &PublicKey) -> Result<ServerKeyStatus, KeyringError> {
         if secret_in(&self.server_file())?.is_some_and(|own| own.public_key() == key) {
             return Ok(ServerKeyStatus::Known);
@@ -65,7 +65,7 @@ impl Keyring {
     /// Forgets the server that was met at `place`; the next one there is believed. Returns the key that it had.
     ///
     /// # Errors
-    /// If the list cannot be read or written, or others may change it.
+    /// Returns an error if the list cannot be read or written, or others may change it.
     pub fn forget_server(&self, place: &str) -> Result<Option<PublicKey>, KeyringError> {
         let path = self.servers_file();
         if self.server_at(place)?.is_none() {
@@ -87,7 +87,7 @@ impl Keyring {
     /// The key of the server that was met at `place`.
     ///
     /// # Errors
-    /// If the list cannot be read, or others may change it.
+    /// Returns an error if the list cannot be read, or others may change it.
     pub fn server_at(&self, place: &str) -> Result<Option<PublicKey>, KeyringError> {
         let servers = self.servers()?;
         let found = servers.into_iter().rfind(|(known, _)| known == place);

@@ -11,7 +11,7 @@ pub struct NoRandomness(String);
 /// So many random bytes, fit for keys.
 ///
 /// # Errors
-/// If the system has none.
+/// Returns an error if the system has none.
 pub fn random_bytes<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| NoRandomness(error.to_string()))?;

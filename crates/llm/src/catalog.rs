@@ -149,7 +149,7 @@ impl Catalog {
     /// This catalog with what the configuration adds and overrides.
     ///
     /// # Errors
-    /// If a new provider is incomplete, or a model names a provider that does not exist.
+    /// Returns an error if a new provider is incomplete, or a model names a provider that does not exist.
     pub fn extended(mut self, config: &CatalogConfig) -> Result<Self, CatalogError> {
         for (name, provider) in &config.providers {
             match self.providers.iter_mut().find(|entry| entry.name == *name) {
@@ -180,7 +180,7 @@ impl Catalog {
     /// need no key.
     ///
     /// # Errors
-    /// If there is no such provider.
+    /// Returns an error if the provider does not exist.
     pub fn with_base_url(mut self, provider: &str, base_url: &str) -> Result<Self, CatalogError> {
         self.known_provider(provider)?;
         for entry in self.providers.iter_mut().filter(|entry| entry.name == provider) {
@@ -227,7 +227,7 @@ impl Catalog {
     /// Of two that are called the same, the one that the configuration speaks of is meant.
     ///
     /// # Errors
-    /// If no provider is named and no model is known by this name; with the nearest names.
+    /// Returns an error if no provider is named and no model is known by this name; with the nearest names.
     ///
     /// ```
     /// let catalog = agentx_llm::Catalog::builtin();
@@ -253,7 +253,7 @@ impl Catalog {
     /// The model of this name at this provider; an unknown model gets the provider's defaults.
     ///
     /// # Errors
-    /// If there is no such provider.
+    /// Returns an error if the provider does not exist.
     pub fn resolve_at(&self, provider: &str, name: &str) -> Result<ModelSpec, CatalogError> {
         let provider = self.known_provider(provider)?;
         let here = self

@@ -277,8 +277,8 @@ impl Emitter {
     }
 }
 
-/// Tool arguments as they were written, parsed. Nothing at all is no arguments, unless the answer was `cut`
-/// off by its length limit: then nobody knows what they would have been.
+/// Parses tool arguments. An empty text means no arguments, unless the length limit `cut` the answer off: then
+/// the arguments are unknown.
 pub(crate) fn parse_input(raw: &str, cut: bool) -> (Value, Option<Box<InvalidInput>>) {
     let empty = || Value::Object(Map::new());
     let invalid = |error: String| {

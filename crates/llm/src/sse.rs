@@ -122,7 +122,8 @@ impl SseDecoder {
     /// Takes the next bytes and hands on each event that they complete.
     ///
     /// # Errors
-    /// If a limit is broken, or with the first error of `on_event`. The decoder is of no further use then.
+    /// Returns an error if a limit is broken, or with the first error of `on_event`. The decoder is of no
+    /// further use then.
     pub fn push<E: From<SseError>>(
         &mut self,
         bytes: &[u8],

@@ -164,7 +164,7 @@ impl StreamDecoder {
     /// Takes the next bytes; what they mean is added to `out`, even if an error is returned.
     ///
     /// # Errors
-    /// If the provider reports one, an event makes no sense, or a limit is broken.
+    /// Returns an error if the provider reports one, an event makes no sense, or a limit is broken.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         match self {
             Self::Anthropic(decoder) => decoder.push(bytes, out),
@@ -175,7 +175,7 @@ impl StreamDecoder {
     /// The bytes have ended.
     ///
     /// # Errors
-    /// If the answer has not.
+    /// Returns an error if the answer has not.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         match self {
             Self::Anthropic(decoder) => decoder.finish(out),
@@ -195,7 +195,7 @@ impl StreamDecoder {
 /// Decodes an answer that came whole, as one JSON body: the same events as its stream would give.
 ///
 /// # Errors
-/// If the body is an error, or not an answer of this API.
+/// Returns an error if the body is an error, or not an answer of this API.
 pub fn decode_body(
     api: Api,
     context: StreamContext,

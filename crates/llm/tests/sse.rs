@@ -254,9 +254,14 @@ fn run(api: Api, pieces: &[&[u8]]) -> (Vec<EnvironmentEvent>, bool) {
     (events, pushed && finished.is_ok())
 }
 
+/// The number of random cases: `PROPTEST_CASES` if it is set.
+fn cases(usual: u32) -> u32 {
+    std::env::var_os("PROPTEST_CASES").map_or(usual, |_| ProptestConfig::default().cases)
+}
+
 proptest! {
-    // 256 streams; `PROPTEST_CASES` asks for more, as `just nightly` does.
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    // `PROPTEST_CASES` asks for more or, in `tests/run.sh quick`, for less.
+    #![proptest_config(ProptestConfig { cases: cases(2_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_split_is_the_plain_reading(bytes in streamlike(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {

@@ -80,7 +80,7 @@ impl NodeRuntime {
     /// its runs.
     ///
     /// # Errors
-    /// If it cannot start, panics while it does, or takes longer than 30 seconds.
+    /// Returns an error if it cannot start, panics while it does, or takes longer than 30 seconds.
     pub async fn attach(
         &self,
         reactor: impl Reactor<SystemBus>,

@@ -23,7 +23,7 @@ impl NodeRuntime {
     /// A runtime as the settings say. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Where the database cannot be opened.
+    /// Returns an error if the database cannot be opened.
     pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
         Ok(Self::new(NodeParts::from_settings(settings, program)?))
     }
@@ -33,7 +33,7 @@ impl NodeParts {
     /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Where the database cannot be opened.
+    /// Returns an error if the database cannot be opened.
     pub fn from_settings(settings: &Settings, program: &str) -> Result<Self, LogError> {
         let records = CommandRecords::in_directory(settings.data_dir.join(COMMANDS));
         let mut options = tool_options(settings);
@@ -83,7 +83,7 @@ impl NodeParts {
 /// The log of the data directory, without a runtime: for what writes sessions of others.
 ///
 /// # Errors
-/// Where the database cannot be opened.
+/// Returns an error if the database cannot be opened.
 pub fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, LogError> {
     Ok(open(settings)?)
 }

@@ -10,7 +10,7 @@ const LENGTH: usize = 12;
 /// A new session's id.
 ///
 /// # Errors
-/// If the system has no randomness to give.
+/// Returns an error if the system has no randomness to give.
 pub(crate) fn session() -> Result<SessionId, String> {
     suffix().map(SessionId::with_suffix)
 }
@@ -18,7 +18,7 @@ pub(crate) fn session() -> Result<SessionId, String> {
 /// A new agent's id.
 ///
 /// # Errors
-/// If the system has no randomness to give.
+/// Returns an error if the system has no randomness to give.
 pub(crate) fn agent() -> Result<AgentStateId, String> {
     suffix().map(AgentStateId::with_suffix)
 }

@@ -165,7 +165,7 @@ impl NodeRuntime {
     /// owner, so that a server can find out what a caller may see at all.
     ///
     /// # Errors
-    /// If there is no such session.
+    /// Returns an error if the session does not exist.
     pub async fn access(
         &self,
         session: &SessionId,
@@ -177,7 +177,7 @@ impl NodeRuntime {
     /// Sessions of others in which the query's owner has a role, those with the latest event first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn shared(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         Ok(self.log().shared(query).await?)
     }
@@ -335,7 +335,7 @@ impl NodeRuntime {
     /// Puts on record that a session is over, which whoever listens hears as `session_deleted`.
     ///
     /// # Errors
-    /// If the session is open or does not exist. A full disk does not prevent the deletion.
+    /// Returns an error if the session is open or does not exist. A full disk does not prevent the deletion.
     pub(crate) async fn say_closed(&self, session: &SessionId) -> Result<(), RuntimeError> {
         let jotter = OfflineWriter::attach(self.shared_log(), session, self.driver.clock.clone()).await;
         let closed = match jotter {
@@ -357,7 +357,7 @@ impl NodeRuntime {
     /// Whether only a newer version may continue with a session: this one reads it.
     ///
     /// # Errors
-    /// If the log cannot be read.
+    /// Returns an error if the log cannot be read.
     pub async fn needs_newer(&self, session: &SessionId) -> Result<bool, RuntimeError> {
         let fold = agentx_runtime::fold_until(self.log(), session, u64::MAX).await?;
         Ok(fold.newer().is_some())

@@ -31,7 +31,7 @@ impl NodeRuntime {
     /// The file that a call which waits for a decision would change, as it is now.
     ///
     /// # Errors
-    /// If no decision is awaited for this call.
+    /// Returns an error if no decision is awaited for this call.
     pub async fn file_now(
         &self,
         session: &SessionId,

@@ -11,7 +11,7 @@ const PAGE: usize = 4096;
 /// their digests there.
 ///
 /// # Errors
-/// If the log cannot be read.
+/// Returns an error if the log cannot be read.
 pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<ReplayReport, RuntimeError> {
     let mut recorded = log.digests(session).await?.into_iter().peekable();
     let mut fold = SessionFold::new(session.clone());
@@ -74,7 +74,7 @@ pub(crate) struct LastModelRequest {
 /// The request of the last model call at or before `at_seq`.
 ///
 /// # Errors
-/// If the log cannot be read, or no model was called until then.
+/// Returns an error if the log cannot be read, or no model was called until then.
 pub(crate) async fn request_at(
     log: &dyn SessionLog,
     session: &SessionId,

@@ -9,7 +9,7 @@ impl NodeRuntime {
     /// Up to `limit` facts of a session of any owner after `after_seq`, as they are in the log.
     ///
     /// # Errors
-    /// If the session does not exist or what is stored cannot be read.
+    /// Returns an error if the session does not exist or what is stored cannot be read.
     pub async fn facts(
         &self,
         session: &SessionId,
@@ -23,7 +23,7 @@ impl NodeRuntime {
     /// `after_seq`, until they have `most_bytes`.
     ///
     /// # Errors
-    /// If the session does not exist or what is stored cannot be read.
+    /// Returns an error if the session does not exist or what is stored cannot be read.
     pub async fn rows(
         &self,
         session: &SessionId,
@@ -38,7 +38,7 @@ impl NodeRuntime {
     /// cannot be read is passed over, and logged: the others go on.
     ///
     /// # Errors
-    /// If the list of sessions cannot be read.
+    /// Returns an error if the list of sessions cannot be read.
     pub async fn under_way_at_a_server(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
         let mut found = Vec::new();
         for (session, owner) in self.log().under_way().await? {
@@ -54,7 +54,7 @@ impl NodeRuntime {
     /// Sessions of every owner in which a run is under way, or waits for somebody.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn under_way(&self) -> Result<Vec<(SessionId, OwnerId)>, RuntimeError> {
         Ok(self.log().under_way().await?)
     }
@@ -62,7 +62,7 @@ impl NodeRuntime {
     /// Sessions of an owner in which a run is under way, or waits for somebody.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn under_way_of(&self, owner: &OwnerId) -> Result<Vec<SessionId>, RuntimeError> {
         let all = self.under_way().await?.into_iter();
         Ok(all
@@ -75,7 +75,7 @@ impl NodeRuntime {
     /// that cannot be read is passed over, and logged.
     ///
     /// # Errors
-    /// If the list of sessions cannot be read.
+    /// Returns an error if the list of sessions cannot be read.
     pub async fn waiting(&self) -> Result<Vec<SessionInfo>, RuntimeError> {
         let mut found = Vec::new();
         for (session, _) in self.log().under_way().await? {

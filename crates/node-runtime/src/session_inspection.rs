@@ -12,7 +12,7 @@ impl NodeRuntime {
     /// What lists show of one of the owner's sessions.
     ///
     /// # Errors
-    /// If the owner has no such session.
+    /// Returns an error if the owner has no such session.
     pub async fn info(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
         self.owned(session).await
     }
@@ -20,7 +20,7 @@ impl NodeRuntime {
     /// The state of a session by its log: without becoming its writer, whoever is.
     ///
     /// # Errors
-    /// If the owner has no such session, or its log cannot be read.
+    /// Returns an error if the owner has no such session, or its log cannot be read.
     pub async fn state(&self, session: &SessionId) -> Result<SessionState, RuntimeError> {
         self.owned(session).await?;
         let fold = fold_until(self.log(), session, u64::MAX).await?;
@@ -31,7 +31,7 @@ impl NodeRuntime {
     /// How many bytes a blob of a session has.
     ///
     /// # Errors
-    /// If the owner has no such session, or the session no such blob.
+    /// Returns an error if the owner has no such session, or the session no such blob.
     pub async fn blob_size(&self, session: &SessionId, blob: &BlobId) -> Result<u64, RuntimeError> {
         self.owned(session).await?;
         if !has_blob(self.log(), session, blob).await? {
@@ -43,7 +43,7 @@ impl NodeRuntime {
     /// A part of a blob that [`NodeRuntime::blob_size`] was asked about before.
     ///
     /// # Errors
-    /// If it is gone.
+    /// Returns an error if it is gone.
     pub async fn blob_part(&self, blob: &BlobId, range: Range<u64>) -> Result<Vec<u8>, RuntimeError> {
         Ok(self.log().get_blob(blob, range).await?)
     }

@@ -27,7 +27,7 @@ impl RemoteRuntime {
     /// in which a call waits for a person.
     ///
     /// # Errors
-    /// If the server cannot be asked.
+    /// Returns an error if the server cannot be asked.
     pub async fn sessions_with_members(
         &self,
         query: SessionQuery,

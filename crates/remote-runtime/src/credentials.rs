@@ -23,7 +23,8 @@ impl Credentials {
     /// What is said to a server that gave this challenge.
     ///
     /// # Errors
-    /// If [`Peer::check`] says that this may be another server than was dialled: nothing is signed then.
+    /// Returns an error if [`Peer::check`] says that this may be another server than was dialled: nothing is
+    /// signed then.
     pub(crate) fn answer(
         &self,
         asked: &ServerChallenge<'_>,

@@ -40,7 +40,7 @@ struct Peek {
 /// Reads a frame.
 ///
 /// # Errors
-/// If it is none: then nothing that comes by this connection can be trusted.
+/// Returns an error if it is none: then nothing that comes by this connection can be trusted.
 pub fn read(text: &str) -> Result<IncomingFrame, String> {
     // Our servers write the `seq` first; others pay for a second look.
     if text.starts_with("{\"seq\":")

@@ -75,7 +75,7 @@ impl Peer {
     /// The server that `options` name.
     ///
     /// # Errors
-    /// If TLS cannot be set up.
+    /// Returns an error if TLS cannot be set up.
     pub(crate) fn new(endpoint: ServerEndpoint, options: &ConnectOptions) -> Result<Self, RuntimeError> {
         let memory = Arc::new(RememberedKey {
             endpoint: endpoint.clone(),
@@ -121,8 +121,8 @@ impl Peer {
     /// Checks that the server may have its challenge signed, and says what the signature is bound to.
     ///
     /// # Errors
-    /// If the server calls itself something else than what was dialled, or is not the one that was met
-    /// there before: somebody may stand between the two.
+    /// Returns an error if the server calls itself something else than what was dialled, or is not the one
+    /// that was met there before: somebody may stand between the two.
     pub(crate) fn check(&self, asked: &ServerChallenge<'_>) -> Result<Binding, String> {
         let (endpoint, challenge) = (&self.endpoint, asked.challenge);
         if !endpoint.is_origin(&challenge.origin) {

@@ -142,7 +142,7 @@ impl RemoteRuntime {
     /// Who is there in a session, and who drives.
     ///
     /// # Errors
-    /// If there is no such session, or it cannot be reached.
+    /// Returns an error if the session does not exist, or it cannot be reached.
     pub async fn presence(&self, session: &SessionId) -> Result<Presence, RuntimeError> {
         let held = self.core.connection.hold(session);
         let people = held.feed.people();
@@ -157,7 +157,7 @@ impl RemoteRuntime {
     /// A blob that a session names.
     ///
     /// # Errors
-    /// If there is no such blob in this session.
+    /// Returns an error if there is no such blob in this session.
     pub async fn blob(&self, session: &SessionId, blob: &BlobId) -> Result<Vec<u8>, RuntimeError> {
         let path = ["blobs", blob.as_str()];
         let ask = Query::get(&path).with("session", Some(session.to_string()));

@@ -182,7 +182,7 @@ impl Actions {
     /// Hands a request to its responder, or lines it up for it.
     ///
     /// # Errors
-    /// If nobody serves it, or too many wait.
+    /// Returns an error if nobody serves it, or too many wait.
     pub(crate) fn request(&self, request: ActionRequest) -> Result<Ticket<ActionRequest>, RequestError> {
         self.0.requests.request(request)
     }

@@ -22,18 +22,18 @@ pub trait BlobStore: Send + Sync {
     /// Keeps `bytes` and returns their id, which is their [`blob_id`].
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     fn put_blob(&self, bytes: Vec<u8>) -> BoxFuture<'_, Result<BlobId, LogError>>;
 
     /// A range of a blob's bytes; the range is cut to what exists.
     ///
     /// # Errors
-    /// If there is no such blob.
+    /// Returns an error if the blob does not exist.
     fn get_blob(&self, id: &BlobId, range: Range<u64>) -> BoxFuture<'_, Result<Vec<u8>, LogError>>;
 
     /// Returns the size of a blob in bytes.
     ///
     /// # Errors
-    /// If there is no such blob.
+    /// Returns an error if the blob does not exist.
     fn blob_size(&self, id: &BlobId) -> BoxFuture<'_, Result<u64, LogError>>;
 }

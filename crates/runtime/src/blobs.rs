@@ -24,7 +24,7 @@ const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 /// knew the id wrote it down.
 ///
 /// # Errors
-/// If the session does not exist or the log cannot be read.
+/// Returns an error if the session does not exist or the log cannot be read.
 pub async fn has_blob(log: &dyn SessionLog, session: &SessionId, blob: &BlobId) -> Result<bool, LogError> {
     let Some(seq) = log.names_blob(session, blob).await? else {
         return Ok(false);

@@ -32,7 +32,7 @@ fn without_time(content: &[ContentPart]) -> &[ContentPart] {
 /// Whether a message says the same as one that was put on record before.
 ///
 /// # Errors
-/// If a medium of the earlier one cannot be read.
+/// Returns an error if a medium of the earlier one cannot be read.
 pub(crate) async fn is_same(
     log: &dyn SessionLog,
     before: &[ContentPart],
@@ -81,7 +81,7 @@ pub(crate) fn media_of(part: &ContentPart) -> Option<&MediaPart> {
 /// The bytes of a medium that came as base64.
 ///
 /// # Errors
-/// If it is none.
+/// Returns an error if it is none.
 pub(crate) fn decoded(media: &MediaPart, text: &str) -> Result<Vec<u8>, RuntimeError> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(text);
     bytes.map_err(|error| {

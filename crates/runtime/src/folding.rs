@@ -14,7 +14,7 @@ use agentx_session::SessionFold;
 /// Facts after it are not looked at; where the log ends before it, the fold ends there.
 ///
 /// # Errors
-/// If the log cannot be read.
+/// Returns an error if the log cannot be read.
 pub async fn fold_until(
     log: &dyn SessionLog,
     session: &SessionId,
@@ -72,7 +72,7 @@ impl Folding {
 /// Whether this version may add to a session.
 ///
 /// # Errors
-/// If a newer one left something in it that this one would have to know.
+/// Returns an error if a newer one left something in it that this one would have to know.
 pub(crate) fn may_go_on(fold: &SessionFold) -> Result<(), RuntimeError> {
     let Some(seq) = fold.newer() else { return Ok(()) };
     Err(RuntimeError::Refused(format!(

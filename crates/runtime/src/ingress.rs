@@ -83,7 +83,7 @@ pub struct Ingress {
 
 impl Ingress {
     /// # Errors
-    /// If this is not a name.
+    /// Returns an error if this is not a name.
     pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, BadName> {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
         if let Some(letter) = name.chars().find(|c| !is_plain(c)) {
@@ -111,7 +111,8 @@ impl Ingress {
     /// committed.
     ///
     /// # Errors
-    /// If the session is not open in this process, 64 inputs wait in it already, or it takes nothing more.
+    /// Returns an error if the session is not open in this process, 64 inputs wait in it already, or it takes
+    /// nothing more.
     pub async fn say(
         &self,
         session: &SessionId,

@@ -72,7 +72,7 @@ impl AgentListener {
     /// The owner of the session.
     ///
     /// # Errors
-    /// If the log cannot be read.
+    /// Returns an error if the log cannot be read.
     pub async fn owner(&self) -> Result<OwnerId, LogError> {
         Ok(self.log.info(&self.session).await?.owner)
     }
@@ -80,7 +80,7 @@ impl AgentListener {
     /// The `seq` of the first fact that `is_it` says yes to.
     ///
     /// # Errors
-    /// If the log cannot be read.
+    /// Returns an error if the log cannot be read.
     pub async fn find(
         &self,
         is_it: impl Fn(&Envelope<EnvironmentEvent>) -> bool,

@@ -33,7 +33,7 @@ pub trait SessionLog: BlobStore {
     /// Makes an empty log, or one that begins with another's events up to `at_seq`: those are read under the new session's id.
     ///
     /// # Errors
-    /// If the id exists, the parent does not, or the store cannot be written.
+    /// Returns an error if the id exists, the parent does not, or the store cannot be written.
     fn create(&self, new: NewLog) -> BoxFuture<'_, Result<(), LogError>>;
 
     /// Becomes the writer of a session: takes its lock and counts up its epoch. The lock is given back when the
@@ -57,7 +57,7 @@ pub trait SessionLog: BlobStore {
     /// Up to `limit` facts after `after_seq`, in order: fewer where they are large. Empty at the end.
     ///
     /// # Errors
-    /// If the session does not exist or what is stored cannot be read.
+    /// Returns an error if the session does not exist or what is stored cannot be read.
     fn read(
         &self,
         session: &SessionId,
@@ -69,25 +69,25 @@ pub trait SessionLog: BlobStore {
     /// this session itself (not a parent of it) wrote.
     ///
     /// # Errors
-    /// If the session does not exist or cannot be read.
+    /// Returns an error if the session does not exist or cannot be read.
     fn digests(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<(u64, Digest)>, LogError>>;
 
     /// Returns the row of one session in lists.
     ///
     /// # Errors
-    /// If it does not exist.
+    /// Returns an error if it does not exist.
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, LogError>>;
 
     /// Sessions, those with the latest event first; of those that changed together, the greatest id first.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
 
     /// Sessions of every owner in which a run is under way.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     fn under_way(&self) -> BoxFuture<'_, Result<Vec<(SessionId, OwnerId)>, LogError>>;
 
     /// Removes a session from lists. Its events go when nothing refers to them any more.
@@ -135,7 +135,7 @@ pub trait SessionLog: BlobStore {
     /// By default all of the owner's sessions are listed.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     fn resolve(&self, owner: &OwnerId, prefix: &str) -> BoxFuture<'_, Result<Vec<SessionId>, LogError>> {
         let query = SessionQuery {
             owner: owner.clone(),
@@ -157,7 +157,7 @@ pub trait SessionLog: BlobStore {
     /// By default all facts are read until one does.
     ///
     /// # Errors
-    /// If the session does not exist or the store cannot be read.
+    /// Returns an error if the session does not exist or the store cannot be read.
     fn names_blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Option<u64>, LogError>> {
         let (session, blob) = (session.clone(), blob.clone());
         Box::pin(async move {
@@ -183,7 +183,7 @@ pub trait SessionLog: BlobStore {
     /// A log that keeps no roles has none. It needs [`access`](Self::access) too.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     fn shared(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>> {
         let _ = query;
         Box::pin(ready(Ok(Vec::new())))
@@ -193,7 +193,7 @@ pub trait SessionLog: BlobStore {
     /// roles knows the owner.
     ///
     /// # Errors
-    /// If it does not exist.
+    /// Returns an error if it does not exist.
     fn access(
         &self,
         session: &SessionId,
@@ -208,7 +208,7 @@ pub trait SessionLog: BlobStore {
     /// A log without an index of words says so.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     fn search(
         &self,
         owner: &OwnerId,
@@ -222,7 +222,7 @@ pub trait SessionLog: BlobStore {
     /// Returns the sum of the spending in the owner's sessions. Only a log that keeps a ledger knows it.
     ///
     /// # Errors
-    /// If the store cannot be read, or keeps none.
+    /// Returns an error if the store cannot be read, or keeps none.
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, LogError>> {
         let _ = query;
         Box::pin(ready(Err(LogError::without("a ledger"))))
@@ -231,7 +231,7 @@ pub trait SessionLog: BlobStore {
     /// Returns the stored size of a session, or of all sessions of its owner.
     ///
     /// # Errors
-    /// If the store cannot be read, or has no sizes.
+    /// Returns an error if the store cannot be read, or has no sizes.
     fn stored(
         &self,
         owner: &OwnerId,
@@ -246,7 +246,7 @@ pub trait SessionLog: BlobStore {
     /// A log without rows says so: mirrors of its sessions keep rows of their own.
     ///
     /// # Errors
-    /// If the session does not exist, is damaged there, or this log has no rows.
+    /// Returns an error if the session does not exist, is damaged there, or this log has no rows.
     fn rows(
         &self,
         session: &SessionId,
@@ -263,8 +263,8 @@ pub trait SessionLog: BlobStore {
     /// A log without rows says so.
     ///
     /// # Errors
-    /// If the rows do not follow what is here, their hashes are wrong, or they say something else than the facts
-    /// that are here; [`LogError::NoBlob`] where they need a blob that is not here.
+    /// Returns an error if the rows do not follow what is here, their hashes are wrong, or they say something
+    /// else than the facts that are here; [`LogError::NoBlob`] where they need a blob that is not here.
     fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>> {
         let _ = (writer, adoption);
         Box::pin(ready(Err(LogError::without("rows"))))
@@ -274,7 +274,8 @@ pub trait SessionLog: BlobStore {
     /// A log without hashes says so.
     ///
     /// # Errors
-    /// If the store cannot be opened at all; what is broken inside a session is in the report.
+    /// Returns an error if the store cannot be opened at all; what is broken inside a session is in the
+    /// report.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         let _ = session;
         Box::pin(ready(Err(LogError::without("hashes to check"))))
@@ -283,7 +284,7 @@ pub trait SessionLog: BlobStore {
     /// Whether the store is still the one that was opened: what is written to one that was removed or replaced is lost.
     ///
     /// # Errors
-    /// If it is not; see [`LogError::is_lost`].
+    /// Returns an error if it is not; see [`LogError::is_lost`].
     fn check_place(&self) -> Result<(), LogError> {
         Ok(())
     }
@@ -293,7 +294,7 @@ pub trait SessionLog: BlobStore {
     /// A log that keeps no garbage has nothing to remove.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {
         Box::pin(ready(Ok(0)))
     }

@@ -27,7 +27,7 @@ pub trait FactRecorder: Send + Sync {
     /// Puts a fact on record; returns its `seq` once it is committed.
     ///
     /// # Errors
-    /// If it could not be committed.
+    /// Returns an error if it could not be committed.
     fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 }
 
@@ -49,7 +49,7 @@ impl OfflineWriter {
     /// Becomes the writer of the session.
     ///
     /// # Errors
-    /// If there is no such session, another process writes it, or the log cannot be read.
+    /// Returns an error if the session does not exist, another process writes it, or the log cannot be read.
     pub async fn attach(
         log: Arc<dyn SessionLog>,
         session: &SessionId,
@@ -82,7 +82,7 @@ impl OfflineWriter {
     /// log afterwards.
     ///
     /// # Errors
-    /// If the log does not take it.
+    /// Returns an error if the log does not take it.
     pub async fn close(self, reason: &str, bus: &Bus<SystemEvent>) -> Result<(), RuntimeError> {
         let reason = reason.to_owned();
         let (fact, derived) = self.append(SessionClosed { reason }.into()).await?;

@@ -41,8 +41,8 @@ pub struct SessionIds {
 /// Opens a session to write it. `ids` are used for a new one; of one that exists the log has them.
 ///
 /// # Errors
-/// If the log refuses: another writer, no such session, a newer format, a full disk; where a newer version
-/// wrote what this one would have to know.
+/// Returns an error if the log refuses: another writer, no such session, a newer format, a full disk; where a
+/// newer version wrote what this one would have to know.
 pub async fn open_session(
     parts: DriverParts,
     ids: SessionIds,

@@ -128,7 +128,7 @@ pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&
 /// A rule with another pattern: for the path where it has only a path, else for what the call is given. It has to fit the call.
 ///
 /// # Errors
-/// If it does not: that the rule would not allow the call, and why, as a sentence.
+/// Returns an error if it does not: that the rule would not allow the call, and why, as a sentence.
 pub fn with_pattern(
     shown: &Rule,
     pattern: &str,

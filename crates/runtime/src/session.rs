@@ -49,7 +49,7 @@ impl LocalSession {
     /// Asks the driver, and waits for its answer. Waits too while 64 wishes wait before it.
     ///
     /// # Errors
-    /// If the session is closed, or ends before it answers.
+    /// Returns an error if the session is closed, or ends before it answers.
     async fn ask<T>(
         &self,
         command: impl FnOnce(ReplySender<T>) -> SessionCommand,

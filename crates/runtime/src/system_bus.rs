@@ -97,7 +97,7 @@ impl SystemBus {
     /// Hears what is published from now on. `name` serves errors and lists.
     ///
     /// # Errors
-    /// If the runtime is gone.
+    /// Returns an error if the runtime is gone.
     pub fn subscribe(
         &self,
         name: &str,

@@ -149,7 +149,7 @@ impl Authenticator {
     /// A challenge that nobody else gets.
     ///
     /// # Errors
-    /// If the system has no randomness.
+    /// Returns an error if the system has no randomness.
     pub fn challenge(&self, now_ms: u64) -> Result<AuthChallenge, Box<Problem>> {
         Ok(AuthChallenge {
             nonce: server_nonce(&random()?, self.server_key()),
@@ -162,7 +162,7 @@ impl Authenticator {
     /// has many open, the oldest of its own is forgotten.
     ///
     /// # Errors
-    /// If the system has no randomness.
+    /// Returns an error if the system has no randomness.
     pub fn open_challenge(&self, address: &str, now_ms: u64) -> Result<AuthChallenge, Box<Problem>> {
         let challenge = self.challenge(now_ms)?;
         let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,7 +179,8 @@ impl Authenticator {
     /// Who signed `challenge`, which this server made for the very connection that the answer came by.
     ///
     /// # Errors
-    /// If the signature is not of that key over that challenge with that binding, or the key is not known here.
+    /// Returns an error if the signature is not of that key over that challenge with that binding, or the key
+    /// is not known here.
     pub fn identify(
         &self,
         public_key: &str,
@@ -290,7 +291,7 @@ impl Authenticator {
     /// Whose token this is.
     ///
     /// # Errors
-    /// If it is not known here, has expired, or was given out on another kind of connection.
+    /// Returns an error if it is not known here, has expired, or was given out on another kind of connection.
     pub fn holder(
         &self,
         token: &str,

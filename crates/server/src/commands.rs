@@ -60,7 +60,7 @@ impl ServerState {
     /// `context {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`. Returns the event that it became, and what came of it.
     ///
     /// # Errors
-    /// If there is no such command, its arguments make no sense, or the caller may not.
+    /// Returns an error if the command does not exist, its arguments make no sense, or the caller may not.
     pub async fn command(
         self: &Arc<Self>,
         caller: &Caller,

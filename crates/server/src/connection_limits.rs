@@ -81,7 +81,7 @@ impl Seats {
     /// A connection from this address. One that is `shared` is of a proxy: each of its requests counts for another address.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// Returns an error if there is no room for it.
     pub(crate) fn take(
         &self,
         state: &Arc<ServerState>,

@@ -95,7 +95,7 @@ impl ServerState {
     /// Sends a message to the agent. Returns the `seq` of the input.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive.
+    /// Returns an error if the caller may not, or does not drive.
     pub async fn say(self: &Arc<Self>, caller: &Caller, frame: UserInputFrame) -> Result<u64, RuntimeError> {
         if frame.content.is_empty() {
             return Err(remote("bad_request", "the message is empty"));
@@ -127,7 +127,7 @@ impl ServerState {
     /// Stops the run.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive.
+    /// Returns an error if the caller may not, or does not drive.
     pub async fn interrupt(
         self: &Arc<Self>,
         caller: &Caller,
@@ -151,7 +151,7 @@ impl ServerState {
     /// Tries again at once what pauses between two attempts, or asks again after a run that ended without an answer.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive.
+    /// Returns an error if the caller may not, or does not drive.
     pub async fn retry(
         self: &Arc<Self>,
         caller: &Caller,
@@ -171,7 +171,7 @@ impl ServerState {
     /// Puts on record what a command came to that the person ran beside the conversation.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive.
+    /// Returns an error if the caller may not, or does not drive.
     pub async fn ran(
         self: &Arc<Self>,
         caller: &Caller,
@@ -199,7 +199,7 @@ impl ServerState {
     /// Decides about a tool call.
     ///
     /// # Errors
-    /// If the caller may not, or no decision is awaited.
+    /// Returns an error if the caller may not, or no decision is awaited.
     pub async fn approve(
         self: &Arc<Self>,
         caller: &Caller,
@@ -230,7 +230,8 @@ impl ServerState {
     /// Changes the agent's configuration.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive, or the change would let the agent do more than the server wants.
+    /// Returns an error if the caller may not, or does not drive, or the change would let the agent do more
+    /// than the server wants.
     pub async fn change(
         self: &Arc<Self>,
         caller: &Caller,
@@ -249,7 +250,7 @@ impl ServerState {
     /// Removes a queued input, or changes when it is handled.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive, or the input waits no more.
+    /// Returns an error if the caller may not, or does not drive, or the input waits no more.
     pub async fn revise(
         self: &Arc<Self>,
         caller: &Caller,
@@ -277,7 +278,7 @@ impl ServerState {
     /// Condenses the conversation, removes a summary, or pins an input.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive, or there is nothing to take out.
+    /// Returns an error if the caller may not, or does not drive, or there is nothing to take out.
     pub async fn context(
         self: &Arc<Self>,
         caller: &Caller,
@@ -305,7 +306,7 @@ impl ServerState {
     /// Sets the title of a session.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive.
+    /// Returns an error if the caller may not, or does not drive.
     pub async fn rename(
         self: &Arc<Self>,
         caller: &Caller,
@@ -327,7 +328,7 @@ impl ServerState {
     /// Says what a person may do in a session from now on; `None` for nothing. Who reads it and may no longer is told so.
     ///
     /// # Errors
-    /// If the session is not the caller's.
+    /// Returns an error if the session is not the caller's.
     pub async fn share(
         self: &Arc<Self>,
         caller: &Caller,
@@ -349,7 +350,7 @@ impl ServerState {
     /// how it is now.
     ///
     /// # Errors
-    /// If the caller may not.
+    /// Returns an error if the caller may not.
     pub async fn wheel(
         self: &Arc<Self>,
         caller: &Caller,
@@ -367,7 +368,7 @@ impl ServerState {
     /// Deletes a session. Who reads it is told that there is none.
     ///
     /// # Errors
-    /// If it is not the caller's, or another process writes it.
+    /// Returns an error if it is not the caller's, or another process writes it.
     pub async fn delete(self: &Arc<Self>, caller: &Caller, session: &SessionId) -> Result<(), RuntimeError> {
         let access = self.access(caller, session).await?;
         // Whoever runs the server gets rid of what takes its space, whoever's it is.

@@ -27,7 +27,7 @@ impl ServerState {
     /// The current content of the file that a waiting call would change.
     ///
     /// # Errors
-    /// If no decision is awaited for this call.
+    /// Returns an error if no decision is awaited for this call.
     pub async fn file_in_question(
         &self,
         (caller, access): (&Caller, &Admission),
@@ -46,7 +46,7 @@ impl ServerState {
     /// Previews restoring files to their state before an event.
     ///
     /// # Errors
-    /// If the session cannot be read.
+    /// Returns an error if the session cannot be read.
     pub async fn plan_restore(
         &self,
         (caller, access): (&Caller, &Admission),
@@ -70,7 +70,8 @@ impl ServerState {
     /// Puts files back to how they were before an event, and puts that on record. Nothing may run meanwhile.
     ///
     /// # Errors
-    /// If the caller may not, or does not drive, something runs, or nothing can be put on record.
+    /// Returns an error if the caller may not, or does not drive, something runs, or nothing can be put on
+    /// record.
     pub async fn restore(
         self: &Arc<Self>,
         caller: &Caller,

@@ -34,7 +34,7 @@ pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
 /// The directory of a member, made for nobody else to look into.
 ///
 /// # Errors
-/// If it cannot be made, or lies where no tool may work.
+/// Returns an error if it cannot be made, or lies where no tool may work.
 pub(crate) fn make_directory(settings: &Settings, member: &OwnerId) -> Result<String, RuntimeError> {
     let directory = directory(settings, member);
     let helps = "the operator has to set `members.directory`";

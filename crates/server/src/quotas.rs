@@ -212,7 +212,7 @@ impl ServerState {
     /// a person costs nothing, and continues waiting.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub(crate) async fn end_what_is_too_dear(&self) -> Result<(), RuntimeError> {
         let Some(most) = self.quotas().cost else {
             return Ok(());

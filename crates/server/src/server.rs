@@ -88,7 +88,8 @@ pub struct Server {
 /// Listens as `options` say; connections are taken when the server is run.
 ///
 /// # Errors
-/// If the options would show more than was meant, or the address or the certificate cannot be used.
+/// Returns an error if the options would show more than was meant, or the address or the certificate cannot
+/// be used.
 pub async fn bind(
     runtime: Arc<NodeRuntime>,
     settings: &Settings,

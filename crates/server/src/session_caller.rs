@@ -34,7 +34,7 @@ impl SessionCaller {
     /// The hand of somebody who is about to do what those may who drive.
     ///
     /// # Errors
-    /// If the person may not drive the session.
+    /// Returns an error if the person may not drive the session.
     pub(crate) async fn new(
         state: &Arc<ServerState>,
         caller: &Caller,
@@ -47,7 +47,7 @@ impl SessionCaller {
     /// continues a run that was cut off.
     ///
     /// # Errors
-    /// If the person may do less.
+    /// Returns an error if the person may do less.
     pub(crate) async fn at_least(
         least: SessionRole,
         state: &Arc<ServerState>,
@@ -93,7 +93,7 @@ impl SessionCaller {
     /// that nobody writes the key of somebody else.
     ///
     /// # Errors
-    /// If it has no form of a key.
+    /// Returns an error if it has no form of a key.
     pub(crate) fn key_of(&self, key: &str) -> Result<String, RuntimeError> {
         if !(1..=KEY_CHARS).contains(&key.chars().count()) {
             let what = format!("an idempotency key has 1 to {KEY_CHARS} characters");
@@ -148,7 +148,7 @@ impl SessionCaller {
     /// A change as it is put on record.
     ///
     /// # Errors
-    /// If this server does not let whoever this is make it, or the owner's quotas do not.
+    /// Returns an error if this server does not let whoever this is make it, or the owner's quotas do not.
     async fn allowed(&self, change: ConfigChange) -> Result<ConfigChange, RuntimeError> {
         let before = self.session.state().await?.config;
         let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
@@ -241,7 +241,7 @@ impl SessionCaller {
     /// The `seq` of a message that is sent again: it was said when it was theirs to say, whoever drives by now, and whatever waits.
     ///
     /// # Errors
-    /// If another message has its key.
+    /// Returns an error if another message has its key.
     pub(crate) async fn earlier_seq(&self, input: &UserInput) -> Result<Option<u64>, RuntimeError> {
         if self.access.role < SessionRole::Drive {
             return Ok(None);

@@ -304,7 +304,7 @@ impl ServerState {
     /// The room of a session that a caller has access to.
     ///
     /// # Errors
-    /// If the session cannot be opened.
+    /// Returns an error if the session cannot be opened.
     pub async fn enter(&self, access: &Admission, session: &SessionId) -> Result<Arc<Room>, RuntimeError> {
         self.rooms.enter(session, &access.owner, &access.runtime).await
     }
@@ -353,7 +353,8 @@ impl ServerState {
     /// which continues a run that was cut off; who only reads does not.
     ///
     /// # Errors
-    /// If the caller may not see it, it cannot be opened, or it has not come as far as `after`.
+    /// Returns an error if the caller may not see it, it cannot be opened, or it has not come as far as
+    /// `after`.
     pub async fn follow(
         &self,
         caller: &Caller,

@@ -43,7 +43,7 @@ pub(crate) fn choose(
 /// A client's agent as this server lets it be.
 ///
 /// # Errors
-/// Where the model is not known here, or a member asks for more trust than the server gives.
+/// Returns an error if the model is not known here, or a member asks for more trust than the server gives.
 pub(crate) fn of_server(
     state: &ServerState,
     caller: &Caller,
@@ -104,7 +104,7 @@ fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -
 /// The agent that a new session gets where nothing else is said, as whoever asks may see it.
 ///
 /// # Errors
-/// Where the model of the settings is not known.
+/// Returns an error if the model of the settings is not known.
 pub(crate) fn default_agent(state: &ServerState, caller: &Caller) -> Result<AgentConfig, RuntimeError> {
     let (settings, runtime) = (&*state.settings(), state.runtime_of(&caller.person));
     let model = choose(settings, &runtime.models(), &settings.model_or_default().value)?;
@@ -211,7 +211,8 @@ fn routing_of_server(
 /// An agent of the server's files as this server lets it be, with what the client says about it.
 ///
 /// # Errors
-/// Where there is no such agent or model, or a member asks for more trust than the server gives.
+/// Returns an error if there is no such agent or model, or a member asks for more trust than the server
+/// gives.
 pub(crate) fn named_of_server(
     state: &ServerState,
     caller: &Caller,
@@ -313,7 +314,7 @@ fn within_named(settings: &Settings, limits: NamedLimits) -> NamedLimits {
 /// the server wants.
 ///
 /// # Errors
-/// Where it would, or the model is not known here.
+/// Returns an error if it would, or the model is not known here.
 pub(crate) fn change_of_server(
     state: &ServerState,
     (caller, access): (&Caller, &Admission),

@@ -101,7 +101,7 @@ impl WorkTurn {
     /// more.
     ///
     /// # Errors
-    /// If the program ends, or the work panics.
+    /// Returns an error if the program ends, or the work panics.
     pub async fn run<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -36,7 +36,8 @@ pub struct Examined {
 /// Looks at the database at `path`; `None` if there is none.
 ///
 /// # Errors
-/// If it cannot be opened, is not a database of AgentX, or is missing beside its write-ahead log.
+/// Returns an error if it cannot be opened, is not a database of AgentX, or is missing beside its write-ahead
+/// log.
 pub fn examine(path: &Path) -> Result<Option<Examined>, LogError> {
     let place = DatabaseFile::new(path);
     refuse_to_begin_anew(path, &place)?;

@@ -60,7 +60,8 @@ impl SqliteLog {
     /// A database that was written by a newer version is opened for reading.
     ///
     /// # Errors
-    /// If the file cannot be opened, is not a database of AgentX, or is missing or empty while its write-ahead log lies beside it.
+    /// Returns an error if the file cannot be opened, is not a database of AgentX, or is missing or empty
+    /// while its write-ahead log lies beside it.
     pub fn open(path: impl AsRef<Path>, options: LogOptions) -> Result<Arc<Self>, LogError> {
         let path = path.as_ref();
         let directory = path.parent().unwrap_or(Path::new("")).join("locks");
@@ -78,7 +79,7 @@ impl SqliteLog {
     /// A log that is gone when it is dropped, for tests.
     ///
     /// # Errors
-    /// If there is no memory for it.
+    /// Returns an error if there is no memory for it.
     pub fn open_in_memory() -> Result<Arc<Self>, LogError> {
         let place = DatabaseFile::new(Path::new(":memory:"));
         Self::assemble(

@@ -16,7 +16,7 @@ impl SqliteLog {
     /// fork shares with its parent are left out.
     ///
     /// # Errors
-    /// If the session does not exist or the store cannot be written.
+    /// Returns an error if the session does not exist or the store cannot be written.
     pub async fn rebuild_projections(
         &self,
         session: &SessionId,
@@ -36,7 +36,7 @@ impl SqliteLog {
     /// fork continues from. Returns the deleted ones; their space is freed by the next collection.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub async fn retain(&self, before: Timestamp) -> Result<Vec<SessionId>, LogError> {
         let old = self
             .read_with(move |connection| gc::older_than(connection, before.0))
@@ -57,7 +57,7 @@ impl SqliteLog {
     /// [`LogOptions::blob_grace`](crate::LogOptions::blob_grace) before it stay.
     ///
     /// # Errors
-    /// If the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub async fn collect_garbage_at(&self, now: Timestamp) -> Result<u64, LogError> {
         let grace = i64::try_from(self.options.blob_grace.as_micros()).unwrap_or(i64::MAX);
         let before = now.0.saturating_sub(grace);

@@ -47,7 +47,7 @@ impl Toolbox {
     /// Adds a tool.
     ///
     /// # Errors
-    /// Where its name is taken.
+    /// Returns an error if its name is taken.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
         let spec = tool.spec();
         if self.get(&spec.name).is_some() {
@@ -60,7 +60,7 @@ impl Toolbox {
     /// Adds a tool whose arguments are a type.
     ///
     /// # Errors
-    /// Where its name is taken.
+    /// Returns an error if its name is taken.
     pub fn add<T: TypedTool>(&mut self, tool: T) -> Result<(), DuplicateTool> {
         self.register(Arc::new(Typed::new(tool)))
     }

@@ -153,7 +153,7 @@ fn names_in(directory: &Path) -> Vec<String> {
 /// exist yet.
 ///
 /// # Errors
-/// If links lead in a circle, or a part of the path is no directory.
+/// Returns an error if links lead in a circle, or a part of the path is no directory.
 pub fn resolve_path(workspace: &Path, path: &str) -> io::Result<PathBuf> {
     real_path(&workspace.join(path), &mut BUDGET.clone())
 }

@@ -14,7 +14,7 @@ pub const MOST_PARTS: usize = 1000;
 /// Reads what is said: a text, or content parts.
 ///
 /// # Errors
-/// Where it is neither, or has more than [`MOST_PARTS`].
+/// Returns an error if it is neither, or has more than [`MOST_PARTS`].
 pub fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentPart>, D::Error> {
     deserializer.deserialize_any(Said)
 }

@@ -88,7 +88,7 @@ pub(crate) fn payload<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> 
 /// Reads what a newer program answers, where it is no event: words that are not known are read as the least specific ones.
 ///
 /// # Errors
-/// Where it is not JSON, or not of its shape.
+/// Returns an error if it is not JSON, or not of its shape.
 pub fn from_newer_json<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(text).or_else(|error| {
         let value: Value = serde_json::from_slice(text)?;

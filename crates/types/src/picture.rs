@@ -36,7 +36,7 @@ impl Picture {
     /// Recognizes the picture in these bytes.
     ///
     /// # Errors
-    /// Where they are no picture, or not a whole one.
+    /// Returns an error if they are no picture, or not a whole one.
     ///
     /// ```
     /// use agentx_types::{NoPicture, Picture};

@@ -24,7 +24,7 @@ pub trait Vocabulary: Sized {
     /// Reads an event from its two parts. A tag that this version does not know is kept whole.
     ///
     /// # Errors
-    /// Where the tag is known but the payload is not of its shape.
+    /// Returns an error if the tag is known but the payload is not of its shape.
     fn from_parts(tag: &str, payload: &RawValue) -> Result<Self, serde_json::Error> {
         Self::from_json(tag, payload.get())
     }
@@ -32,7 +32,7 @@ pub trait Vocabulary: Sized {
     /// The same, where nobody has looked yet whether the payload is JSON at all.
     ///
     /// # Errors
-    /// Where the payload is not JSON, or the tag is known but the payload is not of its shape.
+    /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
     fn from_json(tag: &str, payload: &str) -> Result<Self, serde_json::Error>;
 
     /// The same for what a newer version may have written: an unknown word is read as the least specific one, and an event with more in
@@ -40,7 +40,7 @@ pub trait Vocabulary: Sized {
     /// guess at what was asked.
     ///
     /// # Errors
-    /// Where the payload is not JSON, or the tag is known but the payload is not of its shape.
+    /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
     fn read(tag: &str, payload: &str) -> Result<AsRead<Self>, serde_json::Error> {
         let error = match Self::from_json(tag, payload) {
             Ok(event) => return Ok(AsRead { event, newer: None }),

@@ -144,13 +144,14 @@ fn a_session_is_written_to_a_file_that_is_new_each_time() {
     let sandbox = scripted();
     let ran = lines(
         &sandbox,
-        "/export\nhello\n/export\n/export\n/export talk.html\n/export talk.html\n",
+        "/export\nhello\n/export\n/export\n/export talk.html\n/export talk.html\n/export none/talk.md\n",
     );
     says(
         &ran,
         &[
             "there is nothing to export yet",
             "talk.html is there already; name another file",
+            "none/talk.md: its directory does not exist",
         ],
     );
     let names = std::fs::read_dir(sandbox.path("ws")).unwrap();

@@ -113,7 +113,7 @@ impl JqFilter {
     /// ```
     ///
     /// # Errors
-    /// If it is not jq, uses what is not there, or is too large.
+    /// Returns an error if it is not jq, uses what is not there, or is too large.
     pub fn compile(text: &str) -> Result<Self, JqError> {
         let tokens = within_bounds(text)?;
         let program = if tokens > PLAIN_TOKENS {
@@ -141,7 +141,7 @@ impl JqFilter {
     /// wants a list writes `[…]`.
     ///
     /// # Errors
-    /// If the filter fails, or a limit is reached.
+    /// Returns an error if the filter fails, or a limit is reached.
     pub fn run(&self, input: &Value) -> Result<Value, JqError> {
         let mut outputs = self.run_all(input, JqLimits::default())?;
         match outputs.len() {
@@ -156,7 +156,7 @@ impl JqFilter {
     /// Runs it and gives all its outputs. The calling thread waits, at most for the time of the limits and a little more.
     ///
     /// # Errors
-    /// If the filter fails, or a limit is reached.
+    /// Returns an error if the filter fails, or a limit is reached.
     pub fn run_all(&self, input: &Value, limits: JqLimits) -> Result<Vec<Value>, JqError> {
         program::run(self.program.clone(), input.clone(), limits)
     }

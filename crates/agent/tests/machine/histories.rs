@@ -460,9 +460,14 @@ fn check_history(rules_version: u32, ops: &[Op]) {
     });
 }
 
+/// The number of random cases: `PROPTEST_CASES` if it is set.
+fn cases(usual: u32) -> u32 {
+    std::env::var_os("PROPTEST_CASES").map_or(usual, |_| Config::default().cases)
+}
+
 proptest! {
-    // 256 histories; `PROPTEST_CASES` asks for more, as `just nightly` does.
-    #![proptest_config(Config { failure_persistence: None, ..Config::default() })]
+    // `PROPTEST_CASES` asks for more or, in `tests/run.sh quick`, for less.
+    #![proptest_config(Config { cases: cases(1_024), failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn any_history_is_survived_and_replayed(

@@ -12,7 +12,7 @@ impl Chat<'_> {
     /// What is said, with the files that it names, for the model that is asked now.
     ///
     /// # Errors
-    /// Where a file cannot go along, or the model takes no pictures, in words for the person.
+    /// Returns an error if a file cannot go along, or the model takes no pictures, in words for the person.
     pub(super) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
         let is_guarded = |path: &Path| self.settings.is_guarded(path);
         let MessageWithFiles { content, notes, .. } = attached(text, &self.settings.workspace, is_guarded)?;

@@ -97,7 +97,7 @@ impl Chat<'_> {
     /// Opens the session again where it was closed.
     ///
     /// # Errors
-    /// Where it cannot be opened; then it is as closed as before.
+    /// Returns an error if it cannot be opened; then it is as closed as before.
     pub(super) async fn find_again(&mut self) -> Result<(), ChatError> {
         let lost = match &self.connection.site {
             ConversationSite::Open { session, .. } => session.clone(),

@@ -204,7 +204,15 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
     Some(command(name, argument.trim()))
 }
 
+/// Commands that take no words. What follows them is an error, so that no words get lost.
+const TAKE_NOTHING: [&str; 10] = [
+    "clear", "config", "doctor", "init", "new", "retry", "sessions", "status", "todo", "who",
+];
+
 fn command(name: &str, argument: &str) -> Result<Slash, String> {
+    if TAKE_NOTHING.contains(&name) && !argument.is_empty() {
+        return Err(format!("/{name} takes nothing, not `{argument}`"));
+    }
     let given = (!argument.is_empty()).then(|| argument.to_owned());
     Ok(match name {
         "help" => Slash::Help(given),
@@ -395,6 +403,14 @@ mod tests {
         assert!(matches!(parse("/wheel drive"), Some(Err(_))));
         assert!(matches!(parse("/titel x"), Some(Err(what)) if what.contains("/title")));
         assert!(matches!(parse("/title"), Some(Err(_))));
+        for name in TAKE_NOTHING {
+            assert!(matches!(parse(&format!("/{name}")), Some(Ok(_))), "{name}");
+            let words = parse(&format!("/{name} mind the gap"));
+            assert!(
+                matches!(words, Some(Err(what)) if what.contains("`mind the gap`")),
+                "{name}"
+            );
+        }
         assert!(matches!(parse("/zzzz"), Some(Err(what)) if what.contains("/zzzz; /help")));
         assert_eq!(parse("/context"), Some(Ok(Slash::Context { exact: false })));
         assert_eq!(parse("/context exact"), Some(Ok(Slash::Context { exact: true })));

@@ -69,7 +69,7 @@ impl Chat<'_> {
     /// somebody else said stays.
     ///
     /// # Errors
-    /// Where one could not be taken back.
+    /// Returns an error if one could not be taken back.
     pub(super) async fn take_all_back(&mut self) -> Result<(), ChatError> {
         if !self.display.has_editor() {
             return Ok(());

@@ -102,7 +102,7 @@ impl Approver {
     /// The next answer of a person; never, where there is nobody to answer.
     ///
     /// # Errors
-    /// Where somebody else has not answered in time.
+    /// Returns an error if somebody else has not answered in time.
     pub(crate) async fn answered(&mut self, console: &mut Console) -> Result<ApprovalInput, ChatError> {
         let questions = match self {
             Self::Person(questions) => questions,

@@ -50,7 +50,7 @@ impl RunResult {
     /// A run that came to no end in this session.
     ///
     /// # Errors
-    /// Where the reader of the output is gone, and so no result.
+    /// Returns an error if the reader of the output is gone, and so no result.
     pub fn failed_in(session: &SessionId, error: ChatError) -> Result<Self, ChatError> {
         match error {
             ChatError::ClosedOutput => Err(ChatError::ClosedOutput),

@@ -46,7 +46,7 @@ pub enum PickerOutcome {
 /// lines.
 ///
 /// # Errors
-/// Where there is no session, the list cannot be read, or the terminal is gone.
+/// Returns an error if there is no session, the list cannot be read, or the terminal is gone.
 pub async fn pick(
     place: &Place,
     settings: &Settings,

@@ -37,7 +37,7 @@ impl Timeline {
     /// Reads the whole session, as it is now.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns an error if it cannot be read.
     pub(crate) async fn read(runtime: &dyn Runtime, session: &SessionId) -> Result<Self, RuntimeError> {
         let mut subscription = runtime.watch(session, 0, View::Environment, false).await?;
         let mut facts = Vec::new();

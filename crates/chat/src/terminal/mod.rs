@@ -177,7 +177,7 @@ impl RawMode {
     /// Enters it; it ends when this is dropped, and before a panic says something.
     ///
     /// # Errors
-    /// Where the terminal refuses.
+    /// Returns an error if the terminal refuses.
     pub fn enter() -> io::Result<Self> {
         enter()?;
         let before = std::panic::take_hook();

@@ -30,7 +30,7 @@ pub(super) struct Hooks {
 /// Reads the hooks in a folder. A folder that does not exist has none.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Returns an error if it cannot be read.
 pub(super) fn of(folder: &Path) -> Result<Hooks, ()> {
     let files = match std::fs::read_dir(folder) {
         Ok(files) => files,

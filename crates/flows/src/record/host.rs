@@ -56,7 +56,7 @@ impl<W: World> RecordingHost<W> {
     /// tokio runtime.
     ///
     /// # Errors
-    /// If another script is on record.
+    /// Returns an error if another script is on record.
     pub fn open(
         journal: Journal,
         secrets: Secrets,
@@ -108,7 +108,7 @@ impl<W: World> RecordingHost<W> {
     /// The run came to its end by itself: whether all that is on record was done again.
     ///
     /// # Errors
-    /// If there is more on record.
+    /// Returns an error if there is more on record.
     pub fn check_end(&self) -> Result<(), Box<Divergence>> {
         if let Some(divergence) = self.diverged() {
             return Err(Box::new(divergence));

@@ -144,7 +144,7 @@ impl ToolFactory {
     /// The tool that a definition describes.
     ///
     /// # Errors
-    /// If the script is none, a filter is none, or nobody here can be the tool (`built-in`).
+    /// Returns an error if the script is none, a filter is none, or nobody here can be the tool (`built-in`).
     pub fn tool(&self, definition: &ToolDefinition) -> Result<Arc<dyn Tool>, Unusable> {
         let shared = &self.shared;
         let tool: Result<Arc<dyn Tool>, String> = match &definition.body {

@@ -73,7 +73,7 @@ pub struct Branches {
 /// Compares two sessions that have a beginning in common.
 ///
 /// # Errors
-/// If they have none, or one of them cannot be read.
+/// Returns an error if they have none, or one of them cannot be read.
 pub async fn branches_of(
     runtime: &dyn Runtime,
     one: &SessionId,

@@ -342,7 +342,7 @@ impl SessionHistory {
 /// Reads what a session did. The same for a session here and one of a server.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Returns an error if it cannot be read.
 pub async fn history_of(runtime: &dyn Runtime, session: &SessionId) -> Result<SessionHistory, RuntimeError> {
     let mut history = SessionHistory::default();
     let mut events = runtime.watch(session, 0, View::Environment, false).await?;

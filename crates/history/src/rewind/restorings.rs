@@ -69,7 +69,7 @@ impl Restoring {
 /// from; and in which of them that is on record.
 ///
 /// # Errors
-/// If the session cannot be read.
+/// Returns an error if the session cannot be read.
 pub async fn latest_restoring(
     runtime: &dyn Runtime,
     session: &SessionId,

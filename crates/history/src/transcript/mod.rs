@@ -106,7 +106,7 @@ impl TranscriptEntry {
 /// Reads a session as people do.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Returns an error if it cannot be read.
 pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Transcript, RuntimeError> {
     let info = runtime.info(session).await?;
     let mut transcript = Transcript {

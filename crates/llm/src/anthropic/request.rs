@@ -167,11 +167,11 @@ fn turns<'a>(
     turns
 }
 
-/// What is said to a model that takes no prefill, behind an answer that paused. With a tool of the server in
-/// it, the answer goes back as it is, and the model continues with it
-/// (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). Behind plain words that
-/// would be a prefill, which models from 4.6 on, those that reason by themselves, refuse
-/// (<https://github.com/cloudflare/agents/pull/1618>). It stays in later requests, so that those begin alike.
+/// The message that asks a model to continue a paused answer. An answer with a tool of the server is sent back
+/// as it is, and the model continues it
+/// (<https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>). An answer of plain text
+/// would be a prefill, which models with adaptive thinking (4.6 and later) reject
+/// (<https://github.com/cloudflare/agents/pull/1618>). Later requests keep the message, so that they begin alike.
 fn go_on_after<'a>(last: Option<&MessageTurn<'_>>, options: &AnthropicOptions) -> Option<MessageTurn<'a>> {
     let last = last.filter(|turn| turn.role == "assistant" && options.thinking == ThinkingMode::Adaptive)?;
     let goes_on = last.has_block("server_tool_use") || last.has_block("tool_use");

@@ -90,7 +90,7 @@ impl AnthropicDecoder {
     /// `stop_reason` alone (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
     ///
     /// # Errors
-    /// If neither `message_stop` nor a reason came.
+    /// Returns an error if neither `message_stop` nor a reason came.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());

@@ -10,7 +10,7 @@ use crate::stream::{StreamContext, StreamError};
 /// Decodes a whole answer that was not streamed.
 ///
 /// # Errors
-/// If the body is an error, or not an answer of this API.
+/// Returns an error if the body is an error, or not an answer of this API.
 ///
 /// The events are the same as those of a stream. `choices[0].message` has the answer:
 ///

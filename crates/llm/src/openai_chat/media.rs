@@ -6,7 +6,7 @@
 //! | audio, as `wav` or `mp3` | `{"type":"input_audio","input_audio":{"data":"…","format":"wav"}}` |
 //! | PDF | `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,…"}}` |
 //! | text file | its text, after its name |
-//! | anything else, or a blob that is no longer stored | a text that names it |
+//! | other types, and blobs that are no longer stored | a text with its name and type |
 
 use std::borrow::Cow;
 

@@ -86,8 +86,8 @@ impl ChatDecoder {
     /// bytes cut in two is ignored.
     ///
     /// # Errors
-    /// If the answer is not complete, with a description of the first bytes if they were no event stream at
-    /// all.
+    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no
+    /// event stream at all.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());

@@ -45,7 +45,8 @@ impl std::error::Error for NoList {}
 /// own, which has its default model.
 ///
 /// # Errors
-/// If the server refuses the key, cannot be asked within 5 s, or answers with anything but a list.
+/// Returns an error if the server refuses the key, cannot be asked within 5 s, or answers with anything but a
+/// list.
 pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Result<Vec<String>, NoList>> {
     let endpoint = endpoints(settings).remove(provider)?;
     if endpoint.server() == ServerKind::Vendors {

@@ -130,7 +130,7 @@ impl WebSocketEnvironment {
     /// connects when something is first wanted of it.
     ///
     /// # Errors
-    /// If the address is none, or TLS cannot be set up.
+    /// Returns an error if the address is none, or TLS cannot be set up.
     pub fn new(options: ConnectOptions) -> Result<(Self, Connection), RuntimeError> {
         let endpoint = ServerEndpoint::parse(&options.url)?;
         let dialler = Dialler::new(Peer::new(endpoint.clone(), &options)?);

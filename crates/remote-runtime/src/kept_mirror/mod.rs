@@ -83,8 +83,8 @@ impl MirrorTask {
 /// is added. What is kept are the same facts, under the same id, and in the end the same bytes.
 ///
 /// # Errors
-/// If there is no such session, another process keeps it, or the log has a session of this id with other
-/// facts.
+/// Returns an error if the session does not exist, another process keeps it, or the log has a session of this
+/// id with other facts.
 pub async fn keep(
     remote: &RemoteRuntime,
     session: &SessionId,

@@ -72,13 +72,13 @@ pub trait Runtime: Send + Sync {
     /// Returns the row of one session in lists.
     ///
     /// # Errors
-    /// If there is none.
+    /// Returns an error if there is none.
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>>;
 
     /// The one session whose id begins with `prefix`.
     ///
     /// # Errors
-    /// If there is none, or more than one.
+    /// Returns an error if there is none, or more than one.
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
     /// A new session that has everything of another up to `at_seq` (default: its last event).
@@ -95,7 +95,7 @@ pub trait Runtime: Send + Sync {
     /// off; a runtime that has a log of its own adds the title alone.
     ///
     /// # Errors
-    /// If there is none, or another process writes it.
+    /// Returns an error if there is none, or another process writes it.
     fn rename(&self, session: &SessionId, title: String) -> BoxFuture<'_, Result<(), RuntimeError>> {
         let resume = OpenRequest::Resume(session.clone(), Vec::new());
         Box::pin(async move {
@@ -109,14 +109,14 @@ pub trait Runtime: Send + Sync {
     /// The bytes of a blob that the facts of a session were made with.
     ///
     /// # Errors
-    /// If the session has no such blob.
+    /// Returns an error if the session has no such blob.
     fn blob(&self, session: &SessionId, blob: &BlobId) -> BoxFuture<'_, Result<Vec<u8>, RuntimeError>>;
 
     /// The file that a call which waits for a decision would change, as it is now: whoever decides has to see what would
     /// change. `open` is the session where it is open in this program.
     ///
     /// # Errors
-    /// If no decision is awaited for this call.
+    /// Returns an error if no decision is awaited for this call.
     fn file_in_question(
         &self,
         session: &SessionId,
@@ -130,7 +130,7 @@ pub trait Runtime: Send + Sync {
     /// Plans how to restore files to their state before an event of a session, from their present state.
     ///
     /// # Errors
-    /// If the session cannot be read, or its files are not within reach.
+    /// Returns an error if the session cannot be read, or its files are not within reach.
     fn plan_restore(
         &self,
         session: &SessionId,
@@ -144,7 +144,8 @@ pub trait Runtime: Send + Sync {
     /// `open` is the session where it is open in this program.
     ///
     /// # Errors
-    /// If another process writes the session, what is replaced cannot be kept, or nothing can be put on record.
+    /// Returns an error if another process writes the session, what is replaced cannot be kept, or nothing
+    /// can be put on record.
     fn restore(
         &self,
         session: &SessionId,
@@ -158,7 +159,7 @@ pub trait Runtime: Send + Sync {
     /// Takes in a session that was exported elsewhere: the facts as they were, under the same id, checked.
     ///
     /// # Errors
-    /// If the id is taken, or the export is not what it was.
+    /// Returns an error if the id is taken, or the export is not what it was.
     fn import(&self, export: SessionExport) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>> {
         let _ = export;
         Box::pin(ready(Err(RuntimeError::not_offered("does not import sessions"))))
@@ -233,7 +234,7 @@ pub trait Runtime: Send + Sync {
     /// The exact request of the last model call at or before `at_seq`, as sent, without any key.
     ///
     /// # Errors
-    /// If no model was called until then.
+    /// Returns an error if no model was called until then.
     fn context(
         &self,
         session: &SessionId,
@@ -262,7 +263,7 @@ pub trait Runtime: Send + Sync {
     /// The agents that files describe where it is, by name.
     ///
     /// # Errors
-    /// If it cannot be reached.
+    /// Returns an error if it cannot be reached.
     fn agents(&self) -> BoxFuture<'_, Result<Vec<AgentInfo>, RuntimeError>>;
 
     /// An agent that a file describes, as a session would be opened with it.

@@ -27,7 +27,7 @@ pub trait Session: Send + Sync {
     /// Says something to the agent. Returns the `seq` of the input once it is committed.
     ///
     /// # Errors
-    /// If it could not be committed.
+    /// Returns an error if it could not be committed.
     fn send(&self, input: UserInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// The `seq` of this input, if it came before by its key. A session that is not written here cannot tell.
@@ -42,7 +42,7 @@ pub trait Session: Send + Sync {
     /// Returns the inputs that wait for the agent. A session that is not written here cannot know them.
     ///
     /// # Errors
-    /// If the session cannot continue.
+    /// Returns an error if the session cannot continue.
     fn waiting(&self) -> BoxFuture<'_, Result<WaitingInputs, RuntimeError>> {
         Box::pin(ready(Ok(WaitingInputs::default())))
     }
@@ -50,13 +50,13 @@ pub trait Session: Send + Sync {
     /// Takes back an input that waits, or has it looked at at another time than it was sent for.
     ///
     /// # Errors
-    /// If it waits no more, or the wish could not be committed.
+    /// Returns an error if it waits no more, or the wish could not be committed.
     fn revise(&self, input: MessageId, mode: Option<InputMode>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Condenses the conversation, takes a summary out again, or has an input stay.
     ///
     /// # Errors
-    /// If there is nothing to take out, or the wish could not be committed.
+    /// Returns an error if there is nothing to take out, or the wish could not be committed.
     fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let _ = wish;
         Box::pin(ready(Err(RuntimeError::not_offered(
@@ -67,7 +67,7 @@ pub trait Session: Send + Sync {
     /// Stops what runs; the session continues.
     ///
     /// # Errors
-    /// If it could not be committed.
+    /// Returns an error if it could not be committed.
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there. After a run that ended
@@ -75,7 +75,7 @@ pub trait Session: Send + Sync {
     /// or of the input that begins the run.
     ///
     /// # Errors
-    /// If the wish could not be committed.
+    /// Returns an error if the wish could not be committed.
     fn retry(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(ready(Err(RuntimeError::not_offered("does not retry on request"))))
     }
@@ -84,7 +84,7 @@ pub trait Session: Send + Sync {
     /// wait for theirs, so there it is the same as [`Session::interrupt`].
     ///
     /// # Errors
-    /// If it could not be committed.
+    /// Returns an error if it could not be committed.
     fn halt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         self.interrupt(reason)
     }
@@ -92,25 +92,25 @@ pub trait Session: Send + Sync {
     /// Decides about a tool call.
     ///
     /// # Errors
-    /// If no decision is awaited for this call.
+    /// Returns an error if no decision is awaited for this call.
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Changes the agent's configuration from here on.
     ///
     /// # Errors
-    /// If it could not be committed.
+    /// Returns an error if it could not be committed.
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Puts on record who drives, or who may do what, from here on.
     ///
     /// # Errors
-    /// If it could not be committed.
+    /// Returns an error if it could not be committed.
     fn note(&self, note: SharingFact) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Gives the session a title.
     ///
     /// # Errors
-    /// If it could not be committed.
+    /// Returns an error if it could not be committed.
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
     /// Everything after `after_seq`, then what happens, without a gap or a double.
@@ -174,7 +174,8 @@ impl AgentView {
     /// all of them can be derived again from the log.
     ///
     /// # Errors
-    /// If the session runs elsewhere (a mirror has its facts and derives the same), or if its runtime is gone.
+    /// Returns an error if the session runs elsewhere (a mirror has its facts and derives the same), or if
+    /// its runtime is gone.
     pub fn events(&self) -> Result<Heard<AgentEvent>, RuntimeError> {
         let elsewhere = "does not provide agent outputs: they are only available where the agent runs";
         let bus = self

@@ -244,7 +244,8 @@ impl SessionDriver {
     /// Commits the turn, then publishes, performs, and tells those who wait, in this order.
     ///
     /// # Errors
-    /// If the log takes nothing: then nothing was published or performed, and the session has to end.
+    /// Returns an error if the log takes nothing: then nothing was published or performed, and the session
+    /// has to end.
     async fn finish(&mut self, turn: SequencerTurn) -> Result<(), LogError> {
         let SequencerTurn {
             began: _,

@@ -24,7 +24,7 @@ pub(super) enum ResolvedRequest {
 /// Called by the driver when the turn of the wish has come, so that nothing changes between the answer and the fact. The draft is whole.
 ///
 /// # Errors
-/// If the wish makes no sense in this session, in words for the person.
+/// Returns an error if the wish makes no sense in this session, in words for the person.
 pub(super) fn resolve(wish: FactRequest, fold: &SessionFold) -> Result<ResolvedRequest, RuntimeError> {
     let to_root = |event: EnvironmentEvent| Ok(fact(fold.root().cloned(), event));
     match wish {

@@ -128,7 +128,7 @@ impl DriverParts {
 /// of its own. Returns the way in, and how the task stands.
 ///
 /// # Errors
-/// If the log does not take `first`.
+/// Returns an error if the log does not take `first`.
 pub(crate) async fn drive(
     parts: DriverParts,
     (writer, fold): (Writer, SessionFold),
@@ -225,7 +225,7 @@ impl SessionDriver {
     /// Takes what comes until the session is closed; returns who is to be told of that.
     ///
     /// # Errors
-    /// If a commit failed: the session cannot continue.
+    /// Returns an error if a commit failed: the session cannot continue.
     async fn work(&mut self) -> Result<Option<oneshot::Sender<()>>, LogError> {
         loop {
             self.tell_of_tools().await?;

@@ -114,7 +114,7 @@ impl<S: EventSource> Follower<S> {
     /// Begins, if it has not begun: from here on, the session is known to be there.
     ///
     /// # Errors
-    /// If it cannot be followed.
+    /// Returns an error if it cannot be followed.
     pub async fn begin(&mut self) -> Result<(), FollowError> {
         if self.reading.is_cut() {
             let began = self.source.begin(&self.reading).await?;
@@ -127,7 +127,7 @@ impl<S: EventSource> Follower<S> {
     /// The next delivery; `None` at the end. It can be dropped while it waits.
     ///
     /// # Errors
-    /// If the session cannot be followed on. One that cannot be reached may be asked again.
+    /// Returns an error if the session cannot be followed on. One that cannot be reached may be asked again.
     pub async fn next(&mut self) -> Result<Option<Delivery>, FollowError> {
         loop {
             match self.step() {

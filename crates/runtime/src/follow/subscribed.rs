@@ -18,7 +18,7 @@ pub trait StreamSource: Send + Sync {
     /// The events after `after_seq`, then what happens.
     ///
     /// # Errors
-    /// If the session cannot be read.
+    /// Returns an error if the session cannot be read.
     fn subscribe(&self, after_seq: u64) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 }
 

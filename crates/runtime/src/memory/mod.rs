@@ -96,7 +96,7 @@ impl MemoryLog {
     /// Does something with one session.
     ///
     /// # Errors
-    /// If there is no such session, or `then` fails.
+    /// Returns an error if the session does not exist, or `then` fails.
     fn with<T>(
         &self,
         session: &SessionId,

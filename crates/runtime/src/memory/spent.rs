@@ -14,7 +14,7 @@ use crate::log_error::LogError;
 /// Adds up what these sessions spent, as the query asks. Whose they are the caller has looked at.
 ///
 /// # Errors
-/// If days are asked about.
+/// Returns an error if days are asked about.
 pub(super) fn add_up<'a>(
     sessions: impl Iterator<Item = &'a StoredSession>,
     query: &UsageQuery,

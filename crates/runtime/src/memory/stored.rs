@@ -82,7 +82,7 @@ impl StoredSession {
     /// It has the messages of those events and none of the roles, and what was spent stays with the parent.
     ///
     /// # Errors
-    /// If this one has no such event.
+    /// Returns an error if this one has no such event.
     pub(super) fn fork(&self, new: &NewLog, at_seq: u64) -> Result<Self, LogError> {
         if at_seq > self.info.last_seq {
             return Err(wrong(format!(
@@ -165,7 +165,7 @@ impl StoredSession {
     }
 
     /// # Errors
-    /// If somebody writes it.
+    /// Returns an error if somebody writes it.
     pub(super) fn is_free(&self) -> Result<(), LogError> {
         if self.is_written() {
             Err(LogError::Busy {
@@ -180,7 +180,7 @@ impl StoredSession {
     /// A new writer, with the next epoch.
     ///
     /// # Errors
-    /// If somebody writes it.
+    /// Returns an error if somebody writes it.
     pub(super) fn attach(&mut self) -> Result<Writer, LogError> {
         self.is_free()?;
         self.epoch += 1;
@@ -196,7 +196,7 @@ impl StoredSession {
     /// Takes a batch in, or nothing of it.
     ///
     /// # Errors
-    /// If another writer has come since, or the facts are not the next ones of this session.
+    /// Returns an error if another writer has come since, or the facts are not the next ones of this session.
     pub(super) fn append(&mut self, writer: &Writer, batch: Batch) -> Result<(), LogError> {
         if writer.epoch != self.epoch {
             return Err(LogError::Fenced {

@@ -108,7 +108,7 @@ impl StreamHubState {
     /// A stream takes part whose reader knows everything up to `known`.
     ///
     /// # Errors
-    /// If that is less than what was said.
+    /// Returns an error if that is less than what was said.
     pub(super) fn join(&mut self, slot: &Arc<StreamSlot>, known: EventCursor) -> Result<(), ()> {
         if known < self.said {
             return Err(());

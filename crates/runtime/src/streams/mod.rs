@@ -69,7 +69,7 @@ pub enum StreamEnd {
 /// The streams of a session that this process has open, from after `after_seq`.
 ///
 /// # Errors
-/// If the session cannot be read.
+/// Returns an error if the session cannot be read.
 pub async fn session_streams(session: Arc<dyn Session>, after_seq: u64) -> Result<Streams, RuntimeError> {
     Streams::of(written(session, View::Runtime), after_seq).await
 }
@@ -77,7 +77,7 @@ pub async fn session_streams(session: Arc<dyn Session>, after_seq: u64) -> Resul
 /// The streams of a session that is only looked at, from after `after_seq`.
 ///
 /// # Errors
-/// If the session cannot be read.
+/// Returns an error if the session cannot be read.
 pub async fn watched_streams(
     runtime: Arc<dyn Runtime>,
     session: SessionId,
@@ -112,7 +112,7 @@ impl Streams {
     /// agents are doing come from the beginning of the session, which is read once for that.
     ///
     /// # Errors
-    /// If the session cannot be read.
+    /// Returns an error if the session cannot be read.
     pub async fn of(source: Arc<dyn StreamSource>, after_seq: u64) -> Result<Self, RuntimeError> {
         let mut follower = Subscribed::to(source.clone()).follow(View::Runtime, EventCursor::after(0));
         follower.begin().await?;

@@ -23,7 +23,7 @@ impl SubscriptionFilter {
     /// Of these agents, these media; `None` if that is everything.
     ///
     /// # Errors
-    /// If too many are named, or one has too long a name.
+    /// Returns an error if too many are named, or one has too long a name.
     pub fn of(mut agents: Vec<AgentStateId>, mut media: Vec<Medium>) -> Result<Option<Self>, Box<Problem>> {
         for (what, count) in [("agents", agents.len()), ("media", media.len())] {
             if count > MOST {

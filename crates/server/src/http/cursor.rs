@@ -26,7 +26,7 @@ impl Cursor {
     /// As it comes back.
     ///
     /// # Errors
-    /// If it was never handed out.
+    /// Returns an error if it was never handed out.
     pub(crate) fn decode(text: &str) -> Result<Self, ApiError> {
         Self::read(text)
             .ok_or_else(|| ApiError::new("bad_request", "the cursor was not issued by this server"))

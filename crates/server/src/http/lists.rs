@@ -38,7 +38,7 @@ fn place(info: &SessionInfo) -> impl Ord + use<> {
 /// At least one more than is wanted, where there are so many.
 ///
 /// # Errors
-/// If the store cannot be read.
+/// Returns an error if the store cannot be read.
 pub(super) async fn latest(
     state: &ServerState,
     caller: &Caller,

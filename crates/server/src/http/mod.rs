@@ -326,7 +326,7 @@ impl Front {
     /// Counts a request of somebody.
     ///
     /// # Errors
-    /// If there were too many of late.
+    /// Returns an error if there were too many of late.
     fn count(&self, who: &str) -> Result<(), ApiError> {
         let now = self.state.now_ms();
         let taken = self

@@ -84,7 +84,7 @@ pub(crate) async fn events(
 /// The place that an id stands for.
 ///
 /// # Errors
-/// If it stands for none.
+/// Returns an error if it stands for none.
 pub(crate) fn place(id: &str) -> Result<EventCursor, ApiError> {
     let found = match id.split_once('.') {
         Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()).map(EventCursor::from),

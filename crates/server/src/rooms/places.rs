@@ -50,7 +50,7 @@ impl Rooms {
     /// another process writes the session, or only a newer version may, it can only be looked at.
     ///
     /// # Errors
-    /// If the session cannot be opened.
+    /// Returns an error if the session cannot be opened.
     pub async fn enter(
         &self,
         id: &SessionId,
@@ -77,7 +77,7 @@ impl Rooms {
     /// has opened it, they read what happens there.
     ///
     /// # Errors
-    /// If the session cannot be read.
+    /// Returns an error if the session cannot be read.
     pub async fn look(
         &self,
         id: &SessionId,

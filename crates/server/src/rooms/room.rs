@@ -185,7 +185,7 @@ impl Room {
     /// The last event that is committed.
     ///
     /// # Errors
-    /// If the session cannot continue.
+    /// Returns an error if the session cannot continue.
     pub async fn head(&self) -> Result<u64, RuntimeError> {
         match self.session() {
             Some(session) => {
@@ -221,7 +221,7 @@ impl Room {
     /// The feed of a view; it begins if nobody had one.
     ///
     /// # Errors
-    /// If the session cannot be read.
+    /// Returns an error if the session cannot be read.
     pub async fn feed(&self, view: WireView) -> Result<Arc<Feed>, RuntimeError> {
         let mut feeds = self.feeds.lock().await;
         let place = &mut feeds[index(view)];

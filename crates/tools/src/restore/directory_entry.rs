@@ -46,7 +46,7 @@ impl DirectoryEntry {
     /// The place at an absolute path; `None` if a directory on the way is missing. With `make` those are made.
     ///
     /// # Errors
-    /// If something on the way is no directory, or a link: in words.
+    /// Returns an error if something on the way is no directory, or a link: in words.
     pub(super) fn reach(path: &Path, make: bool) -> Result<Option<Self>, String> {
         let mut names: Vec<&OsStr> = Vec::new();
         for part in path.components() {
@@ -88,7 +88,7 @@ impl DirectoryEntry {
     /// The file that is there; `None` where there is nothing.
     ///
     /// # Errors
-    /// If it is something else, or cannot be read: in words.
+    /// Returns an error if it is something else, or cannot be read: in words.
     pub(super) fn look(&self) -> Result<Option<PresentFile>, String> {
         let stat = match fstatat(
             &self.directory,

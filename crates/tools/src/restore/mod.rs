@@ -54,7 +54,7 @@ impl RestoredFile {
 /// What putting files back to how they were before an event would do.
 ///
 /// # Errors
-/// If a blob cannot be read for another reason than that it is not there.
+/// Returns an error if a blob cannot be read for another reason than that it is not there.
 pub async fn plan_restore(
     session: &SessionId,
     history: &SessionHistory,
@@ -179,8 +179,9 @@ fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<
 /// Puts files back: keeps what is there, puts on record what is about to happen, does it, and puts on record what did not.
 ///
 /// # Errors
-/// If the files as they are cannot be kept, or nothing can be put on record; then none was touched. Where only the end cannot
-/// be put on record, the files are as they were wished, and the session tells that it is not sure.
+/// Returns an error if the files as they are cannot be kept, or nothing can be put on record; then none was
+/// touched. Where only the end cannot be put on record, the files are as they were wished, and the session
+/// tells that it is not sure.
 pub async fn restore(
     history: &SessionHistory,
     wish: &RestoreWish,

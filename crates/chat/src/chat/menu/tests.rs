@@ -127,3 +127,22 @@ fn rows_fit_and_follow_the_choice() {
     );
     assert!(list.rows("/mode", (60, 18), Paint::default()).is_empty());
 }
+
+#[test]
+fn a_name_that_stands_alone_in_its_row_has_all_of_it() {
+    let list = menu(
+        "see @",
+        &[
+            ("sub/file_with_a_long_name_1.txt", ""),
+            ("sub/file_with_a_long_name_2.txt", ""),
+        ],
+    );
+    let rows = list.rows("see @", (40, 18), Paint::default());
+    assert_eq!(
+        rows,
+        [
+            "▸ sub/file_with_a_long_name_1.txt",
+            "  sub/file_with_a_long_name_2.txt"
+        ]
+    );
+}

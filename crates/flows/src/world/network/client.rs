@@ -21,7 +21,7 @@ pub trait NameLookup: Send + Sync + 'static {
     /// The addresses of `host`.
     ///
     /// # Errors
-    /// If it has none.
+    /// Returns an error if it has none.
     fn lookup(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
