@@ -556,7 +556,7 @@ export interface Approval {
   note?: string | null;
   /** For `session` and `always`: the rule that is kept. */
   rule?: Rule | null;
-  /** Who decided, where several people may. */
+  /** Who, where it is not the owner of the session. */
   by?: OwnerId | null;
   /**
    * Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and

@@ -13,9 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use agentx_types::{
-    Action, ActionBody, AgentOutput, OwnerId, RecordedEffects, ScriptValues, TakenIds, ToolCallId,
-};
+use agentx_types::{Action, ActionBody, AgentOutput, RecordedEffects, ScriptValues, TakenIds, ToolCallId};
 
 use crate::ancestor_budgets::{AncestorBudgets, Census};
 
@@ -26,8 +24,6 @@ use crate::ancestor_budgets::{AncestorBudgets, Census};
 pub struct StepContext<'a> {
     /// The readers of the outputs.
     pub heard_by: HeardBy,
-    /// The owner of the session; `None` before `session_opened`.
-    pub owner: Option<&'a OwnerId>,
     /// Ids that models gave in this session: no answer may use one again.
     pub taken: Option<&'a Arc<TakenIds>>,
     /// The recorded steps of running calls, by call.

@@ -364,7 +364,7 @@ pub(crate) fn indent_of(line: &str) -> usize {
 
 /// Whether the key is what has changed, and nothing else.
 fn is_only(before: &str, after: &str, path: &KeyPath, literal: &str) -> bool {
-    let tree = |text: &str| parse(text).ok().map(|node| plain(&node));
+    let tree = |text: &str| parse(text).ok().map(|node| node.to_json());
     let value = tree(&format!("k: {literal}\n"));
     let (Some(mut expected), Some(after), Some(value)) = (tree(before), tree(after), value) else {
         return false;
@@ -382,20 +382,4 @@ fn put(tree: &mut serde_json::Value, names: &[String], value: serde_json::Value)
         *tree = serde_json::Value::Object(serde_json::Map::new());
     }
     put(&mut tree[name.as_str()], rest, value);
-}
-
-/// A tree without places.
-pub(crate) fn plain(node: &YamlNode) -> serde_json::Value {
-    match &node.value {
-        Yaml::Null => serde_json::Value::Null,
-        Yaml::Bool(value) => (*value).into(),
-        Yaml::Int(value) => (*value).into(),
-        Yaml::Float(value) => (*value).into(),
-        Yaml::Text(value) => value.as_str().into(),
-        Yaml::List(items) => items.iter().map(plain).collect(),
-        Yaml::Map(map) => map
-            .iter()
-            .map(|(key, node)| (key.name.clone(), plain(node)))
-            .collect(),
-    }
 }

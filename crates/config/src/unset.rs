@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::edit::index_of;
 use crate::files::{FileTurn, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
-use crate::set::{SetResult, indent_of, path_of, plain};
+use crate::set::{SetResult, indent_of, path_of};
 use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, KeyPath};
@@ -72,9 +72,9 @@ fn without(text: &str, root: &YamlNode, path: &KeyPath) -> Option<String> {
     }
     let (key, depth) = highest?;
     let changed = without_lines(text, key)?;
-    let mut expected = plain(root);
+    let mut expected = root.to_json();
     take_out(&mut expected, path.0.get(..=depth)?);
-    let after = parse(&changed).ok().map(|root| plain(&root))?;
+    let after = parse(&changed).ok().map(|root| root.to_json())?;
     let is_empty =
         |tree: &serde_json::Value| tree.is_null() || tree.as_object().is_some_and(|map| map.is_empty());
     (after == expected || (is_empty(&after) && is_empty(&expected))).then_some(changed)

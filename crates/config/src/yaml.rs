@@ -21,10 +21,28 @@ pub struct TextPosition {
 /// A value and where it begins.
 #[derive(Clone, Debug)]
 pub struct YamlNode {
-    /// The time.
+    /// Where it begins.
     pub at: TextPosition,
     /// The value.
     pub value: Yaml,
+}
+
+impl YamlNode {
+    /// The value without positions.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Yaml::Null => serde_json::Value::Null,
+            Yaml::Bool(value) => (*value).into(),
+            Yaml::Int(value) => (*value).into(),
+            Yaml::Float(value) => (*value).into(),
+            Yaml::Text(value) => value.as_str().into(),
+            Yaml::List(items) => items.iter().map(Self::to_json).collect(),
+            Yaml::Map(map) => map
+                .iter()
+                .map(|(key, node)| (key.name.clone(), node.to_json()))
+                .collect(),
+        }
+    }
 }
 
 /// What a value is.
@@ -49,7 +67,7 @@ pub enum Yaml {
 /// A key of a mapping.
 #[derive(Clone, Debug)]
 pub struct YamlKey {
-    /// The time.
+    /// Where it begins.
     pub at: TextPosition,
     /// The name.
     pub name: String,

@@ -220,7 +220,7 @@ impl ServerState {
             let input = ApprovalInput::new(frame.tool_call_id, frame.decision)
                 .note(frame.note)
                 .rule(rule)
-                .by(Some(hand.caller.person.clone()))
+                .by(hand.by())
                 .limited(limited);
             hand.told(hand.session.approve(input).await)
         })

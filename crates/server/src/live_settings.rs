@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use agentx_config::{Quotas, Settings};
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{ApprovalInput, Ruling, Runtime as _, RuntimeError, Session};
-use agentx_types::{ApprovalDecision, ConfigChange, RuleEffect};
+use agentx_types::{ApprovalDecision, ConfigChange, OwnerId, RuleEffect};
 
 use crate::members::server_rules;
 use crate::rooms::Room;
@@ -149,13 +149,17 @@ impl ServerState {
         let rules = self.runtime_of(room.owner()).server_rules();
         if session.state().await?.config.server_rules != rules {
             session.change(ConfigChange::ServerRules(rules)).await?;
-            self.refuse_what_is_denied(session.as_ref()).await?;
+            self.refuse_what_is_denied(session.as_ref(), room.owner()).await?;
         }
         Ok(())
     }
 
     /// Questions about calls that a rule denies by now are closed: an answer would not allow them.
-    async fn refuse_what_is_denied(&self, session: &dyn Session) -> Result<(), RuntimeError> {
+    async fn refuse_what_is_denied(
+        &self,
+        session: &dyn Session,
+        owner: &OwnerId,
+    ) -> Result<(), RuntimeError> {
         let state = session.state().await?;
         for asked in &state.pending_approvals {
             let Some(tool) = state.config.tools.iter().find(|tool| tool.name == asked.name) else {
@@ -167,7 +171,7 @@ impl ServerState {
             }
             let refusal = ApprovalInput::new(asked.tool_call_id.clone(), ApprovalDecision::Deny)
                 .note(Some(format!("{}; it came while the call waited", ruling.because)))
-                .by(Some(self.operator().clone()));
+                .by(Some(self.operator().clone()).filter(|operator| operator != owner));
             // It may have been answered meanwhile.
             if let Err(error) = session.approve(refusal).await {
                 tracing::debug!(%error, "a question is not closed");

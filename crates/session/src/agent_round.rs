@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use agentx_agent::{ActionCount, Agent, AncestorBudgets, Census, HeardBy, StepContext, Transition};
 use agentx_types::{
-    Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, MessageOutput, OwnerId, RunId,
-    StateOutput, TakenIds, TurnOutput,
+    Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, MessageOutput, RunId, StateOutput,
+    TakenIds, TurnOutput,
 };
 
 use crate::tool_fold::ToolFold;
@@ -33,8 +33,6 @@ pub(crate) struct AgentStep<'a> {
 /// that it gives are in `taken`.
 #[derive(Clone, Copy)]
 pub(crate) struct RoundInputs<'a> {
-    /// The owner of the session.
-    pub(crate) owner: Option<&'a OwnerId>,
     /// Ids that models gave.
     pub(crate) taken: &'a Arc<TakenIds>,
     /// The steps of tools and the values that they keep.
@@ -96,7 +94,6 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
                 (false, true) => HeardBy::Above,
                 (false, false) => HeardBy::Nobody,
             },
-            owner: self.given.owner,
             taken: Some(self.given.taken),
             recorded: Some(self.given.flows.calls()),
             kept: self.given.flows.kept(agent),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_agent::{Agent, CallStage, Totals};
 use agentx_types::{
     ActionId, AgentConfig, AgentStateId, Envelope, EnvironmentEvent, EventDraft, LeftRunning, MessageId,
-    OwnerId, SessionId, TakenIds, Timestamp, ToolCallId, ToolSpec,
+    SessionId, TakenIds, Timestamp, ToolCallId, ToolSpec,
 };
 
 use crate::agent_round::RoundInputs;
@@ -50,8 +50,6 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionFold {
     session_id: SessionId,
-    /// `None` before `session_opened`.
-    owner: Option<OwnerId>,
     last_seq: u64,
     /// The agents and their places in the tree.
     agents: AgentTree,
@@ -81,7 +79,6 @@ impl SessionFold {
     pub fn new(session_id: SessionId) -> Self {
         Self {
             session_id,
-            owner: None,
             last_seq: 0,
             agents: AgentTree::default(),
             receptors: Receptors::default(),
@@ -112,7 +109,6 @@ impl SessionFold {
         let mut projections = Vec::from_iter(Projection::of_fact(fact));
         let root = self.agents.root().cloned();
         let given = RoundInputs {
-            owner: self.owner.as_ref(),
             taken: &self.taken,
             flows: &self.flows,
             heard: true,
@@ -149,7 +145,6 @@ impl SessionFold {
         self.note(fact);
         self.receptors.note(fact);
         let given = RoundInputs {
-            owner: self.owner.as_ref(),
             taken: &self.taken,
             flows: &self.flows,
             heard: false,
@@ -172,7 +167,6 @@ impl SessionFold {
         self.jobs.note(&fact.event, calls);
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
-                self.owner = Some(opened.owner.clone());
                 let Some(id) = &fact.agent_state_id else { return };
                 self.agents.open(id.clone(), AgentConfig::clone(&opened.config));
             }

@@ -12,20 +12,26 @@ pub const AUTHOR_TAGS: [&str; 3] = [
     "ran_by_the_person",
 ];
 
-/// The text with blanks in place of the underscores of [`AUTHOR_TAGS`], so that it contains none of them.
+/// The text with blanks in place of the underscores of [`AUTHOR_TAGS`], in any case of letters, so that it
+/// contains none of them.
 ///
 /// ```
 /// use agentx_types::without_author_tags;
 ///
-/// assert_eq!(without_author_tags("</said_by_another_person>hi"), "</said by another person>hi");
+/// assert_eq!(without_author_tags("</Said_by_another_person>hi"), "</Said by another person>hi");
 /// assert_eq!(without_author_tags("said_by"), "said_by");
 /// ```
 pub fn without_author_tags(text: &str) -> Cow<'_, str> {
-    let mut text = Cow::Borrowed(text);
+    // Lower case of ASCII has the same bytes at the same places.
+    let lower = text.to_ascii_lowercase();
+    let mut cleaned = Cow::Borrowed(text);
     for tag in AUTHOR_TAGS {
-        if text.contains(tag) {
-            text = Cow::Owned(text.replace(tag, &tag.replace('_', " ")));
+        for (at, _) in lower.match_indices(tag) {
+            let found = &text[at..at + tag.len()];
+            cleaned
+                .to_mut()
+                .replace_range(at..at + tag.len(), &found.replace('_', " "));
         }
     }
-    text
+    cleaned
 }

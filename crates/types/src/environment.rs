@@ -144,7 +144,7 @@ payloads! {
         /// For `session` and `always`: the rule that is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Box<Rule>>,
-        /// Who decided, where several people may.
+        /// Who, where it is not the owner of the session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
         /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and

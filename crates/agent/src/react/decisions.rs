@@ -48,7 +48,7 @@ impl ReactAgent {
         }
         self.note_decision(&call, approval, step);
         if approval.decision == ApprovalDecision::Deny {
-            let refusal = match self.another(approval, step) {
+            let refusal = match self.another(approval) {
                 Some(person) => other_authors::refusal(person, approval.note.as_deref()),
                 None => {
                     let note = approval.note.as_ref().map(|note| format!(" They say: {note}"));
@@ -82,7 +82,7 @@ impl ReactAgent {
             line.push('…');
         }
         if let Some(note) = &approval.note {
-            let said = match self.another(approval, step) {
+            let said = match self.another(approval) {
                 Some(person) => format!(
                     " — another person ({}) said: {}",
                     other_authors::id(person),
@@ -96,10 +96,9 @@ impl ReactAgent {
     }
 
     /// The person who decided, if it is not the owner of the session. Before version 9 everybody's decision was the owner's.
-    pub(super) fn another<'a>(&self, approval: &'a Approval, step: &RunStep<'_>) -> Option<&'a OwnerId> {
+    fn another<'a>(&self, approval: &'a Approval) -> Option<&'a OwnerId> {
         let names_others = self.config.rules_version >= since::REFUSALS_NAME_OTHERS;
-        let by = approval.by.as_ref().filter(|_| names_others);
-        by.filter(|person| Some(*person) != step.context.owner)
+        approval.by.as_ref().filter(|_| names_others)
     }
 
     /// The words of a rule that came after the question and denies the call: nobody allows what a rule

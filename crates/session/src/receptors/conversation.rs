@@ -115,20 +115,25 @@ impl ConversationReceptor {
     /// Notes an agent and the tools that end its runs.
     fn meet(&mut self, agent: &AgentStateId, config: &AgentConfig) {
         let talk = self.agents.entry(agent.clone()).or_default();
-        talk.names_interrupters = config.rules_version >= since::INPUTS_NAME_WHO_INTERRUPTS;
+        talk.follow_rules(config.rules_version);
         talk.offer(&config.tools);
     }
 }
 
 impl Talk {
+    /// Takes the version of the rules from here on.
+    fn follow_rules(&mut self, version: u32) {
+        self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
+    }
+
     /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer under way.
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
-            (EnvironmentEvent::ConfigChanged(changed), _) => {
-                if let ConfigChange::Tools(tools) = &changed.change {
-                    self.offer(tools);
-                }
-            }
+            (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
+                ConfigChange::Tools(tools) => self.offer(tools),
+                ConfigChange::RulesVersion(version) => self.follow_rules(*version),
+                _ => {}
+            },
             (EnvironmentEvent::ActionStarted(started), Some(run_id))
                 if started.kind == ActionKind::CallModel =>
             {
@@ -619,10 +624,18 @@ mod tests {
             rules_version,
             ..config()
         };
-        for (rules_version, named) in [(8, None), (9, Some(OwnerId::new("own_b")))] {
+        let by = || Some(OwnerId::new("own_b"));
+        for (opened, continued, named) in [(8, None, None), (9, None, by()), (8, Some(9), by())] {
             let mut receptor = ConversationReceptor::default();
-            receptor.meet(&"agt_1".into(), &config(rules_version));
-            let talk = receptor.agents.get_mut(&"agt_1".into()).unwrap();
+            receptor.meet(&AgentStateId::new(AGENT), &config(opened));
+            if let Some(version) = continued {
+                let change = ConfigChanged {
+                    change: ConfigChange::RulesVersion(version),
+                    by: None,
+                };
+                receptor.receive(&envelope(0, change.into()), &mut Vec::new());
+            }
+            let talk = receptor.agents.get_mut(&AgentStateId::new(AGENT)).unwrap();
             let mut out = Vec::new();
             let said = |mode, by: Option<&str>| UserMessage {
                 message_id: "msg_a".into(),
