@@ -9,7 +9,7 @@ use crate::key_tables::{MappingShape, Shape};
 use crate::mistake::{DefinitionMistake, did_you_mean};
 use crate::rules;
 use crate::scalar;
-use crate::source::{FileSource, plain};
+use crate::source::FileSource;
 use crate::tables::{self, AGENTS, MESSAGE, TOOLS};
 
 /// Reads one file.
@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
             Shape::Agent => self.agent(key, node),
             Shape::State => self.state(key, node),
             Shape::Message => self.table(key, &MESSAGE, node),
-            Shape::Any => Some(plain(node)),
+            Shape::Any => Some(node.to_json()),
             _ => scalar::read(self, key, shape, node),
         }
     }

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use crate::check::Checker;
 use crate::mistake::did_you_mean;
 use crate::scalar::wrong;
-use crate::source::plain;
 
 /// Types of JSON Schema.
 pub(crate) const TYPES: &[&str] = &[
@@ -24,7 +23,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
                 .iter()
                 .filter(|(name, value)| !word(checker, &name.name, value))
                 .count();
-            (wrong == 0).then(|| plain(node))
+            (wrong == 0).then(|| node.to_json())
         }
         _ => wrong(checker, key, node, "a JSON Schema"),
     }

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use crate::check::{Checker, text_of};
 use crate::json_schema::{self, TYPES, object_schema};
 use crate::mistake::did_you_mean;
-use crate::source::plain;
 
 /// What a parameter of the short form may say: words of JSON Schema, and `optional`.
 const WORDS: &[&str] = &[
@@ -154,7 +153,7 @@ fn parameter(checker: &mut Checker<'_>, name: &YamlKey, node: &YamlNode) -> Opti
         value: Yaml::Map(rest),
     };
     right &= json_schema::read(checker, &name.name, &node).is_some() && default_fits(checker, &node);
-    right.then(|| (plain(&node), optional))
+    right.then(|| (node.to_json(), optional))
 }
 
 fn entries_key(name: &str, value: &YamlNode) -> YamlKey {
@@ -185,7 +184,7 @@ fn default_fits(checker: &mut Checker<'_>, node: &YamlNode) -> bool {
     let Some(default) = find("default") else {
         return true;
     };
-    if items.iter().any(|item| plain(item) == plain(default)) {
+    if items.iter().any(|item| item.to_json() == default.to_json()) {
         return true;
     }
     checker.wrong(default.at, "`default` is not one of `enum`", None);

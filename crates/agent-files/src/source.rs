@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agentx_config::yaml::{self, TextPosition, Yaml, YamlError, YamlNode};
-use serde_json::{Map, Number, Value};
+use agentx_config::yaml::{self, TextPosition, YamlError, YamlNode};
 
 use crate::json;
 
@@ -108,23 +107,5 @@ impl FileSource {
 
     fn is_quoted(&self, at: TextPosition) -> bool {
         matches!(self.char_at(at), Some('"' | '\''))
-    }
-}
-
-/// The same value as plain JSON.
-pub(crate) fn plain(node: &YamlNode) -> Value {
-    match &node.value {
-        Yaml::Null => Value::Null,
-        Yaml::Bool(bool) => Value::Bool(*bool),
-        Yaml::Int(int) => Value::from(*int),
-        Yaml::Float(float) => Number::from_f64(*float).map_or(Value::Null, Value::Number),
-        Yaml::Text(text) => Value::String(text.clone()),
-        Yaml::List(items) => Value::Array(items.iter().map(plain).collect()),
-        Yaml::Map(entries) => {
-            let entries = entries
-                .iter()
-                .map(|(key, value)| (key.name.clone(), plain(value)));
-            Value::Object(entries.collect::<Map<_, _>>())
-        }
     }
 }

@@ -9,10 +9,12 @@
 //! `version` is that of the rules (`RULES_VERSION`): what a later version sees is not looked at for a session
 //! that keeps to an earlier one.
 
+mod guarded;
 mod hidden;
 pub(crate) mod oversized;
 mod suggested;
 pub(crate) mod uncovered;
+mod written_files;
 
 use std::cell::OnceCell;
 
@@ -21,7 +23,7 @@ use serde_json::Value;
 
 use crate::approval::member_directory;
 use crate::command::{take_apart, trimmed};
-use crate::command_analysis::{CommandAnalysis, PathOverlap, read_as, read_within};
+use crate::command_analysis::{CommandAnalysis, PathOverlap, read_as};
 use crate::guarded_files::{is_guarded_as, is_instructions_as};
 use crate::options::{fits_anywhere, fits_by_options};
 use crate::own_program;
@@ -100,25 +102,10 @@ impl<'a> CallSubject<'a> {
                 &config.workspace,
                 config.rules_version,
             );
-            subject.guarded = found;
+            let around = || secrets::first_around(guard, &reading.folders_taken, &config.workspace);
+            subject.guarded = found.or_else(around);
         }
         subject
-    }
-
-    /// The first of the program's own files that it names.
-    pub(crate) fn own_file(&self) -> Option<&str> {
-        self.guarded_as(Guarded::Own)
-    }
-
-    /// The first file that may hold secrets that it names.
-    pub(crate) fn secret(&self) -> Option<&str> {
-        self.guarded_as(Guarded::Secret)
-    }
-
-    /// The file that it names, where it is guarded for this reason.
-    fn guarded_as(&self, wanted: Guarded) -> Option<&str> {
-        let (why, path) = self.guarded.as_ref()?;
-        (*why == wanted).then_some(path)
     }
 
     /// Whether the path that it names lies outside the workspace. A command line names no path of this kind.
@@ -233,31 +220,6 @@ impl<'a> CallSubject<'a> {
             && self.may_open(rule)
     }
 
-    /// Whether a rule that allows is meant for what the call names: only one that names secrets opens them. Those about command lines
-    /// are held against each command.
-    fn may_open(&self, rule: &Rule) -> bool {
-        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
-            return true;
-        };
-        let by_path = |pattern: &str| secrets::names_secret(guard, pattern, self.base(rule));
-        match (&rule.path, &rule.argument) {
-            (Some(pattern), _) => by_path(pattern),
-            (None, Some(pattern)) => self.runs_commands() || self.is_whole(pattern),
-            (None, None) => false,
-        }
-    }
-
-    /// Whether this part of a command line names no secret, or the pattern names one too.
-    fn may_open_in(&self, pattern: &str, command: &str) -> bool {
-        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
-            return true;
-        };
-        let reading = read_within(self.reading(), command, self.version);
-        let paths = reading.paths.iter().map(String::as_str);
-        let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
-        named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace)
-    }
-
     /// Whether it changes a file that programs run by themselves.
     pub(crate) fn changes_what_runs(&self) -> bool {
         let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
@@ -320,6 +282,7 @@ impl<'a> CallSubject<'a> {
             && (self.version < since::GRAVE_WORDS_ARE_NAMED
                 || names_what_is_grave(pattern, command, self.version))
             && (self.git_runs().is_none() || !runs_git(command, self.version))
+            && self.names_what_it_writes(pattern, command)
     }
 
     /// Whether the line may go to a folder in which the rule does not hold: with `cd`, out of the rule's workspace. Which folders below it
@@ -352,6 +315,11 @@ impl<'a> CallSubject<'a> {
     /// The reason against a call that no rule is about. `whose` says whose yes it needs: `your` where the
     /// person who reads it is asked, else `a`.
     pub(crate) fn default_reason(&self, whose: &str) -> String {
+        if let Some(folder) = self.folder_around() {
+            return format!(
+                "{folder} has files of AgentX itself or files with secrets in it, and the command acts on all of it; only a rule with the whole line allows it"
+            );
+        }
         if let Some(path) = self.secret() {
             let path = remembered_rule::inside(self.workspace, path);
             return format!("{path} may hold secrets, and only a rule that names it allows it");

@@ -2,9 +2,7 @@
 //!
 //! Public because examples in the documentation of other crates need it; nothing of it is meant for a session that somebody uses.
 
-use agentx_types::{
-    Access, AgentConfig, AgentKind, Api, ApprovalMode, Limits, ModelParams, ModelSpec, Prices, ToolSpec,
-};
+use agentx_types::{Access, AgentConfig, Api, ApprovalMode, ModelSpec, Prices, ToolSpec};
 use serde_json::json;
 
 /// An agent with three tools: `look` (reads), `change` (changes files, not idempotent) and `finish` (ends the run).
@@ -12,28 +10,25 @@ use serde_json::json;
 /// It asks nobody (`auto`), has no limits and no summaries, works in `/ws`, and keeps to version 0 of the rules: a test of what a
 /// later version does sets `rules_version`.
 pub fn config() -> AgentConfig {
-    AgentConfig {
-        kind: AgentKind::React,
-        name: "fixture".into(),
-        model: ModelSpec {
-            id: "fixture-1".into(),
-            provider: "scripted".into(),
-            api: Api::Scripted,
-            context_window: 100_000,
-            max_output_tokens: 4_000,
-            input: None,
-            prices: Prices {
-                input: 1_000,
-                output: 5_000,
-                cache_read: 100,
-                cache_write: 1_250,
-                long: None,
-            },
-            server: None,
+    let model = ModelSpec {
+        id: "fixture-1".into(),
+        provider: "scripted".into(),
+        api: Api::Scripted,
+        context_window: 100_000,
+        max_output_tokens: 4_000,
+        input: None,
+        prices: Prices {
+            input: 1_000,
+            output: 5_000,
+            cache_read: 100,
+            cache_write: 1_250,
+            long: None,
         },
-        params: ModelParams::default(),
+        server: None,
+    };
+    AgentConfig {
+        name: "fixture".into(),
         system_prompt: "You are a fixture.".into(),
-        instructions: Vec::new(),
         workspace: "/ws".into(),
         tools: [
             tool("look", Access::Read, true),
@@ -42,15 +37,8 @@ pub fn config() -> AgentConfig {
         ]
         .into(),
         approval: ApprovalMode::Auto,
-        rules: Vec::new(),
-        limits: Limits::default(),
-        agents: Vec::new(),
-        routing: None,
-        condensing: None,
         rules_version: 0,
-        guard: None,
-        server_rules: None,
-        all_tools: false,
+        ..AgentConfig::react(model)
     }
 }
 

@@ -66,6 +66,14 @@ pub(crate) fn glob_holds(
             .any(|(pattern, name)| meeting(pattern, name) == PathOverlap::Named)
 }
 
+/// Whether something that `pattern` is about may lie in a folder, at any depth. The folder is a path or a glob as
+/// [`crate::command_analysis`] notes it.
+pub(crate) fn may_lie_in(pattern: &str, folder: &str, workspace: &str, base: &str) -> bool {
+    let below = format!("{}/{ANYTHING}", folder.trim_end_matches('/'));
+    // A name that begins with the mark of a variable may be any place, of which nothing is said here.
+    !folder.starts_with(ANYTHING) && glob_meets(pattern, &below, workspace, base) != PathOverlap::Never
+}
+
 /// The absolute pattern and name that are held against each other, in each way to read the name.
 fn ways_to_hold(pattern: &str, name: &str, workspace: &str, base: &str) -> Vec<(String, String)> {
     let written = below_home(name);

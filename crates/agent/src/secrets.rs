@@ -11,7 +11,7 @@
 use agentx_types::{Access, Guard, Rule, ToolSpec, since};
 
 use crate::command_analysis::{PathOverlap, names_behind_stars, reaches, read};
-use crate::path_pattern::{below_home, glob_holds, glob_meets, is_named_by};
+use crate::path_pattern::{below_home, glob_holds, glob_meets, is_named_by, may_lie_in};
 use crate::pattern::{fits, fits_path};
 
 /// The reason for which a file is guarded.
@@ -21,6 +21,8 @@ pub enum Guarded {
     Secret,
     /// It belongs to the program itself.
     Own,
+    /// It is a folder that has such files in it, which a command acts on as a whole.
+    Around,
 }
 
 /// Whether a path is guarded, as it is written in a call or a command line. A relative one begins at `workspace`.
@@ -206,6 +208,25 @@ pub(crate) fn first_guarded<'p>(
         Some((wanted, known.or_else(by_glob)?))
     };
     found(Guarded::Own).or_else(|| found(Guarded::Secret))
+}
+
+/// The first folder of these that has the program's own files or secrets in it, so far as the patterns say where they lie: one for a
+/// name in any folder (`/**/.env`) says nothing of a folder.
+pub(crate) fn first_around(guard: &Guard, folders: &[String], workspace: &str) -> Option<(Guarded, String)> {
+    let patterns = guard.own.iter().chain(&guard.secrets);
+    let placed: Vec<String> = patterns
+        .filter(|pattern| !pattern.starts_with("/**/"))
+        .map(|pattern| pattern.to_lowercase())
+        .collect();
+    let workspace = workspace.to_lowercase();
+    let is_around = |folder: &&String| {
+        let folder = folder.to_lowercase();
+        placed
+            .iter()
+            .any(|pattern| may_lie_in(pattern, &folder, &workspace, &workspace))
+    };
+    let folder = folders.iter().find(is_around)?;
+    Some((Guarded::Around, shown(folder)))
 }
 
 /// The reason for which a name with globs or expansions is guarded, as [`guarded`] says it of a path.

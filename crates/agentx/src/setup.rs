@@ -10,8 +10,7 @@ use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{MemoryLog, OpenRequest, Runtime, SessionLog, SystemClock};
 use agentx_tools::Toolbox;
 use agentx_types::{
-    AgentConfig, AgentKind, Condensing, ConfigChange, Guard, Limits, ModelParams, ModelSpec, OwnerId,
-    RULES_VERSION, SessionId, ToolSpec,
+    AgentConfig, Condensing, ConfigChange, Guard, Limits, ModelSpec, OwnerId, SessionId, ToolSpec,
 };
 
 use crate::builder::Definition;
@@ -188,30 +187,17 @@ pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
     let guard = Arc::new(guard);
     let workspace = workspace.to_string_lossy().into_owned();
     Box::new(move |model| AgentConfig {
-        kind: AgentKind::React,
-        name: String::new(),
-        model,
-        params: ModelParams::default(),
-        system_prompt: Arc::from(""),
-        instructions: Vec::new(),
         workspace: workspace.clone(),
-        tools: Arc::default(),
-        approval: Default::default(),
-        rules: Vec::new(),
         limits: Limits {
             max_iterations: Some(MOST_ROUNDS),
             ..Limits::default()
         },
-        agents: Vec::new(),
-        routing: None,
         condensing: Some(Box::new(Condensing {
             keeps_beginning: true,
             ..Condensing::default()
         })),
-        rules_version: RULES_VERSION,
         guard: Some(guard.clone()),
-        server_rules: None,
-        all_tools: false,
+        ..AgentConfig::react(model)
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentx_types::{Access, AgentConfig, AgentKind, ModelSpec, RULES_VERSION, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, ToolSpec};
 
 use crate::{FolderTrust, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
 
@@ -114,9 +114,7 @@ impl Settings {
             .collect();
         let rules = self.rules_for(&tools);
         AgentConfig {
-            kind: AgentKind::React,
             name: DEFAULT_AGENT_NAME.into(),
-            model,
             params: self.params.clone(),
             system_prompt: self
                 .system_prompt
@@ -128,13 +126,10 @@ impl Settings {
             approval: self.approval,
             rules,
             limits: self.limits,
-            agents: Vec::new(),
-            routing: None,
             condensing: Some(Box::new(self.condensing.clone())),
-            rules_version: RULES_VERSION,
             guard: Some(self.guard()),
-            server_rules: None,
             all_tools: true,
+            ..AgentConfig::react(model)
         }
     }
 }

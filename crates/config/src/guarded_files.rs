@@ -30,7 +30,10 @@ impl Settings {
                 own.extend(inside.iter().map(|part| format!("{place}/{part}")));
             }
         }
-        own.extend(ways_to_write(&self.user_file, home.as_deref()));
+        for place in ways_to_write(self.configuration(), home.as_deref()) {
+            own.push(place.clone());
+            own.push(format!("{place}/**"));
+        }
         own.sort();
         own.dedup();
         let is_accepted = self
@@ -52,6 +55,15 @@ impl Settings {
 }
 
 impl Settings {
+    /// The folder of the person's own configuration, whose agents, tools and instructions need no trust; the file alone where another
+    /// place was named for it or the work is in that folder.
+    fn configuration(&self) -> &Path {
+        let folder = self.user_file.parent().filter(|folder| {
+            folder.file_name().is_some_and(|name| name == "agentx") && !self.workspace.starts_with(folder)
+        });
+        folder.unwrap_or(&self.user_file)
+    }
+
     /// Whether calls are kept from this file by default: it may hold secrets, or it belongs to the program. The path is absolute,
     /// without links.
     pub fn is_guarded(&self, path: &Path) -> bool {

@@ -11,7 +11,7 @@ use crate::layers::show_rule;
 use crate::paths::root_of;
 use crate::read::{SettingsReader, scalar};
 use crate::value::Value;
-use crate::yaml::{Yaml, YamlNode, to_json};
+use crate::yaml::{Yaml, YamlNode};
 use crate::{Folder, SettingOrigin, ValueKind, folder_id, nearest};
 
 const KEYS: &[&str] = &[
@@ -233,7 +233,7 @@ fn fits(rule: &Rule, example: &YamlNode) -> Option<(bool, String)> {
         }
         Yaml::Text(line) => (json!({ "command": line }), line.clone(), (None, Some("command"))),
         Yaml::Map(_) => {
-            let input = to_json(example);
+            let input = example.to_json();
             let shown = input.to_string();
             let path = rule.path.as_ref().map(|_| "path");
             (input, shown, (path, None))

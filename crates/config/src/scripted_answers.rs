@@ -6,7 +6,7 @@ use std::path::Path;
 use agentx_types::ScriptedAnswer;
 use serde_json::{Map, Value};
 
-use crate::yaml::{Yaml, YamlNode, parse, to_json};
+use crate::yaml::{Yaml, YamlNode, parse};
 use crate::{ConfigMistake, MistakeLocation, SourceLocation, nearest};
 
 const KEYS: &[&str] = &["system", "input", "result", "nth", "say", "call", "calls"];
@@ -76,7 +76,7 @@ impl AnswerReader<'_> {
         let Some(tool) = field("tool") else {
             return Err(self.wrong(node, "a call with its `tool`"));
         };
-        let input = field("input").map_or_else(|| Value::Object(Map::new()), to_json);
+        let input = field("input").map_or_else(|| Value::Object(Map::new()), YamlNode::to_json);
         Ok((self.text(tool)?, input))
     }
 

@@ -28,8 +28,8 @@ pub struct YamlNode {
 }
 
 impl YamlNode {
-    /// The value without positions.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    /// The value without positions, as JSON; a number that JSON does not have (`.nan`, `.inf`) is `null`.
+    pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Yaml::Null => serde_json::Value::Null,
             Yaml::Bool(value) => (*value).into(),
@@ -80,25 +80,6 @@ pub struct YamlError {
     pub at: TextPosition,
     /// What is wrong, in words.
     pub what: String,
-}
-
-/// The same as JSON.
-pub(crate) fn to_json(node: &YamlNode) -> serde_json::Value {
-    use serde_json::{Number, Value};
-    match &node.value {
-        Yaml::Null => Value::Null,
-        Yaml::Bool(value) => Value::Bool(*value),
-        Yaml::Int(value) => Value::from(*value),
-        Yaml::Float(value) => Number::from_f64(*value).map_or(Value::Null, Value::Number),
-        Yaml::Text(text) => Value::String(text.clone()),
-        Yaml::List(items) => Value::Array(items.iter().map(to_json).collect()),
-        Yaml::Map(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(key, value)| (key.name.clone(), to_json(value)));
-            Value::Object(fields.collect())
-        }
-    }
 }
 
 impl Yaml {

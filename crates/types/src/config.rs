@@ -81,6 +81,33 @@ pub struct AgentConfig {
     pub all_tools: bool,
 }
 
+impl AgentConfig {
+    /// A ReAct agent of `model` with the newest rules and nothing else: no name, prompt, tools, rules, limits or guard, and a
+    /// conversation that is never condensed. Callers set what they want with `..AgentConfig::react(model)`.
+    pub fn react(model: ModelSpec) -> Self {
+        Self {
+            kind: AgentKind::React,
+            name: String::new(),
+            model,
+            params: ModelParams::default(),
+            system_prompt: Arc::default(),
+            instructions: Vec::new(),
+            workspace: String::new(),
+            tools: Arc::default(),
+            approval: ApprovalMode::default(),
+            rules: Vec::new(),
+            limits: Limits::default(),
+            agents: Vec::new(),
+            routing: None,
+            condensing: None,
+            rules_version: RULES_VERSION,
+            guard: None,
+            server_rules: None,
+            all_tools: false,
+        }
+    }
+}
+
 /// Files that calls are kept from by default, as patterns like those of a rule's path; upper and lower case are the same. They are
 /// absolute, or begin with `~/`, which stands for any home directory that is written as such.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -268,3 +268,9 @@ pub const TRANSCRIPTS_ARE_INDENTED: u32 = 9;
 
 /// A run that an input of another person than the owner interrupts names that person.
 pub const INPUTS_NAME_WHO_INTERRUPTS: u32 = 9;
+
+/// A command that acts on a folder with everything in it counts as opening the guarded files, and those of rules by path, that lie there.
+pub const WHOLE_FOLDERS_ARE_OPENED: u32 = 9;
+
+/// No star stands for a file that programs run by themselves, where a command writes the files that it names.
+pub const WRITTEN_FILES_ARE_NAMED: u32 = 9;

@@ -208,3 +208,42 @@ fn a_tool_that_is_tried_does_not_wait_for_an_answer_that_nobody_gives() {
     );
     assert!(!sandbox.path("ws/made").exists());
 }
+
+/// The settings, keys and sessions are not reached by way of a folder around them either, whatever rules allow.
+#[test]
+fn no_everyday_rule_reaches_the_programs_own_files_by_a_folder_around_them() {
+    let sandbox = Sandbox::new();
+    let rules = ["cp *", "mv *", "ln *", "rsync *", "chmod *"]
+        .map(|line| format!("  - {{effect: allow, tool: bash, argument: '{line}'}}\n"));
+    sandbox.config(&format!("rules:\n{}", rules.concat()));
+    let verdict = |line: &str| {
+        let ran = sandbox.command(&["approvals", "test", "--json", &format!("bash: {line}")]);
+        let output = { ran }.output().unwrap();
+        let judged: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        judged["decision"].as_str().unwrap_or_default().to_owned()
+    };
+    for line in [
+        "cp config.yaml ~/.config/agentx",
+        "cp x ~/.config/agentx/",
+        "cp x ~/.config/agentx/tools/evil.luau",
+        "mv x ~/.config/agentx/AGENTS.md",
+        "cp ~/.config/agentx/config.yaml x",
+    ] {
+        assert_eq!(verdict(line), "deny", "{line}");
+    }
+    for line in [
+        "cp -r evil/agentx ~/.config/",
+        "cp -r evil/. ~/.config/",
+        "mv evil/agentx ~/.config/agentx/..",
+        "cp -r ~/.local/share/. here",
+        "ln -s ~/.local/share l",
+        "rsync -a ~ x",
+        "cp x .git/hooks/pre-commit",
+        "chmod +x .husky/pre-push",
+    ] {
+        assert_eq!(verdict(line), "ask", "{line}");
+    }
+    for line in ["cp -r src build", "cp x ~/notes/", "mv a b", "chmod +x run.sh"] {
+        assert_eq!(verdict(line), "allow", "{line}");
+    }
+}

@@ -9,14 +9,19 @@ use agentx_types::{Rule, RuleEffect, since};
 use super::CallSubject;
 use crate::command_analysis::{PathOverlap, may_fit};
 use crate::options::{may_fit_anywhere, may_fit_by_options};
-use crate::path_pattern::glob_meets;
+use crate::path_pattern::{glob_meets, may_lie_in};
 
 impl CallSubject<'_> {
     /// Whether a word of the command line may become a path that fits the pattern.
     fn may_become(&self, pattern: &str, base: &str) -> bool {
         let reading = self.reading();
         let meets = |name: &String| glob_meets(pattern, name, self.workspace, base) != PathOverlap::Never;
-        reading.unnamed || reading.globs.iter().any(meets)
+        let lies_in = |folder: &String| may_lie_in(pattern, folder, self.workspace, base);
+        // A pattern for a name in any folder says nothing of a folder.
+        let is_placed = !pattern.starts_with("**/") && !pattern.starts_with("/**/");
+        reading.unnamed
+            || reading.globs.iter().any(meets)
+            || (is_placed && reading.folders_taken.iter().any(lies_in))
     }
 
     /// The first rule that denies or asks and may be about what a command line hides, with what cannot be

@@ -96,6 +96,11 @@ impl CallSubject<'_> {
         if !self.may_open_in(pattern, command) {
             return Some("it names a file that may hold secrets".to_owned());
         }
+        if let Some(path) = self.unnamed_written_file(pattern, command) {
+            return Some(format!(
+                "other programs run {path} or read it as instructions, so it has to be named"
+            ));
+        }
         let in_git = self.git_runs().is_some() && runs_git(command, self.version);
         in_git.then(|| "Git runs what this repository names".to_owned())
     }

@@ -16,6 +16,7 @@
 //! | says which take what they run from elsewhere | `indirect_programs`, `git`, `loaders` |
 //! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `working_directory`, `pathspecs`, `mentioned_commands` |
 //! | reads what bash expands a second time | `subscripts`, `descriptors` |
+//! | says which commands act on whole folders | `whole_folders` |
 //! | compares names and commands with marks to patterns | `pattern_overlap`, `path_overlap` |
 //!
 //! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`); where one is reached, the
@@ -43,6 +44,7 @@ mod pattern_overlap;
 mod piped_input;
 mod subcommands;
 mod subscripts;
+mod whole_folders;
 mod word;
 mod working_directory;
 mod wrapper_commands;
@@ -56,10 +58,12 @@ use indirect_programs::{has_indirect_program, texts_that_may_run, words_that_may
 use lex::lex;
 use loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader, sets_a_place};
 use mentioned_commands::sets_a_program;
+use names::innermost;
 pub(crate) use path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
 pub(crate) use pattern_overlap::may_fit;
 use piped_input::FedCommands;
 pub(crate) use subcommands::OF_GIT;
+use whole_folders::{takes_whole_folders, writes_what_it_names};
 use word::Word;
 pub(crate) use word::{ANYTHING, BLANK};
 use wrapper_commands::{Runs, basename, runs};
@@ -129,6 +133,10 @@ pub struct CommandAnalysis {
     located: Vec<String>,
     /// Whether any file gets another name.
     copies: bool,
+    /// Names, globs among them, of folders that a command acts on with everything in them. From version 9 of the rules on, as below.
+    pub(crate) folders_taken: Vec<String>,
+    /// Names, globs among them, of files that a command writes because it is told to, redirections aside.
+    pub(crate) files_written: Vec<String>,
 }
 
 /// Reads a command line by the latest version of the rules.
@@ -246,7 +254,18 @@ impl CommandAnalysis {
 
     /// Reads a command: itself, then the one that it runs, and so on.
     fn command(&mut self, words: &[Word], depth: usize) {
+        let (paths, globs) = (self.paths.len(), self.globs.len());
         self.note_names(words);
+        if self.expands_twice {
+            let inner = innermost(words);
+            let noted = || self.paths[paths..].iter().chain(&self.globs[globs..]).cloned();
+            if takes_whole_folders(inner) {
+                self.folders_taken.extend(noted());
+            }
+            if writes_what_it_names(inner) {
+                self.files_written.extend(noted());
+            }
+        }
         let mut words = words;
         for _ in 0..WRAPPERS {
             self.note(words);

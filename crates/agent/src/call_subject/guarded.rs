@@ -1,0 +1,56 @@
+//! What a call names of guarded files (secrets and the program's own, [`crate::secrets`]), and which rules open them.
+
+use agentx_types::Rule;
+
+use super::CallSubject;
+use crate::command_analysis::read_within;
+use crate::secrets::{self, Guarded};
+
+impl CallSubject<'_> {
+    /// The first of the program's own files that it names.
+    pub(crate) fn own_file(&self) -> Option<&str> {
+        self.guarded_as(Guarded::Own)
+    }
+
+    /// The first file that may hold secrets that it names, or folder that has guarded files in it and that a command acts on as a whole.
+    pub(crate) fn secret(&self) -> Option<&str> {
+        self.guarded_as(Guarded::Secret).or_else(|| self.folder_around())
+    }
+
+    /// The first folder with guarded files in it that a command acts on as a whole.
+    pub(super) fn folder_around(&self) -> Option<&str> {
+        self.guarded_as(Guarded::Around)
+    }
+
+    /// The file that it names, where it is guarded for this reason.
+    fn guarded_as(&self, wanted: Guarded) -> Option<&str> {
+        let (why, path) = self.guarded.as_ref()?;
+        (*why == wanted).then_some(path)
+    }
+
+    /// Whether a rule that allows is meant for what the call names: only one that names secrets opens them. Those about command lines
+    /// are held against each command.
+    pub(super) fn may_open(&self, rule: &Rule) -> bool {
+        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
+            return true;
+        };
+        let by_path = |pattern: &str| secrets::names_secret(guard, pattern, self.base(rule));
+        match (&rule.path, &rule.argument) {
+            (Some(pattern), _) => by_path(pattern),
+            (None, Some(pattern)) => self.runs_commands() || self.is_whole(pattern),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether this part of a command line names no secret, or the pattern names one too.
+    pub(super) fn may_open_in(&self, pattern: &str, command: &str) -> bool {
+        let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
+            return true;
+        };
+        let reading = read_within(self.reading(), command, self.version);
+        let paths = reading.paths.iter().map(String::as_str);
+        let named = secrets::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
+        let around = || secrets::first_around(guard, &reading.folders_taken, self.workspace);
+        around().is_none() && (named.is_none() || secrets::line_names_secret(guard, pattern, self.workspace))
+    }
+}

@@ -1,0 +1,70 @@
+//! Programs that act on a folder with everything in it, so that a line need not name a file to copy, replace, link or print it.
+//!
+//! `cp -r ~/.local/share here` copies keys that no word names, and `cp -r new/agentx ~/.config` replaces settings. So the folders that
+//! such a command names are noted apart (`CommandAnalysis::folders_taken`), for guarded files and for rules by path.
+//! Programs that run code of their own can open any file, which only a sandbox prevents.
+
+use super::word::Word;
+use super::wrapper_commands::basename;
+
+/// Programs that copy, move, link, pack, mount, remove, send, search, or change the owner of whole folders.
+#[rustfmt::skip]
+const ALWAYS: &[&str] = &[
+    "7z", "7za", "7zr", "ack", "ag", "bindfs", "bsdtar", "chgrp", "chmod", "chown", "cp", "cpio", "ditto", "docker", "gcp", "install",
+    "link", "ln", "mount", "mv", "nerdctl", "pax", "podman", "rar", "rclone", "rg", "ripgrep", "rm", "rsync", "scp", "setfacl", "sftp",
+    "tar", "trash", "ugrep", "unrar", "unzip", "zip",
+];
+
+/// Programs that do so with an option.
+const IF_RECURSIVE: &[&str] = &["grep", "egrep", "fgrep", "ggrep", "zgrep", "diff"];
+
+/// Options by which `find` and `fd` open, change or remove what they find.
+const FINDS_AND: &[&str] = &[
+    "-exec",
+    "-execdir",
+    "-ok",
+    "-okdir",
+    "-delete",
+    "-x",
+    "-X",
+    "--exec",
+    "--exec-batch",
+];
+
+/// Programs that write or replace files that they are told, or give them the right to run.
+#[rustfmt::skip]
+const WRITES: &[&str] = &[
+    "bsdtar", "chmod", "cp", "cpio", "dd", "ditto", "gcp", "install", "link", "ln", "mv", "patch", "pax", "rsync", "scp", "sftp", "tar",
+    "tee", "truncate", "unrar", "unzip", "7z", "7za", "7zr",
+];
+
+/// Returns whether a command, without what stands before its program, acts on all that lies in the folders that it names.
+pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let has = |is_it: &dyn Fn(&str) -> bool| arguments.iter().any(|word| is_it(&word.text));
+    match basename(&program.text) {
+        name if ALWAYS.contains(&name) => true,
+        name if IF_RECURSIVE.contains(&name) => has(&is_recursive),
+        "find" | "fd" | "fdfind" => has(&|word| FINDS_AND.contains(&word)),
+        "git" => has(&|word| word.starts_with("--no-in")),
+        _ => false,
+    }
+}
+
+/// Returns whether a command, without what stands before its program, may write the files that it names.
+pub(super) fn writes_what_it_names(words: &[Word]) -> bool {
+    words
+        .first()
+        .is_some_and(|program| WRITES.contains(&basename(&program.text)))
+}
+
+/// Whether an option makes `grep` or `diff` look into folders.
+fn is_recursive(word: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    letters.is_some_and(|letters| letters.contains(['r', 'R']))
+        || word.starts_with("--rec")
+        || word.starts_with("--deref")
+        || word.starts_with("--dir")
+}
