@@ -261,9 +261,10 @@ impl Chat<'_> {
                 let is_assumed = catalog.assumes_window(&model.provider, model.context_window, &model.prices);
                 let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
                 Ok(format!(
-                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",
+                    "model      {} ({})\neffort     {}\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",
                     visible(&model.id),
                     visible(&model.provider),
+                    effort::words(state.config.params.thinking_tokens),
                     session.id(),
                     units::counted(state.last_seq, "event"),
                     visible(&state.config.workspace),
@@ -280,9 +281,10 @@ impl Chat<'_> {
                 ))
             }
             (ConversationSite::New(NewAgent { config, .. }), _) => Ok(format!(
-                "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
+                "model      {} ({})\neffort     {}\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
+                effort::words(config.params.thinking_tokens),
                 visible(&config.workspace),
                 self.mode_words(config),
                 self.trust(),

@@ -74,8 +74,9 @@ impl<'a> Display<'a> {
     }
 
     /// Begins another session below what was shown: nothing of the one before is remembered.
-    pub(super) fn begin_session(&mut self, thinking: ThinkingDisplay) {
-        let (mut transcript, cast) = voices(self.console, &self.face, thinking);
+    pub(super) fn begin_session(&mut self, settings: &Settings) {
+        let (mut transcript, cast) = voices(self.console, &self.face, settings.chat.thinking);
+        self.title.forget(&settings.workspace);
         transcript.take_over(&mut self.transcript);
         (self.transcript, self.cast) = (transcript, cast);
     }
