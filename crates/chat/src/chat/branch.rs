@@ -78,6 +78,8 @@ impl Chat<'_> {
         }
         // Those of the session before ended with it.
         let ended = self.programs.jobs.ended_with_their_program();
+        // The copy may end before the answer that was the last one.
+        self.display.last_answer = None;
         self.switch_status(&state);
         Ok(format!(
             "you are now in {fork}, a copy of {parent}{}; /diff compares the two{}",

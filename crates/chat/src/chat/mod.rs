@@ -8,6 +8,7 @@ mod approval_keys;
 mod approvals;
 mod attachments;
 mod attention;
+mod away;
 mod branch;
 pub(crate) mod commands;
 mod compact;
@@ -356,6 +357,7 @@ impl<'a> Chat<'a> {
         self.say_aloud(&envelope.event, is_of_another);
         if !is_of_another {
             self.display.title.event(&envelope.event);
+            self.display.remember_answer(&envelope.event);
         }
     }
 }
