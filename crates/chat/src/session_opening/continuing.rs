@@ -68,3 +68,25 @@ pub async fn leave_if_failed<T>(
     }
     outcome
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_whose_opening_fails_later_is_closed_and_else_stays_open() {
+        let agent = agentx::agent("You help.")
+            .model("scripted")
+            .start()
+            .await
+            .unwrap();
+        let (place, session) = (Place::of_process(agent.runtime().clone()), agent.session());
+        let kept = leave_if_failed(&place, session.as_ref(), Ok(7)).await;
+        assert_eq!(kept.unwrap(), 7);
+        assert!(session.state().await.is_ok());
+        let why = ChatError::usage("it cannot be joined", "wait");
+        let failed = leave_if_failed(&place, session.as_ref(), Err::<(), _>(why)).await;
+        assert_eq!(failed.unwrap_err().to_string(), "it cannot be joined");
+        assert!(session.state().await.is_err(), "nobody is in it any more");
+    }
+}
