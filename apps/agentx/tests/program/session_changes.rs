@@ -190,6 +190,26 @@ fn what_cannot_be_tried_again_or_copied_says_why() {
 }
 
 #[test]
+fn a_call_that_has_not_failed_is_not_tried_again() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["--yes"], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("run sleep 100\r");
+    chat.wait_for("bash runs · ");
+    chat.keys("/retry\r");
+    chat.wait_for("stop what runs first (Esc); then /retry");
+    assert!(
+        !chat.lines().iter().any(|line| line.contains("error: ")),
+        "{:#?}",
+        chat.lines()
+    );
+    chat.keys("\u{3}");
+    chat.wait_for("■ stopped");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn ctrl_d_at_an_open_question_asks_for_a_second_one() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &[], 100, 24);
