@@ -9,12 +9,15 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 
 pub(crate) mod files;
+mod image_file;
 mod missing;
 
 /// The longest text that goes along; of more the model can read a part itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
 /// The largest picture.
 const LARGEST_PICTURE: u64 = 5 << 20;
+/// The ends of names of pictures.
+const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 /// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
 const LONGEST_SIDE: u32 = 8_000;
 
@@ -81,13 +84,10 @@ pub fn attached(
 /// The words of a prompt that name these files. What is relative starts at the directory of the shell, which a run that works `elsewhere` does not know.
 ///
 /// # Errors
-/// Returns an error if the file does not exist.
+/// Returns an error if a file does not exist, or is no image that models accept.
 pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatError> {
     let mention = |file: &PathBuf| {
-        if !file.is_file() {
-            let what = format!("there is no file {}", visible(&file.to_string_lossy()));
-            return Err(ChatError::usage(what, "name a picture: png, jpeg, gif or webp"));
-        }
+        image_file::check(file)?;
         let file = match elsewhere {
             true => std::path::absolute(file).unwrap_or_else(|_| file.clone()),
             false => file.clone(),
@@ -218,9 +218,7 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
 
 fn named_as_picture(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| {
-        ["png", "jpg", "jpeg", "gif", "webp"].contains(&extension.to_ascii_lowercase().as_str())
-    })
+    extension.is_some_and(|extension| PICTURE_ENDINGS.contains(&extension.to_ascii_lowercase().as_str()))
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! Opening a chat at a place, holding it, and what is said when it has ended. A program chooses the place and the settings; everything
 //! else that a chat needs is made here.
 
-use std::sync::Arc;
-
 use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
-use agentx::types::{AgentConfig, Api, ApprovalMode, SessionId};
+use agentx::types::{AgentConfig, Api, ApprovalMode};
 use agentx_terminal::{Editor, LineHistory};
 use tokio::sync::mpsc;
 
@@ -24,7 +22,6 @@ use crate::render::conversation;
 use crate::session_opening::{self, ASKS_NOBODY, Target, Wanted};
 use crate::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, lines};
-use crate::{default_model, other_server};
 
 /// What a person wants of a chat.
 pub struct ChatRequest {
@@ -66,19 +63,23 @@ pub async fn hold_chat(
     let signals = Signals::listen()?;
     console.say(session_opening::note_of_mode(place, settings, wanted).unwrap_or_default());
     let session = match session_opening::find(place, settings, &request.target).await? {
-        Some(id) => Some(resume(place, settings, (wanted, request.fork), id, console).await?),
+        Some(id) => Some(session_opening::continue_session(place, settings, wanted, id, request.fork).await?),
         None => None,
     };
-    let (agent, tools_change) = agent_of(session.as_ref(), place, settings, wanted).await?;
+    let (agent, notes) = match &session {
+        Some(continued) => (
+            NewAgent::whole(continued.state.config.clone()),
+            continued.notes.clone(),
+        ),
+        None => {
+            let agent = session_opening::new_agent(place, settings, wanted).await?;
+            let notes = session_opening::note_of_cost(&agent.config).into_iter().collect();
+            (agent, notes)
+        }
+    };
+    let session = session.map(|continued| continued.session);
     let text = first_lines(place, settings, &agent.config, session.as_deref(), console);
-    let other_model = default_model::note_of_session(settings, &agent.config.model);
-    let other_model = other_model.filter(|_| session.is_some() && place.remote().is_none());
-    let notes = [
-        session_opening::note_of_cost(&agent.config),
-        tools_change,
-        other_model,
-    ];
-    notes.into_iter().flatten().for_each(|note| console.say(&note));
+    notes.iter().for_each(|note| console.say(note));
     let inputs = request.inputs.unwrap_or_else(|| read_inputs(console));
     let (mut interface, history) = make_interface(console, settings)?;
     print_first(&mut interface, &text, console)?;
@@ -158,40 +159,6 @@ impl EndedChat {
 /// Reads what the person types, from now on: a terminal has one reader.
 pub fn read_inputs(console: &Console) -> mpsc::Receiver<TerminalInput> {
     if has_keys(console) { keys() } else { lines() }
-}
-
-/// Opens the session that is continued. A line says if calls are asked about again.
-async fn resume(
-    place: &Place,
-    settings: &Settings,
-    (wanted, fork): (&Wanted, bool),
-    id: SessionId,
-    console: &mut Console,
-) -> Result<Arc<dyn Session>, ChatError> {
-    let last_seq = place.runtime().info(&id).await?.last_seq;
-    let session = session_opening::resume(place, settings, wanted, id, fork).await?;
-    let of_server = other_server::record(place, settings, session.as_ref()).await;
-    let changed = session_opening::changed_by_opening(place, session.id(), last_seq).await;
-    let of_decisions = session_opening::note_of_decisions(settings, &changed);
-    let notes = [of_server, of_decisions];
-    notes.into_iter().flatten().for_each(|note| console.say(&note));
-    Ok(session)
-}
-
-/// The agent of the session, or a new one, and a note about tools that changed since the session was left.
-async fn agent_of(
-    session: Option<&Arc<dyn Session>>,
-    place: &Place,
-    settings: &Settings,
-    wanted: &Wanted,
-) -> Result<(NewAgent, Option<String>), ChatError> {
-    let Some(session) = session else {
-        let agent = session_opening::new_agent(place, settings, wanted).await?;
-        return Ok((agent, None));
-    };
-    let state = session.state().await?;
-    let note = session_opening::note_of_tools(&state.tools_change);
-    Ok((NewAgent::whole(state.config), note))
 }
 
 /// The first lines of a chat: which agent works where, and what is unusual about how calls are decided.

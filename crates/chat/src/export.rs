@@ -9,6 +9,7 @@ use agentx::runtime::{Runtime, RuntimeError};
 use agentx::types::SessionId;
 
 use crate::error::ChatError;
+use crate::render::clean::visible;
 
 /// What the file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +23,22 @@ pub enum SessionFileFormat {
 }
 
 impl SessionFileFormat {
-    /// The format that the name of a file asks for: Markdown, unless it ends with `.html` or `.json`.
-    pub(crate) fn of_file(file: &Path) -> Self {
-        match file.extension().and_then(|extension| extension.to_str()) {
-            Some("html" | "htm") => Self::Html,
-            Some("json") => Self::Json,
-            _ => Self::Markdown,
+    /// The format that the end of a file's name asks for; Markdown without an end.
+    ///
+    /// # Errors
+    /// Returns an error if the name has another end than those of the formats.
+    pub(crate) fn of_file(file: &Path) -> Result<Self, ChatError> {
+        let Some(ending) = file.extension() else {
+            return Ok(Self::Markdown);
+        };
+        match ending.to_string_lossy().to_ascii_lowercase().as_str() {
+            "md" | "markdown" => Ok(Self::Markdown),
+            "html" | "htm" => Ok(Self::Html),
+            "json" => Ok(Self::Json),
+            other => Err(ChatError::usage(
+                format!("a session cannot be written as `.{}`", visible(other)),
+                "name a file that ends with .md (to read), .html (a page) or .json (to import again)",
+            )),
         }
     }
 }
@@ -87,16 +98,24 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
             format!("{} is there already", file.display()),
             "choose another file, or overwrite it with --force",
         ),
-        // The error of the library names a temporary file.
         ErrorKind::NotFound => ChatError::File {
             path: file.display().to_string(),
             what: "its directory does not exist".to_owned(),
         },
         _ => ChatError::File {
             path: file.display().to_string(),
-            what: error.to_string(),
+            what: without_temporary_file(&error),
         },
     })
+}
+
+/// What went wrong, without the name of the temporary file that the library adds.
+fn without_temporary_file(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((what, _)) => what.to_owned(),
+        None => text,
+    }
 }
 
 fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
@@ -109,4 +128,36 @@ fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
         false => beside.persist_noclobber(&real),
     };
     placed.map(drop).map_err(|failed| failed.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_name_is_that_of_a_format() {
+        let of = |name: &str| SessionFileFormat::of_file(Path::new(name)).ok();
+        assert_eq!(of("talk.md"), Some(SessionFileFormat::Markdown));
+        assert_eq!(of("talk"), Some(SessionFileFormat::Markdown));
+        assert_eq!(of("talk.HTML"), Some(SessionFileFormat::Html));
+        assert_eq!(of("talk.json"), Some(SessionFileFormat::Json));
+        for other in ["talk.pdf", "talk.txt", "talk.md.gz"] {
+            let error = SessionFileFormat::of_file(Path::new(other)).unwrap_err().render();
+            assert!(
+                error.contains(".md") && error.contains(".html") && error.contains(".json"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_file_that_was_typed() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = folder.path().join("part");
+        std::fs::write(&part, "a file").unwrap();
+        let file = part.join("talk.md");
+        let error = write(&file, "text", false).unwrap_err().to_string();
+        let why = error.strip_prefix(&format!("{}: ", file.display()));
+        assert!(why.is_some_and(|why| !why.contains(".tmp")), "{error}");
+    }
 }

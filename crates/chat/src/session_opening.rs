@@ -1,5 +1,6 @@
 //! Taking a seat at a session: which one is meant, and opening it.
 
+mod continuing;
 mod limits;
 mod notes;
 
@@ -18,6 +19,7 @@ use agentx::types::{
 use crate::error::ChatError;
 use crate::new_agent::NewAgent;
 pub use crate::place::Place;
+pub use continuing::{ContinuedSession, continue_session, leave_if_failed};
 pub use limits::limits_again;
 use limits::{limit, limits};
 pub use notes::{note_of_cost, note_of_decisions, note_of_tools};
@@ -45,6 +47,18 @@ pub struct Wanted {
     pub max_cost: bool,
     /// A limit of time was named.
     pub timeout: bool,
+}
+
+impl Wanted {
+    /// The limits alone: they hold in every session of the program that they were given to.
+    pub(crate) fn only_limits(&self) -> Self {
+        Self {
+            max_iterations: self.max_iterations,
+            max_cost: self.max_cost,
+            timeout: self.timeout,
+            ..Self::default()
+        }
+    }
 }
 
 /// Which session is meant.
@@ -115,12 +129,24 @@ pub async fn resume(
     let id = if fork { runtime.fork(&id, None).await? } else { id };
     let changes = changes(place, settings, agent)?;
     let session = runtime.open(OpenRequest::Resume(id, changes)).await?;
-    limit(place, settings, agent, session.as_ref()).await?;
-    if place.remote().is_none() {
-        from_here_on_condensed(session.as_ref(), settings).await?;
-        renew_environment_context(session.as_ref(), settings).await?;
-    }
+    let settled = settle_settings(place, settings, agent, session.as_ref()).await;
+    leave_if_failed(place, session.as_ref(), settled).await?;
     Ok(session)
+}
+
+/// Records in an opened session what the settings of today change.
+async fn settle_settings(
+    place: &Place,
+    settings: &Settings,
+    agent: &Wanted,
+    session: &dyn Session,
+) -> Result<(), ChatError> {
+    limit(place, settings, agent, session).await?;
+    if place.remote().is_none() {
+        from_here_on_condensed(session, settings).await?;
+        renew_environment_context(session, settings).await?;
+    }
+    Ok(())
 }
 
 /// What opening a session of this machine changed by itself, in the first facts after `last_seq`; nothing on a server.

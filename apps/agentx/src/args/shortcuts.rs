@@ -4,6 +4,10 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+/// Index of the inserted command: behind the name of the program. In front of a word it could separate a flag from its value, or
+/// from the words before it.
+const COMMAND_INDEX: usize = 1;
+
 /// The words with the command that a flag in front of any command stands for: `-p` for `run`, `-c` for a chat that continues.
 pub(super) fn with_command(words: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Vec<OsString>> {
     let is = |word: &OsString, flags: [&str; 2]| word.to_str().is_some_and(|word| flags.contains(&word));
@@ -25,7 +29,7 @@ pub(super) fn with_command(words: &[OsString], is_command: impl Fn(&str) -> bool
     let mut meant = words.to_vec();
     let mut place = 0..;
     meant.retain(|word| place.next() >= Some(end) || !is_print(word));
-    meant.insert(at, command.into());
+    meant.insert(COMMAND_INDEX, command.into());
     Some(meant)
 }
 
@@ -34,10 +38,9 @@ pub(super) fn with_chat(error: &clap::Error, words: &[OsString]) -> Option<Vec<O
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    let at = words.iter().position(|typed| typed.to_str() == Some(word))?;
     let is_prompt = word.trim().contains(char::is_whitespace) && error.kind() == ErrorKind::InvalidSubcommand;
     let mut words = words.to_vec();
-    words.insert(at, "chat".into());
+    words.insert(COMMAND_INDEX, "chat".into());
     is_prompt.then_some(words)
 }
 
@@ -55,9 +58,16 @@ mod tests {
         };
         for (typed, stands_for) in [
             ("agentx -p hello", "agentx run hello"),
-            ("agentx --model x -p hello", "agentx --model x run hello"),
+            ("agentx --model x -p hello", "agentx run --model x hello"),
+            ("agentx -p --model x hello", "agentx run --model x hello"),
+            ("agentx hello --model x -p", "agentx run hello --model x"),
+            (
+                "agentx --yes hello -c --model x",
+                "agentx chat --yes hello -c --model x",
+            ),
+            ("agentx hello -c -p", "agentx run hello -c"),
             ("agentx -p hello --json", "agentx run hello --json"),
-            ("agentx hello -p", "agentx hello run"),
+            ("agentx hello -p", "agentx run hello"),
             ("agentx -c", "agentx chat -c"),
             ("agentx --continue hello", "agentx chat --continue hello"),
             ("agentx -c -p hello", "agentx run -c hello"),

@@ -95,6 +95,18 @@ impl Pty {
         self.screen.titles()
     }
 
+    /// Waits until the terminal has this title.
+    pub(crate) fn wait_for_title(&mut self, title: &str) {
+        let until = Instant::now() + PATIENCE;
+        while self.screen.titles().last().is_none_or(|shown| shown != title) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.tube.output.recv_timeout(left) {
+                Ok(bytes) => self.write(&bytes),
+                Err(error) => panic!("{title:?} never came ({error}): {:?}", self.screen.titles()),
+            }
+        }
+    }
+
     /// How the terminal was told to work, in order.
     pub(crate) fn modes(&self) -> &[String] {
         self.screen.modes()

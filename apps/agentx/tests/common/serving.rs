@@ -150,6 +150,11 @@ impl Serving {
         Self::at(sandbox, &address, &[])
     }
 
+    /// Kills it (-9).
+    pub(crate) fn kill(self) {
+        self.running.kill();
+    }
+
     /// Waits until it says a line with this on standard error.
     pub(crate) fn says(&mut self, text: &str) {
         self.running.says(text);

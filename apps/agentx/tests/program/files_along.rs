@@ -98,3 +98,39 @@ fn a_picture_goes_along_that_a_flag_names() {
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains("there is no file none.gif"), "{ran}");
 }
+
+#[test]
+fn a_file_that_is_no_image_is_refused_with_its_kind() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("ws/notes.txt", "hello")
+        .write("ws/notes.png", "hello");
+    for name in ["notes.txt", "notes.png"] {
+        let refused = sandbox.run(&["run", "--image", name, "what is this?"]);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        let why = format!("{name} is no image that models accept: it is text");
+        assert!(refused.stderr.contains(&why), "{refused}");
+    }
+    let listed = sandbox.run(&["sessions", "list"]);
+    assert!(!listed.stdout.contains("what is this"), "{listed}");
+}
+
+#[test]
+fn a_prompt_may_stand_before_the_flag_that_prints_the_answer() {
+    let sandbox = Sandbox::new().env("AGENTX_MODEL", "demo");
+    for args in [
+        &["hello there, you", "-p"][..],
+        &["-p", "hello there, you"],
+        &["--yes", "hello there, you", "-p", "--quiet"],
+        &["--system", "hello there, you", "-p", "hello there, you"],
+    ] {
+        let ran = sandbox.run(args);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert!(asked(&sandbox).contains("hello there, you"), "{ran}");
+        assert!(
+            !asked(&sandbox).contains("hello there, you run"),
+            "{}",
+            asked(&sandbox)
+        );
+    }
+}

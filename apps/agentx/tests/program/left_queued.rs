@@ -118,7 +118,7 @@ fn left_by(which: u32, leave: impl FnOnce(Terminal) -> Option<i32>, code: i32) {
 fn by_keys(keys: &'static str) -> impl FnOnce(Terminal) -> Option<i32> {
     move |mut chat| {
         chat.keys(keys);
-        chat.wait_for("stays queued");
+        chat.wait_for("1 message stays queued; resume the session and press Enter to send it");
         end(&mut chat)
     }
 }

@@ -41,6 +41,8 @@ mod remote_chat;
 mod replaced;
 mod rewind;
 mod run;
+#[cfg(unix)]
+mod session_changes;
 mod sessions;
 mod shared_limits;
 mod show;

@@ -65,6 +65,34 @@ fn a_command_that_asks_has_the_terminal_and_the_chat_comes_back() {
 }
 
 #[test]
+fn a_command_that_has_the_terminal_is_marked_and_names_what_it_did_not_get() {
+    let sandbox = Sandbox::new().env("MADE_UP_TOKEN", "not-for-commands");
+    let mut chat = Pty::start(&sandbox, &[], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("!!env > seen; grep -c '^AGENTX_CALL=' seen; grep -c MADE_UP_TOKEN seen\r");
+    chat.wait_for("  └ exit 1 · the agent is told that you ran it");
+    chat.wait_for("  · commands run without MADE_UP_TOKEN");
+    chat.wait_for_last("›");
+    let seen = std::fs::read_to_string(sandbox.path("ws/seen")).unwrap();
+    assert!(
+        seen.lines().any(|line| line.starts_with("AGENTX_CALL=")),
+        "{seen}"
+    );
+    assert!(!seen.contains("not-for-commands"), "{seen}");
+    leave(chat);
+}
+
+#[test]
+fn two_marks_alone_say_how_the_terminal_is_lent() {
+    let ran = Sandbox::new().run_with_input(&[], "!!\n");
+    assert!(
+        ran.stdout
+            .contains("not run: `!!COMMAND` lends the terminal to a command that reads keys"),
+        "{ran}"
+    );
+}
+
+#[test]
 fn a_command_runs_in_the_shell_of_the_person() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/shell", "#!/bin/sh\necho \"my shell: $2\"; echo oops >&2\n");

@@ -144,7 +144,7 @@ fn a_session_is_written_to_a_file_that_is_new_each_time() {
     let sandbox = scripted();
     let ran = lines(
         &sandbox,
-        "/export\nhello\n/export\n/export\n/export talk.html\n/export talk.html\n/export none/talk.md\n",
+        "/export\nhello\n/export\n/export\n/export talk.html\n/export talk.html\n/export none/talk.md\n/export talk.pdf\n",
     );
     says(
         &ran,
@@ -152,6 +152,8 @@ fn a_session_is_written_to_a_file_that_is_new_each_time() {
             "there is nothing to export yet",
             "talk.html is there already; name another file",
             "none/talk.md: its directory does not exist",
+            "a session cannot be written as `.pdf`",
+            "ends with .md (to read), .html (a page) or .json (to import again)",
         ],
     );
     let names = std::fs::read_dir(sandbox.path("ws")).unwrap();
@@ -163,6 +165,7 @@ fn a_session_is_written_to_a_file_that_is_new_each_time() {
         .filter(|name| name.starts_with("agentx-ses_"))
         .count();
     assert_eq!(written, 2, "{names:?}");
+    assert!(!names.contains(&"talk.pdf".to_owned()), "{names:?}");
     let page = std::fs::read_to_string(sandbox.path("ws/talk.html")).unwrap();
     assert!(page.contains("Hello to you."), "{page}");
 }

@@ -1,8 +1,11 @@
 //! Trying another way: in a copy of the session, so nothing is ever lost; and how two branches differ.
 
-use agentx::history::{SessionHistory, branches_of, history_of};
-use agentx::runtime::{OpenRequest, View};
+use std::sync::Arc;
 
+use agentx::history::{SessionHistory, branches_of, history_of};
+use agentx::runtime::{OpenRequest, Session, SessionState, View};
+
+use super::commands::session_change::session_command;
 use super::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
@@ -15,6 +18,9 @@ use crate::session_opening;
 impl Chat<'_> {
     /// `/fork`: from here at once; from an earlier event, where files are other now, what is to become of them is asked first.
     pub(super) async fn fork(&mut self, at: Option<u64>) -> Result<String, ChatError> {
+        if let Some(warning) = self.warning_of_jobs(&session_command("fork", at)) {
+            return Ok(warning);
+        }
         let (Some(at), ConversationSite::Open { session, .. }) = (at, &self.connection.site) else {
             return self.go_on_in_a_copy(None).await;
         };
@@ -46,11 +52,17 @@ impl Chat<'_> {
         let opened = self
             .wait_for(async { runtime.open(OpenRequest::Resume(fork.clone(), Vec::new())).await })
             .await?;
-        // A server opens the copy when somebody joins it, and ends the run there in whose middle it was cut: only then is it known
-        // how the copy stands.
-        self.connection.company.join(opened.id()).await?;
-        let state = opened.state().await?;
-        let events = AnyFollower::new(opened.clone(), state.last_seq, View::Runtime).await?;
+        let joined = self.join_at_end(&opened).await;
+        let (state, events) =
+            match session_opening::leave_if_failed(self.place, opened.as_ref(), joined).await {
+                Ok(joined) => joined,
+                Err(error) => {
+                    // The chat continues in the session that it was in; who is there is known again with the connection.
+                    let _ = self.connection.company.join(&parent).await;
+                    return Err(error);
+                }
+            };
+        let is_at_rest = self.session_at_rest().is_some();
         let before = std::mem::replace(
             &mut self.connection.site,
             ConversationSite::Open {
@@ -59,15 +71,34 @@ impl Chat<'_> {
             },
         );
         if let ConversationSite::Open { session, .. } = before {
-            session_opening::leave(self.place, session.as_ref()).await;
+            self.give_back(session.as_ref(), is_at_rest).await;
+        }
+        if let Ok(info) = runtime.info(&fork).await {
+            self.display.title.rename(&info.title);
         }
         // Those of the session before ended with it.
-        let _ = self.programs.jobs.ended_with_their_program();
+        let ended = self.programs.jobs.ended_with_their_program();
+        // The copy may end before the answer that was the last one.
+        self.display.last_answer = None;
         self.switch_status(&state);
         Ok(format!(
-            "you are now in {fork}, a copy of {parent}{}; /diff compares the two",
-            at.map(|at| format!(" up to event {at}")).unwrap_or_default()
+            "you are now in {fork}, a copy of {parent}{}; /diff compares the two{}",
+            at.map(|at| format!(" up to event {at}")).unwrap_or_default(),
+            ended.map(|ended| format!("\n{ended}")).unwrap_or_default()
         ))
+    }
+
+    /// Joins those who are in a session, and follows it from its end.
+    pub(super) async fn join_at_end(
+        &mut self,
+        session: &Arc<dyn Session>,
+    ) -> Result<(SessionState, AnyFollower), ChatError> {
+        // A server opens a copy when somebody joins it, and ends the run there in whose middle it was cut: only then is it known how
+        // the copy stands.
+        self.connection.company.join(session.id()).await?;
+        let state = session.state().await?;
+        let events = AnyFollower::new(session.clone(), state.last_seq, View::Runtime).await?;
+        Ok((state, events))
     }
 
     /// `/diff`

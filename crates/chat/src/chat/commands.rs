@@ -1,6 +1,6 @@
 //! What the commands of a chat do.
 
-mod copy;
+pub(super) mod copy;
 pub(super) mod effort;
 mod project;
 mod retry;
@@ -45,7 +45,19 @@ const LISTED_SESSIONS: usize = 10;
 impl Chat<'_> {
     /// Does what a command says; what goes wrong is shown, and the chat continues.
     pub(super) async fn command(&mut self, command: Slash) {
-        let text = match command {
+        let text = match self.connection.company.is_cut_off() {
+            true => self.answer_while_away(&command),
+            false => self.do_command(command).await,
+        };
+        match text {
+            Ok(text) if text.is_empty() => {}
+            Ok(text) => self.display.transcript.print_notice(&text),
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    async fn do_command(&mut self, command: Slash) -> Result<String, ChatError> {
+        match command {
             Slash::Help(about) => Ok(slash::help(about.as_deref(), self.display.width())),
             Slash::Quit => Ok(String::new()),
             Slash::Model(None) => self.choose_model().await,
@@ -83,11 +95,6 @@ impl Chat<'_> {
             Slash::Config => Ok(self.configuration()),
             Slash::Doctor => self.doctor().await,
             Slash::Pin(wish) => self.pin(wish).await,
-        };
-        match text {
-            Ok(text) if text.is_empty() => {}
-            Ok(text) => self.display.transcript.print_notice(&text),
-            Err(error) => self.complain(&error),
         }
     }
 
@@ -261,9 +268,10 @@ impl Chat<'_> {
                 let is_assumed = catalog.assumes_window(&model.provider, model.context_window, &model.prices);
                 let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
                 Ok(format!(
-                    "model      {} ({})\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",
+                    "model      {} ({})\neffort     {}\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",
                     visible(&model.id),
                     visible(&model.provider),
+                    effort::words(state.config.params.thinking_tokens),
                     session.id(),
                     units::counted(state.last_seq, "event"),
                     visible(&state.config.workspace),
@@ -280,9 +288,10 @@ impl Chat<'_> {
                 ))
             }
             (ConversationSite::New(NewAgent { config, .. }), _) => Ok(format!(
-                "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
+                "model      {} ({})\neffort     {}\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
+                effort::words(config.params.thinking_tokens),
                 visible(&config.workspace),
                 self.mode_words(config),
                 self.trust(),
@@ -304,16 +313,21 @@ impl Chat<'_> {
         Ok(render_list(&list, owner, self.place.names(), width))
     }
 
-    fn who(&self) -> String {
+    pub(super) fn who(&self) -> String {
         match self.connection.company.who() {
             Some(rows) => table(&rows, self.display.width()),
             None => "you are alone with this session; `agentx serve` lets others in".to_owned(),
         }
     }
 
+    /// Who drives, as far as is known.
+    pub(super) fn wheel_notice(&self) -> String {
+        self.connection.company.wheel().unwrap_or_else(|| self.who())
+    }
+
     async fn wheel(&mut self, wish: WheelCommand) -> Result<String, ChatError> {
         let wish = match wish {
-            WheelCommand::Know => return Ok(self.connection.company.wheel().unwrap_or_else(|| self.who())),
+            WheelCommand::Know => return Ok(self.wheel_notice()),
             WheelCommand::Take => WheelWish::Take,
             WheelCommand::Ask => WheelWish::Ask,
             WheelCommand::Release => WheelWish::Release,

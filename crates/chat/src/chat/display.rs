@@ -1,6 +1,7 @@
 //! What a person sees of a chat: the console, the screen or the lines on it, and what fills them.
 
 use agentx::config::{Settings, ThinkingDisplay};
+use agentx::types::RuntimeEvent;
 use tokio::time::Instant;
 
 use super::pace::Pace;
@@ -38,6 +39,8 @@ pub(crate) struct Display<'a> {
     pub(super) pace: Pace,
     /// The title of the terminal.
     pub(super) title: TerminalTitle,
+    /// The last answer with words, for `/copy` while the server is away.
+    pub(super) last_answer: Option<String>,
 }
 
 /// Since when the terminal owes an answer; `None` where it was not asked, or has answered.
@@ -70,14 +73,27 @@ impl<'a> Display<'a> {
             prompt: Prompt::default(),
             pace: Pace::default(),
             title: TerminalTitle::new(has_title, &settings.workspace),
+            last_answer: None,
         }
     }
 
     /// Begins another session below what was shown: nothing of the one before is remembered.
-    pub(super) fn begin_session(&mut self, thinking: ThinkingDisplay) {
-        let (mut transcript, cast) = voices(self.console, &self.face, thinking);
+    pub(super) fn begin_session(&mut self, settings: &Settings) {
+        let (mut transcript, cast) = voices(self.console, &self.face, settings.chat.thinking);
+        self.title.forget(&settings.workspace);
+        self.last_answer = None;
         transcript.take_over(&mut self.transcript);
         (self.transcript, self.cast) = (transcript, cast);
+    }
+
+    /// Keeps the words of an answer of the agent that people talk to.
+    pub(super) fn remember_answer(&mut self, event: &RuntimeEvent) {
+        if let RuntimeEvent::AssistantMessageAdded(added) = event {
+            let words = added.message.text();
+            self.last_answer = Some(words)
+                .filter(|words| !words.trim().is_empty())
+                .or(self.last_answer.take());
+        }
     }
 
     /// The looks of what is printed.

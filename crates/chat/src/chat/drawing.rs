@@ -135,6 +135,8 @@ impl Chat<'_> {
         if let Some(own) = &self.programs.running {
             beside.extend(own.rows(self.display.width(), self.display.style()));
             beside.extend(self.rows_that_wait());
+        } else if self.connection.company.is_cut_off() {
+            beside.extend(self.rows_that_wait_for_server());
         }
         beside.extend(self.rows_of_later());
         beside

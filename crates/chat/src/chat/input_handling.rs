@@ -5,6 +5,7 @@ use agentx::types::{ApprovalDecision, ContentPart, InputMode};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
+use super::commands::session_change::leaving_command;
 use super::leaving::is_exit;
 use super::lost_session::remedy;
 use super::slash::{self, Slash};
@@ -161,7 +162,9 @@ impl Chat<'_> {
         if is_exit(line) || command == Some(Ok(Slash::Quit)) {
             return Ok(self.leave());
         }
-        self.programs.jobs.warn_again();
+        let leaves = command.as_ref().and_then(|command| command.as_ref().ok());
+        let leaves = leaves.and_then(leaving_command);
+        self.programs.jobs.warn_again(leaves.as_deref());
         self.composer.editor.remember(line);
         match command {
             Some(command) => {
@@ -313,6 +316,7 @@ impl Chat<'_> {
         let approved = self.wait_for(async { session.approve(decision).await }).await;
         match approved {
             Ok(_) => {
+                self.approvals.note_answer(answer.decision);
                 self.display.transcript.aside(&self.display.style().dim(&note));
                 if answer.decision == ApprovalDecision::Always {
                     self.keep_rule(&rule);

@@ -23,8 +23,8 @@ pub struct JobList {
     running: Vec<ShownJob>,
     /// How many the person's own commands have left running so far.
     own: usize,
-    /// Whether the person was told that leaving ends them.
-    warned: bool,
+    /// The command that the person was warned about, because it ends them; the same command again means it.
+    warned: Option<String>,
 }
 
 /// A command in the background.
@@ -41,7 +41,7 @@ impl JobList {
     /// A command of the person's own left this running. Returns its name.
     pub(crate) fn left_running(&mut self, command: &str, left: LeftInGroup, since: Timestamp) -> String {
         self.own += 1;
-        self.warned = false;
+        self.warned = None;
         let id = format!("own_{}", self.own);
         self.running.push(ShownJob {
             id: id.clone(),
@@ -107,7 +107,7 @@ impl JobList {
         if details.get("running").and_then(Value::as_bool) == Some(false) {
             self.running.retain(|running| running.id != job);
         } else if let Some(command) = command.filter(|_| !self.runs(job)) {
-            self.warned = false;
+            self.warned = None;
             let id = job.to_owned();
             self.running.push(ShownJob {
                 id,
@@ -195,10 +195,25 @@ impl JobList {
         }
     }
 
-    /// What is said, once, before a person leaves who may not know that jobs run. Those of a server go on there.
-    pub(crate) fn warning(&mut self, is_here: bool) -> Option<String> {
+    /// The warning, once, before a `command` that ends jobs of which the person may not know. Those of a server go on there.
+    pub(crate) fn warning(&mut self, command: &str, is_here: bool) -> Option<String> {
         let ends: Vec<&ShownJob> = self.that_end(is_here).collect();
-        if ends.is_empty() || self.warned {
+        let warning = self.warning_about(command, &ends)?;
+        self.warned = Some(command.to_owned());
+        Some(warning)
+    }
+
+    /// The same before a `command` that leaves the session and not the chat: jobs of the person's own go on then.
+    pub(crate) fn warning_of_session(&mut self, command: &str, is_here: bool) -> Option<String> {
+        let of_agent = self.running.iter().filter(|job| is_here && job.left.is_none());
+        let ends: Vec<&ShownJob> = of_agent.collect();
+        let warning = self.warning_about(command, &ends)?;
+        self.warned = Some(command.to_owned());
+        Some(warning)
+    }
+
+    fn warning_about(&self, command: &str, ends: &[&ShownJob]) -> Option<String> {
+        if ends.is_empty() || self.warned.as_deref() == Some(command) {
             return None;
         }
         let (are, them) = if ends.len() == 1 {
@@ -207,15 +222,14 @@ impl JobList {
             ("are", "them")
         };
         let (count, names) = (units::counted(ends.len(), "job"), names(ends.iter().copied()));
-        self.warned = true;
         Some(format!(
-            "{count} {are} still running: {names}; leave again to end {them}"
+            "{count} {are} still running: {names}; {command} again to end {them}"
         ))
     }
 
-    /// The person goes on: before they leave after all, they are warned again.
-    pub(crate) fn warn_again(&mut self) {
-        self.warned = false;
+    /// The person goes on with something else than the `command` that they were warned about: before that, they are warned again.
+    pub(crate) fn warn_again(&mut self, command: Option<&str>) {
+        self.warned.take_if(|warned| command != Some(warned));
     }
 
     /// What is said after the chat has left.
@@ -288,7 +302,7 @@ mod tests {
     #[test]
     fn jobs_are_counted_told_when_they_end_and_named_before_leaving() {
         let mut jobs = JobList::default();
-        assert_eq!((jobs.row(), jobs.warning(true)), (String::new(), None));
+        assert_eq!((jobs.row(), jobs.warning("leave", true)), (String::new(), None));
         began(&mut jobs, "c1", "npm run dev\n# more", "job_1");
         began(&mut jobs, "c2", "cargo watch", "job_2");
         assert_eq!(
@@ -307,14 +321,32 @@ mod tests {
             (Some("job_1"), None)
         );
         assert_eq!(
-            jobs.warning(true).unwrap(),
+            jobs.warning("leave", true).unwrap(),
             "2 jobs are still running: npm run dev, cargo watch; leave again to end them"
         );
-        assert_eq!(jobs.warning(true), None, "the second time it leaves");
-        jobs.warn_again();
+        assert_eq!(jobs.warning("leave", true), None, "the second time it leaves");
+        jobs.warn_again(None);
         assert!(
-            jobs.warning(true).is_some() && jobs.warning(true).is_none(),
+            jobs.warning("leave", true).is_some() && jobs.warning("leave", true).is_none(),
             "another message came between"
+        );
+        assert_eq!(
+            jobs.warning_of_session("/new", true).unwrap(),
+            "2 jobs are still running: npm run dev, cargo watch; /new again to end them"
+        );
+        jobs.warn_again(Some("/new"));
+        assert_eq!(
+            jobs.warning_of_session("/new", true),
+            None,
+            "the same command again"
+        );
+        assert!(jobs.warning_of_session("/resume ses_1", true).is_some());
+        jobs.warn_again(Some("/resume ses_2"));
+        assert!(jobs.warning_of_session("/resume ses_1", true).is_some());
+        assert_eq!(
+            jobs.warning_of_session("/fork", false),
+            None,
+            "they go on at a server"
         );
         let ended = JobFinished {
             job: "job_1".into(),

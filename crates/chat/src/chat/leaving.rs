@@ -18,6 +18,8 @@ const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
 const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
 /// The notice for a wish to leave while something runs.
 const RUNS: &str = "something runs: Ctrl-D again stops it and leaves AgentX.";
+/// The notice for a wish to leave while a question is open.
+const ASKED: &str = "a question is open: Ctrl-D again leaves AgentX, and the call is not run.";
 /// The notice for an interrupt where nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 
@@ -60,7 +62,7 @@ impl Chat<'_> {
             !matches!(self.display.face, ChatInterface::Lines { eager: false }),
         );
         self.tell_of_own_jobs();
-        match self.programs.jobs.warning(is_here).filter(|_| is_asked) {
+        match self.programs.jobs.warning("leave", is_here).filter(|_| is_asked) {
             Some(warning) => {
                 self.display
                     .transcript
@@ -98,10 +100,12 @@ impl Chat<'_> {
 
     /// Ctrl-D: leaves. If that would stop a run here, it takes a second one soon after; the queue stays as it is.
     pub(super) fn leave_by_key(&mut self) -> ChatFlow {
-        // An open question waits for the person: nothing is cut off.
-        let ends_a_run = self.works() && self.status.question().is_none() && self.place.remote().is_none();
+        let ends_a_run = self.works() && self.place.remote().is_none();
         if ends_a_run && !self.approvals.attention.leaves(Instant::now()) {
-            self.hint(RUNS);
+            self.hint(match self.status.question() {
+                Some(_) => ASKED,
+                None => RUNS,
+            });
             return ChatFlow::On;
         }
         self.leave()

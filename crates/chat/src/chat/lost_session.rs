@@ -1,13 +1,12 @@
 //! A session that is closed because the disk is full, or because another program locks the database: the chat stays, what was typed
 //! stays in the line, and the next line that is sent opens the session again.
 
-use agentx::runtime::{LogError, OpenRequest, RuntimeError, View};
+use agentx::runtime::{LogError, OpenRequest, RuntimeError};
 use agentx::types::ContentPart;
 use tokio::time::Instant;
 
 use super::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
-use crate::follow::AnyFollower;
 use crate::session_opening;
 use crate::session_status::SessionStatus;
 
@@ -112,9 +111,8 @@ impl Chat<'_> {
         let session = self
             .wait_for(async { runtime.open(OpenRequest::Resume(id, Vec::new())).await })
             .await?;
-        let state = session.state().await?;
-        let events = AnyFollower::new(session.clone(), state.last_seq, View::Runtime).await?;
-        self.connection.company.join(session.id()).await?;
+        let joined = self.join_at_end(&session).await;
+        let (state, events) = session_opening::leave_if_failed(self.place, session.as_ref(), joined).await?;
         self.connection.site = ConversationSite::Open { session, events };
         self.connection.lost = None;
         self.status = SessionStatus::new(&state.config, Instant::now());

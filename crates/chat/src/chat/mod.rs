@@ -8,6 +8,7 @@ mod approval_keys;
 mod approvals;
 mod attachments;
 mod attention;
+mod away;
 mod branch;
 pub(crate) mod commands;
 mod compact;
@@ -51,7 +52,7 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::node::program_environment;
 use agentx::runtime::{Delivery, Session, SessionState, View};
-use agentx::types::{ApprovalRequested, RuntimeEvent, SessionRole};
+use agentx::types::{ApprovalRequested, SessionRole};
 use agentx_terminal::Editor;
 use tokio::time::Instant;
 
@@ -61,6 +62,7 @@ use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::new_agent::NewAgent;
 use crate::place::Place;
+use crate::session_opening;
 use crate::session_status::{SessionStatus, StatusNews};
 use crate::signals::Signals;
 use crate::terminal::RawMode;
@@ -172,9 +174,19 @@ impl<'a> Chat<'a> {
     }
 
     /// A chat in a session that exists.
+    ///
+    /// # Errors
+    /// Returns an error if the session cannot be read or joined; then it is closed again.
     pub async fn resumed(mut self, session: Arc<dyn Session>) -> Result<Self, ChatError> {
+        let entered = self.enter(&session).await;
+        session_opening::leave_if_failed(self.place, session.as_ref(), entered).await?;
+        Ok(self)
+    }
+
+    /// Shows how a session stands and takes a seat in it.
+    async fn enter(&mut self, session: &Arc<dyn Session>) -> Result<(), ChatError> {
         let state = session.state().await?;
-        let (past, site, came) = past_of(&session, state.last_seq).await?;
+        let (past, site, came) = past_of(session, state.last_seq).await?;
         self.connection.company.join(session.id()).await?;
         if let Ok(info) = self.place.runtime().info(session.id()).await {
             self.display.title.rename(&info.title);
@@ -184,7 +196,7 @@ impl<'a> Chat<'a> {
         if let Some(delivery) = came {
             self.delivery(&delivery).await;
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Another session takes the place of this one: what was asked in the old one is asked no more.
@@ -206,8 +218,13 @@ impl<'a> Chat<'a> {
         };
         let runtime = self.place.shared();
         let session = self.wait_for(agent.open(&*runtime)).await?;
-        let events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
-        self.connection.company.join(session.id()).await?;
+        let joined = async {
+            let events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
+            self.connection.company.join(session.id()).await?;
+            Ok(events)
+        }
+        .await;
+        let events = session_opening::leave_if_failed(self.place, session.as_ref(), joined).await?;
         self.connection.site = ConversationSite::Open {
             session: session.clone(),
             events,
@@ -307,13 +324,11 @@ impl<'a> Chat<'a> {
             .status
             .question()
             .map(|question| question.tool_call_id.clone());
-        if let (RuntimeEvent::ToolExecuting(call), Some(asked)) = (&envelope.event, &asked_before)
-            && call.tool_call_id == *asked
-        {
-            let style = self.display.style();
-            self.display
-                .transcript
-                .aside(&style.dim("  allowed by another rule"));
+        self.approvals
+            .note_rule_changes(&envelope.event, asked_before.is_some());
+        if let Some(why) = self.approvals.why_settled(&envelope.event, asked_before.as_ref()) {
+            let why = self.display.style().dim(why);
+            self.display.transcript.aside(&why);
         }
         if let Some(act) = self.connection.company.act(&envelope.event, self.display.style()) {
             self.display.transcript.print_notice(&act);
@@ -342,6 +357,7 @@ impl<'a> Chat<'a> {
         self.say_aloud(&envelope.event, is_of_another);
         if !is_of_another {
             self.display.title.event(&envelope.event);
+            self.display.remember_answer(&envelope.event);
         }
     }
 }

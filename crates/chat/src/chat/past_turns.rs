@@ -189,6 +189,7 @@ impl Chat<'_> {
         for envelope in past.all() {
             if !self.display.cast.is_of_another(envelope) {
                 self.status.count_unanswered(&envelope.event);
+                self.display.remember_answer(&envelope.event);
             }
         }
         self.ask_if_new(None).await;

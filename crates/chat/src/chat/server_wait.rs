@@ -53,6 +53,13 @@ impl Inputs {
         self.kept.len() < KEPT
     }
 
+    /// Whether nothing is kept but lines that were sent.
+    pub(super) fn keeps_only_lines(&self) -> bool {
+        self.kept
+            .iter()
+            .all(|input| matches!(input, TerminalInput::Waited(_)))
+    }
+
     /// Keeps one for later.
     pub fn keep(&mut self, input: TerminalInput) {
         self.kept.push_back(input);
@@ -132,7 +139,12 @@ impl Chat<'_> {
                     if is_enough(&input) {
                         return Err(gave_up());
                     }
-                    self.composer.inputs.kept.push_back(input);
+                    if let Some(input) = self.typed_while_away(input)? {
+                        self.composer.inputs.kept.push_back(input);
+                    }
+                    if self.leaving.is_some() {
+                        return Err(gave_up());
+                    }
                 }
             }
         }

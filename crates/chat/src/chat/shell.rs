@@ -2,6 +2,7 @@
 //! next words. What the agent does meanwhile is shown, too.
 
 mod interactive;
+mod needs_terminal;
 mod own;
 mod process;
 
@@ -74,7 +75,7 @@ impl Chat<'_> {
     /// Runs what stands behind `!` in a line, where that can do something.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
         self.display.echo(line);
-        if let Some(command) = interactive::wanting_terminal(command) {
+        if let Some(command) = needs_terminal::wanting_terminal(command) {
             return self.lend_to_command(command).await;
         }
         if let Some(instead) = instead_of(command) {
@@ -89,14 +90,7 @@ impl Chat<'_> {
 
     /// Runs a command and shows what it says.
     async fn shell(&mut self, command: &str) -> Result<ChatFlow, ChatError> {
-        // By the session's mark the command is found again where this program is killed, and its output is on record at once.
-        let mark = match self.session().await {
-            Ok(session) => Some(own_command_mark(session.id())),
-            Err(error) => {
-                tracing::debug!(%error, "a command without a session");
-                None
-            }
-        };
+        let mark = self.command_mark().await;
         let mut child = match begin(command, self.settings, mark) {
             Ok(child) => child,
             Err(error) => {
@@ -142,17 +136,33 @@ impl Chat<'_> {
                 format!("  · {job} continues in the background until you leave; /jobs stop {job} ends it");
             self.display.transcript.print_notice(&style.dim(&note));
         }
-        if let Some(note) = self.programs.withheld.note_own_command(command) {
-            self.display
-                .transcript
-                .print_notice(&style.dim(&format!("  · {note}")));
-        }
+        self.note_withheld_variables(command);
         if self.leaving.is_some() && !waited.is_empty() {
             self.display
                 .transcript
                 .print_notice(&style.warn(&not_sent(&waited)));
         }
         Ok(ChatFlow::On)
+    }
+
+    /// The mark of the session for a command: by it the command is found again if this program is killed. The session begins with the
+    /// command, so that its output is on record at once.
+    async fn command_mark(&mut self) -> Option<(&'static str, String)> {
+        match self.session().await {
+            Ok(session) => Some(own_command_mark(session.id())),
+            Err(error) => {
+                tracing::debug!(%error, "a command without a session");
+                None
+            }
+        }
+    }
+
+    /// Says, once, which variables a command of the person's own did not get.
+    fn note_withheld_variables(&mut self, command: &str) {
+        if let Some(note) = self.programs.withheld.note_own_command(command) {
+            let note = self.display.style().dim(&format!("  · {note}"));
+            self.display.transcript.print_notice(&note);
+        }
     }
 
     /// Puts on record what a command came to, so that the agent reads it with the next words, even if the chat is left before.

@@ -30,13 +30,20 @@ pub(super) struct TerminalTitle {
 impl TerminalTitle {
     /// A title that begins with the name of the folder.
     pub(super) fn new(is_wanted: bool, workspace: &std::path::Path) -> Self {
-        let folder = workspace.file_name().unwrap_or_default();
-        Self {
+        let mut title = Self {
             is_wanted,
-            name: folder.to_string_lossy().into_owned(),
+            name: String::new(),
             is_named: false,
             shown: String::new(),
-        }
+        };
+        title.forget(workspace);
+        title
+    }
+
+    /// Another session begins: it is called by the folder until it has a name.
+    pub(super) fn forget(&mut self, workspace: &std::path::Path) {
+        let folder = workspace.file_name().unwrap_or_default();
+        (self.name, self.is_named) = (folder.to_string_lossy().into_owned(), false);
     }
 
     /// Takes the name of a session; an empty one leaves the title as it is.
@@ -109,6 +116,12 @@ mod tests {
         assert!(
             shown.take(TitleState::Works).starts_with("\x1b[22;0t"),
             "another program had the terminal"
+        );
+        title::farewell();
+        shown.forget(Path::new("/home/ada/hello"));
+        assert!(
+            shown.take(TitleState::Waits).ends_with("]0;hello · agentx\x07"),
+            "another session has begun"
         );
         title::farewell();
         let mut unwanted = TerminalTitle::new(false, Path::new("/w"));

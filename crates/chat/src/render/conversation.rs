@@ -68,8 +68,8 @@ pub fn go_on_with(command: &str, columns: usize) -> String {
 /// What is said on leaving about messages that were queued.
 pub fn stays_queued(count: usize) -> String {
     match count {
-        1 => "1 message stays queued and is sent when you resume\n".to_owned(),
-        count => format!("{count} messages stay queued and are sent when you resume\n"),
+        1 => "1 message stays queued; resume the session and press Enter to send it\n".to_owned(),
+        count => format!("{count} messages stay queued; resume the session and press Enter to send them\n"),
     }
 }
 

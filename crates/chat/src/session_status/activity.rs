@@ -1,5 +1,7 @@
 //! What is being waited for and since when, and what was spent: one row, from the events and a clock that is given.
 
+mod answering_model;
+
 use agentx::runtime::SessionState;
 use agentx::types::{
     AgentConfig, ApprovalMode, ContextChange, NanoUsd, Prices, RuntimeEvent, SessionChange, ToolCallId, Usage,
@@ -12,6 +14,7 @@ use super::summary::StatusSummary;
 use crate::render::clean::visible;
 use crate::render::style::Paint;
 use crate::render::units;
+use answering_model::AnsweringModel;
 
 /// How often the row moves while something is waited for.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
@@ -57,8 +60,7 @@ pub(crate) struct Activity {
     /// When the model said something last.
     spoke: Instant,
     run_since: Instant,
-    /// The model that answers, while one does; another may have been chosen for the next call, or have stepped in.
-    answers: Option<String>,
+    model: AnsweringModel,
     /// Prices of the fallback model, if one took over the current answer.
     answer_prices: Option<Prices>,
     /// When a model that failed is asked again.
@@ -79,7 +81,7 @@ impl Activity {
             doing: Doing::Nothing,
             since: now,
             spoke: now,
-            answers: None,
+            model: AnsweringModel::default(),
             answer_prices: None,
             next_attempt: now,
             run_since: now,
@@ -94,6 +96,11 @@ impl Activity {
     /// The agent is this one, or has changed.
     pub(crate) fn configure(&mut self, config: &AgentConfig) {
         let model = &config.model;
+        let is_asked = matches!(
+            self.doing,
+            Doing::Asked | Doing::Thinks | Doing::Answers | Doing::Plans
+        );
+        self.model.choose(&model.id, is_asked);
         self.summary.model = visible(&model.id);
         self.summary.provider.clone_from(&model.provider);
         self.summary.window = model.context_window;
@@ -151,7 +158,7 @@ impl Activity {
             RuntimeEvent::MessageStop(stop) => {
                 self.spent(&stop.usage, is_of_another);
                 if !is_of_another {
-                    self.answers = None;
+                    self.model.ended();
                 }
             }
             RuntimeEvent::ToolExecuting(_) if is_of_another => self.decided(standing, now),
@@ -164,13 +171,13 @@ impl Activity {
             }
             RuntimeEvent::RunStatusChanged(run) => self.summary.iterations = run.iterations,
             RuntimeEvent::MessageStart(start) => {
-                self.answers = Some(self.named(&start.model));
+                self.model.answers(&start.model);
                 if self.doing == Doing::Waits {
                     self.turn_to(Doing::Asked, now);
                 }
             }
             RuntimeEvent::FallbackAnswers(fallback) => {
-                self.answers = Some(self.named(&fallback.model));
+                self.model.answers(&fallback.model);
                 self.answer_prices = fallback.prices.as_deref().copied();
             }
             RuntimeEvent::ThinkingDelta(_) => self.speaks(Doing::Thinks, now),
@@ -193,7 +200,7 @@ impl Activity {
                 self.stale |= matches!(updated.change, SessionChange::Config(_));
             }
             RuntimeEvent::RunFinished(_) => {
-                self.answers = None;
+                self.model.ended();
                 self.stale = true;
                 self.worked += now.duration_since(self.run_since);
                 self.turn_to(Doing::Nothing, now);
@@ -207,18 +214,9 @@ impl Activity {
         if was_running {
             self.worked += now.duration_since(self.run_since);
         }
-        self.answers = None;
+        self.model.ended();
         self.tools.clear();
         self.turn_to(Doing::Nothing, now);
-    }
-
-    /// What a model is called that answers: as it was asked for, if its provider only says more, such as a date.
-    fn named(&self, answers: &str) -> String {
-        let (asked, answers) = (&self.summary.model, visible(answers));
-        match answers.contains(asked.as_str()) || asked.contains(&answers) {
-            true => asked.clone(),
-            false => answers,
-        }
     }
 
     fn spent(&mut self, usage: &Usage, is_of_another: bool) {
@@ -310,7 +308,7 @@ impl Activity {
     pub(crate) fn waits_for(&self, now: Instant, more: Option<&str>) -> Option<String> {
         let silence = self.silence(now);
         let seconds = silence.unwrap_or(now.duration_since(self.since)).as_secs();
-        let model = self.answers.as_ref().unwrap_or(&self.summary.model);
+        let model = self.model.name();
         let what = match self.doing {
             Doing::Nothing | Doing::Question => return None,
             _ if silence.is_some() => format!("{model} is silent"),
@@ -328,8 +326,9 @@ impl Activity {
             Doing::Tools => format!("{} runs", self.names()),
         };
         let time = units::duration((seconds * 1000).max(1000)).replace(".0s", "s");
+        let next = self.model.next().map(|next| format!(" · next: {next}"));
         let more = more.map(|more| format!(" · {more}")).unwrap_or_default();
-        Some(format!("{what} · {time}{more}"))
+        Some(format!("{what} · {time}{}{more}", next.unwrap_or_default()))
     }
 
     /// Whether there are no messages yet.

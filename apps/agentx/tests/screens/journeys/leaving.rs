@@ -31,7 +31,7 @@ fn leave_with_a_queue_and_come_back() {
         // The first one says that something runs.
         chat.keys("\u{4}");
         chat.leave();
-        chat.wait_for_words("2 messages stay queued and are sent when you resume");
+        chat.wait_for_words("2 messages stay queued; resume the session and press Enter to send them");
         shots.now("left with two messages in the queue", &chat);
 
         let mut chat = Stage::start(&world, &["--yes", "resume", "--last"], width);

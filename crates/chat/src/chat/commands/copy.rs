@@ -9,43 +9,93 @@ use crate::code_blocks::code_blocks;
 use crate::error::ChatError;
 use crate::render::units::counted;
 
+/// What is copied of an answer.
+pub(in crate::chat) struct CopiedPart {
+    text: String,
+    what: String,
+    /// How many code blocks the answer has that could be copied instead.
+    other_blocks: usize,
+}
+
+impl CopiedPart {
+    /// The answer, or one of its code blocks.
+    ///
+    /// # Errors
+    /// Returns an error if the answer has no such block, or the text is longer than terminals take.
+    pub(in crate::chat) fn of(answer: String, block: Option<usize>) -> Result<Self, ChatError> {
+        let mut blocks = code_blocks(&answer);
+        let count = blocks.len();
+        let part = match block {
+            None => Self {
+                text: answer,
+                what: "the last answer".to_owned(),
+                other_blocks: count,
+            },
+            Some(number) if (1..=count).contains(&number) => Self {
+                text: blocks.swap_remove(number - 1),
+                what: format!("code block {number}"),
+                other_blocks: 0,
+            },
+            Some(number) => {
+                let has = counted(count, "code block");
+                return Err(ChatError::usage(
+                    format!("there is no code block {number}: the last answer has {has}"),
+                    "/copy alone copies the whole answer",
+                ));
+            }
+        };
+        match part.text.len() > LONGEST {
+            true => Err(ChatError::usage(
+                format!(
+                    "{} has {} bytes, and terminals take at most {LONGEST}",
+                    part.what,
+                    part.text.len()
+                ),
+                "/export writes the session to a file",
+            )),
+            false => Ok(part),
+        }
+    }
+}
+
 impl Chat<'_> {
     /// `/copy`
     pub(super) async fn copy(&mut self, block: Option<usize>) -> Result<String, ChatError> {
-        if !self.display.console.terminal.output {
-            return Ok("/copy needs a terminal; `agentx sessions show` prints the conversation".to_owned());
+        self.check_clipboard()?;
+        match self.last_answer().await? {
+            Some(answer) => self.copy_part(CopiedPart::of(answer, block)?),
+            None => Err(ChatError::usage("there is no answer yet", "send a message first")),
         }
-        let Some(answer) = self.last_answer().await? else {
-            return Ok("there is no answer yet".to_owned());
-        };
-        let blocks = code_blocks(&answer);
-        let (text, what) = match block {
-            None => (answer, "the last answer".to_owned()),
-            Some(number) => match number.checked_sub(1).and_then(|at| blocks.get(at)) {
-                Some(code) => (code.clone(), format!("code block {number}")),
-                None => {
-                    let has = counted(blocks.len(), "code block");
-                    return Ok(format!(
-                        "there is no code block {number}: the last answer has {has}"
-                    ));
-                }
-            },
-        };
-        if text.len() > LONGEST {
-            return Ok(format!(
-                "{what} has {} bytes, and terminals take at most {LONGEST}; /export writes the session to a file",
-                text.len()
-            ));
-        }
+    }
+
+    /// Copies it; what was copied, in words.
+    pub(in crate::chat) fn copy_part(&mut self, part: CopiedPart) -> Result<String, ChatError> {
+        self.check_clipboard()?;
+        let CopiedPart {
+            text,
+            what,
+            other_blocks,
+        } = part;
         self.copy_to_clipboard(&text)?;
         let lines = counted(text.lines().count(), "line");
-        let more = match (block, blocks.len()) {
-            (Some(_), _) | (None, 0) => String::new(),
-            (None, count) => format!("\n/copy N copies one of its {}", counted(count, "code block")),
+        let more = match other_blocks {
+            0 => String::new(),
+            count => format!("\n/copy N copies one of its {}", counted(count, "code block")),
         };
         Ok(format!(
             "sent {what} ({lines}) to the clipboard of your terminal{more}"
         ))
+    }
+
+    /// Refuses to copy without a terminal, which has the clipboard.
+    fn check_clipboard(&self) -> Result<(), ChatError> {
+        match self.display.console.terminal.output {
+            true => Ok(()),
+            false => Err(ChatError::usage(
+                "/copy needs a terminal",
+                "`agentx sessions show` prints the conversation",
+            )),
+        }
     }
 
     fn copy_to_clipboard(&mut self, text: &str) -> Result<(), ChatError> {

@@ -64,12 +64,12 @@ fn tokens_of(level: &str) -> Option<Option<u64>> {
     let named = LEVELS.iter().find(|(name, ..)| *name == level);
     match (named, level) {
         (Some((_, tokens, _)), _) => Some(*tokens),
-        (None, "auto" | "off" | "none") => Some(None),
         (None, number) => number.parse().ok().map(Some),
     }
 }
 
-fn words(tokens: Option<u64>) -> String {
+/// An amount of reasoning as its level is called, or in tokens.
+pub(in crate::chat) fn words(tokens: Option<u64>) -> String {
     let named = LEVELS.iter().find(|(_, of_level, _)| *of_level == tokens);
     match (named, tokens) {
         (Some((name, ..)), _) => (*name).to_owned(),
@@ -100,7 +100,10 @@ mod tests {
     fn a_level_or_a_number_is_taken_and_the_current_one_is_marked() {
         assert_eq!(tokens_of("medium"), Some(Some(16_384)));
         assert_eq!(tokens_of("8000"), Some(Some(8_000)));
-        assert_eq!((tokens_of("default"), tokens_of("much")), (Some(None), None));
+        assert_eq!(tokens_of("default"), Some(None));
+        for refused in ["much", "off", "none", "auto", ""] {
+            assert_eq!(tokens_of(refused), None, "{refused}");
+        }
         assert!(list(None).starts_with("* default "));
         assert!(list(Some(32_768)).contains("\n* high "));
         assert!(list(Some(8_000)).contains("\n* up to 8.0k tokens\n"));

@@ -36,6 +36,10 @@ impl Chat<'_> {
             return Ok("there is nothing to export yet".to_owned());
         };
         let (id, runtime) = (session.id().clone(), self.place.shared());
+        let format = match &file {
+            Some(named) => SessionFileFormat::of_file(Path::new(named))?,
+            None => SessionFileFormat::Markdown,
+        };
         let folder = self.export_folder();
         let file = match file {
             Some(named) => folder.join(home(&named)),
@@ -44,7 +48,6 @@ impl Chat<'_> {
         if file.exists() {
             return Ok(format!("{} is there already; name another file", file.display()));
         }
-        let format = SessionFileFormat::of_file(&file);
         let written = self
             .wait_for(async { export::text(&*runtime, &id, format).await })
             .await?;
@@ -65,7 +68,7 @@ impl Chat<'_> {
     }
 
     /// `/config`
-    pub(super) fn configuration(&self) -> String {
+    pub(in crate::chat) fn configuration(&self) -> String {
         let Some(loaded) = self.start.loaded else {
             return "this program has no configuration of its own".to_owned();
         };

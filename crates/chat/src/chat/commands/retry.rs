@@ -15,20 +15,25 @@ impl Chat<'_> {
     /// another one: in a copy of the session that ends before the last message, so the first answer stays in the original.
     pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.connection.site else {
-            return Ok("there are no messages yet".to_owned());
+            return Ok("nothing to retry: there are no messages yet".to_owned());
         };
         let session = session.clone();
         if self.status.is_busy() {
-            let has_failed = self.status.activity.waits_for_an_attempt();
+            if !self.status.activity.waits_for_an_attempt() {
+                return Ok("stop what runs first (Esc); then /retry".to_owned());
+            }
             self.wait_for(async { session.retry().await }).await?;
-            let note = "stop what runs first (Esc); then /retry";
-            return Ok(if has_failed { "" } else { note }.to_owned());
+            return Ok(String::new());
         }
         let run = session.state().await?.run;
         match run.map(|run| run.status) {
-            Some(RunStatus::Completed) => self.ask_for_another_answer(&session).await,
+            Some(RunStatus::Completed) => match self.warning_of_jobs("/retry") {
+                Some(warning) => Ok(warning),
+                None => self.ask_for_another_answer(&session).await,
+            },
             Some(status) if status.is_final() => self.ask_again(&session).await,
-            _ => Ok("there is no answer to try again".to_owned()),
+            Some(_) => Ok("nothing to retry: the last run has not ended".to_owned()),
+            None => Ok("nothing to retry: the agent has not answered yet".to_owned()),
         }
     }
 
@@ -58,7 +63,7 @@ impl Chat<'_> {
             .rev()
             .map(|input| (input, rewind::words(&input.texts)));
         let Some((last, words)) = { said }.find(|(_, words)| !words.trim().is_empty()) else {
-            return Ok("there is no message with text to send again".to_owned());
+            return Ok("nothing to retry: no message of this session has text to send again".to_owned());
         };
         let before = last.seq.saturating_sub(1);
         self.go_on_in_a_copy(Some(before)).await?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::chat::past_turns::PastTurns;
+use crate::chat::slash::Slash;
 use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
@@ -15,11 +16,30 @@ use crate::new_agent::NewAgent;
 use crate::picker::{self, PickerOutcome};
 use crate::render::clean::visible;
 use crate::render::units::counted;
-use crate::session_opening::{self, Wanted};
+use crate::session_opening::{self, ContinuedSession};
 use crate::session_status::SessionStatus;
 
 /// The notice where no terminal can show a list of sessions.
 const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
+
+/// A command that leaves the session, as it is typed, by which a second one is told from another.
+pub(in crate::chat) fn session_command(name: &str, argument: Option<impl std::fmt::Display>) -> String {
+    match argument {
+        Some(argument) => format!("/{name} {argument}"),
+        None => format!("/{name}"),
+    }
+}
+
+/// The form in which a command is warned about that ends jobs because it leaves the session; `None` for other commands.
+pub(in crate::chat) fn leaving_command(command: &Slash) -> Option<String> {
+    match command {
+        Slash::New => Some("/new".to_owned()),
+        Slash::Retry => Some("/retry".to_owned()),
+        Slash::Resume(id) => Some(session_command("resume", id.as_ref())),
+        Slash::Fork(at) => Some(session_command("fork", *at)),
+        _ => None,
+    }
+}
 
 impl Chat<'_> {
     /// `/new`: the session itself is opened with the first message.
@@ -45,7 +65,7 @@ impl Chat<'_> {
 
     /// `/resume`
     pub(super) async fn resume_session(&mut self, id: Option<String>) -> Result<String, ChatError> {
-        if let Some(why_not) = self.keeps_session("/resume") {
+        if let Some(why_not) = self.keeps_session(&session_command("resume", id.as_ref())) {
             return Ok(why_not);
         }
         let id = match id {
@@ -64,15 +84,19 @@ impl Chat<'_> {
         self.continue_in(id).await
     }
 
-    /// Why the session cannot be left now. The jobs that would end with it are named once.
+    /// Why the session cannot be left now.
     fn keeps_session(&mut self, command: &str) -> Option<String> {
         if self.works() {
             return Some(format!("stop what runs first (Esc); then {command}"));
         }
+        self.warning_of_jobs(command)
+    }
+
+    /// The warning, once, that a command ends the jobs of the agent because it leaves the session. Those of the person's own go on.
+    pub(in crate::chat) fn warning_of_jobs(&mut self, command: &str) -> Option<String> {
         let is_here = self.place.remote().is_none();
-        let warning = self.programs.jobs.warning(is_here)?;
-        let again = warning.replace("leave again", &format!("{command} again"));
-        Some(self.display.style().warn(&again))
+        let warning = self.programs.jobs.warning_of_session(command, is_here)?;
+        Some(self.display.style().warn(&warning))
     }
 
     /// The session that the person picks, or a notice if they pick none.
@@ -110,16 +134,26 @@ impl Chat<'_> {
                 visible(&info.workspace)
             ));
         }
+        let wanted = self.start.wanted.only_limits();
         let opened = self
             .wait_for(async {
-                Ok(session_opening::resume(place, settings, &Wanted::default(), id, false).await)
+                Ok(session_opening::continue_session(place, settings, &wanted, id, false).await)
             })
             .await?;
-        let session = opened?;
-        let state = session.state().await?;
-        let (past, seat, came) = past_of(&session, state.last_seq).await?;
-        self.connection.company.join(session.id()).await?;
+        let ContinuedSession {
+            session,
+            state,
+            notes,
+        } = opened?;
+        let entered = async {
+            let past = past_of(&session, state.last_seq).await?;
+            self.connection.company.join(session.id()).await?;
+            Ok(past)
+        }
+        .await;
+        let (past, seat, came) = session_opening::leave_if_failed(place, session.as_ref(), entered).await?;
         let before = self.leave_for(seat, &state.config).await;
+        self.display.title.rename(&info.title);
         let title = visible(&info.title);
         self.display.transcript.aside(
             &self
@@ -128,11 +162,7 @@ impl Chat<'_> {
                 .out_style()
                 .dim(&format!("· {} {title}", session.id())),
         );
-        let notes = [
-            session_opening::note_of_cost(&state.config),
-            session_opening::note_of_tools(&state.tools_change),
-        ];
-        for note in notes.into_iter().flatten() {
+        for note in notes {
             self.display.transcript.aside(note.trim_end());
         }
         self.show_session(&state, &past).await;
@@ -157,12 +187,13 @@ impl Chat<'_> {
     /// Takes another seat and closes the session before. Returns how to get back to it.
     async fn leave_for(&mut self, seat: ConversationSite, config: &AgentConfig) -> Option<String> {
         let queued = self.status.queue.iter().count();
+        let is_at_rest = self.session_at_rest().is_some();
         let before = std::mem::replace(&mut self.connection.site, seat);
         self.start_anew(config);
         let ConversationSite::Open { session, .. } = before else {
             return None;
         };
-        session_opening::leave(self.place, session.as_ref()).await;
+        self.give_back(session.as_ref(), is_at_rest).await;
         let queue = match queued {
             0 => String::new(),
             count => format!(", with {} queued", counted(count, "message")),
@@ -173,11 +204,19 @@ impl Chat<'_> {
         ))
     }
 
+    /// Closes a session that the chat has left. Limits that flags name hold in it no longer, unless something waits there.
+    pub(in crate::chat) async fn give_back(&self, session: &dyn Session, is_at_rest: bool) {
+        if is_at_rest {
+            session_opening::limits_again(self.place, &self.start.wanted, session).await;
+        }
+        session_opening::leave(self.place, session).await;
+    }
+
     /// Forgets what belongs to the session before. The jobs of the agent ended with it.
     fn start_anew(&mut self, config: &AgentConfig) {
         let _ = self.programs.jobs.ended_with_their_program();
         self.programs.recorded = None;
-        self.display.begin_session(self.settings.chat.thinking);
+        self.display.begin_session(self.settings);
         self.status = SessionStatus::new(config, Instant::now());
         self.drop_questions();
         (self.connection.kind, self.connection.lost) = (config.kind, None);

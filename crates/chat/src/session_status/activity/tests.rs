@@ -250,3 +250,26 @@ fn a_fallback_is_named_while_it_answers_and_paid_at_its_prices() {
     hear(&mut status, stop, false, begin);
     assert_eq!(status.activity.summary.cost.0, 700 + asked, "only the one answer");
 }
+
+#[test]
+fn a_model_that_is_chosen_during_an_answer_is_shown_as_the_next_one() {
+    let begin = Instant::now();
+    let mut config = agentx::agent::fixtures::config();
+    let mut status = SessionStatus::new(&config, begin);
+    let old = config.model.id.clone();
+    let started = RunStarted {
+        run_id: RunId::new("run_1"),
+        message_id: MessageId::new("msg_1"),
+    };
+    hear(&mut status, started, false, begin);
+    hear(&mut status, TextDelta { text: "It".into() }, false, begin);
+    config.model.id = "another".into();
+    status.activity.configure(&config);
+    let row = status
+        .activity
+        .row(begin + Duration::from_secs(2), None, ("", 80), Paint::default());
+    assert!(
+        row.contains(&format!("{old} answers · 2s · next: another · Esc stops")),
+        "{row}"
+    );
+}

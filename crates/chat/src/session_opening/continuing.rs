@@ -1,0 +1,92 @@
+//! Continuing a session in a chat, with all that a person should know before they say anything in it. `agentx resume` and `/resume` both
+//! do it here, so that the same session is the same in both.
+
+use std::sync::Arc;
+
+use agentx::config::Settings;
+use agentx::runtime::{Session, SessionState};
+use agentx::types::SessionId;
+
+use super::{Wanted, changed_by_opening, leave, note_of_cost, note_of_decisions, note_of_tools, resume};
+use crate::error::ChatError;
+use crate::place::Place;
+use crate::{default_model, other_server};
+
+/// A session that was opened again.
+pub struct ContinuedSession {
+    /// The session.
+    pub session: Arc<dyn Session>,
+    /// How it stands.
+    pub state: SessionState,
+    /// What a person should know of it, a line each.
+    pub notes: Vec<String>,
+}
+
+/// Opens a session that exists, or a copy of it, with what the command line changes.
+///
+/// # Errors
+/// Returns an error if there is no such session or it cannot be opened; then it is closed again.
+pub async fn continue_session(
+    place: &Place,
+    settings: &Settings,
+    wanted: &Wanted,
+    id: SessionId,
+    fork: bool,
+) -> Result<ContinuedSession, ChatError> {
+    let last_seq = place.runtime().info(&id).await?.last_seq;
+    let session = resume(place, settings, wanted, id, fork).await?;
+    let of_server = other_server::record(place, settings, session.as_ref()).await;
+    let changed = changed_by_opening(place, session.id(), last_seq).await;
+    let state = session.state().await.map_err(ChatError::from);
+    let state = leave_if_failed(place, session.as_ref(), state).await?;
+    let of_model = default_model::note_of_session(settings, &state.config.model);
+    let notes = [
+        of_server,
+        note_of_decisions(settings, &changed),
+        note_of_cost(&state.config),
+        note_of_tools(&state.tools_change),
+        of_model.filter(|_| place.remote().is_none()),
+    ];
+    Ok(ContinuedSession {
+        session,
+        state,
+        notes: notes.into_iter().flatten().collect(),
+    })
+}
+
+/// Gives a session back if what follows its opening failed: nobody is in it then.
+///
+/// # Errors
+/// Returns the error of `outcome`.
+pub async fn leave_if_failed<T>(
+    place: &Place,
+    session: &dyn Session,
+    outcome: Result<T, ChatError>,
+) -> Result<T, ChatError> {
+    if outcome.is_err() {
+        leave(place, session).await;
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_whose_opening_fails_later_is_closed_and_else_stays_open() {
+        let agent = agentx::agent("You help.")
+            .model("scripted")
+            .start()
+            .await
+            .unwrap();
+        let (place, session) = (Place::of_process(agent.runtime().clone()), agent.session());
+        let kept = leave_if_failed(&place, session.as_ref(), Ok(7)).await;
+        assert_eq!(kept.unwrap(), 7);
+        assert!(session.state().await.is_ok());
+        let why = ChatError::usage("it cannot be joined", "wait");
+        let failed = leave_if_failed(&place, session.as_ref(), Err::<(), _>(why)).await;
+        assert_eq!(failed.unwrap_err().to_string(), "it cannot be joined");
+        assert!(session.state().await.is_err(), "nobody is in it any more");
+    }
+}
