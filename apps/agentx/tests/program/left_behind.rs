@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::common::Sandbox;
-use crate::ends::{PATIENCE, process_with, runs, wait_until_it_runs};
+use crate::ends::{PATIENCE, ends, process_with, runs, wait_until_it_runs};
 use crate::pty::Pty;
 use crate::serving::{Running, Serving};
 use nix::sys::signal::{Signal, kill};
@@ -140,7 +140,7 @@ fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_i
         }
         assert!(runs(&seconds), "{line}: it outlives the program");
         let ran = sandbox.run(&["run", "--last", "hello"]);
-        assert!(!runs(&seconds), "{line}: {ran}");
+        assert!(ends(&seconds), "{line}: {ran}");
         assert!(
             ran.stderr.contains("still running from before, now ended"),
             "{line}: {ran}"
@@ -175,7 +175,7 @@ fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one_and_b
         tried.wait().unwrap();
         assert!(runs(&seconds), "{line}: it outlives the program");
         let next = sandbox.run(next);
-        assert!(!runs(&seconds), "{line}: {next}");
+        assert!(ends(&seconds), "{line}: {next}");
         assert!(
             next.stderr
                 .contains("still running from before, now ended: sleep"),
