@@ -248,10 +248,13 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.wait_for("built-in demo");
     chat.wait_for_last("›");
     for (said, row) in [
-        ("auto: from now on calls run without asking", "auto · "),
         (
             "deny: from now on calls that no rule allows are refused",
             "deny · ",
+        ),
+        (
+            "auto: from now on calls run without asking, unless a rule asks or denies",
+            "auto · ",
         ),
     ] {
         chat.keys("\u{1b}[Z");
@@ -261,7 +264,10 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
     let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");
-    says(&again, &["calls that no rule allows are refused"]);
+    says(
+        &again,
+        &["calls run without asking, unless a rule asks or denies"],
+    );
     // Where nothing may be changed or run, no mode changes that.
     let guarded = Sandbox::new().of_a_stranger();
     guarded.run(&["config", "trust", "--read-only"]);

@@ -42,6 +42,8 @@ pub(super) struct MenuItem {
     pub(super) is_unusable: bool,
     /// The line is not complete with it: Enter only completes it.
     pub(super) goes_on: bool,
+    /// It changes or ends something as soon as it is sent: Enter sends it only if the person wrote it whole or chose it by the arrows.
+    pub(super) acts_at_once: bool,
 }
 
 /// What a key comes to.
@@ -187,7 +189,8 @@ impl OpenMenu {
         MenuStep::Complete(self.request.from, format!("{text}{end}"))
     }
 
-    /// Enter: what is chosen is taken. What is written whole already is sent as it is.
+    /// Enter takes the chosen item. What is written whole already is sent as it is, and so is a word that no command begins with:
+    /// a command that only has the word somewhere in it is hardly the one that was meant.
     fn taken(&self) -> MenuStep {
         let written = &self.request.written;
         let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);
@@ -195,9 +198,15 @@ impl OpenMenu {
             return MenuStep::Pass;
         }
         let chosen = self.chosen();
-        match chosen.goes_on || self.request.kind == MenuKind::Files {
-            true => self.completed(),
-            false => MenuStep::Send(self.request.from, chosen.text),
+        let is_command = self.request.kind == MenuKind::Commands;
+        if is_command && !self.moved && !chosen.begins_with(written) {
+            return MenuStep::Pass;
+        }
+        let only_completes = chosen.goes_on || (chosen.acts_at_once && !self.moved);
+        if only_completes || self.request.kind == MenuKind::Files {
+            self.completed()
+        } else {
+            MenuStep::Send(self.request.from, chosen.text)
         }
     }
 }

@@ -25,6 +25,10 @@ const MOST_FILES: usize = 64;
 
 /// Commands that say nothing without words of the person.
 const TAKES_WORDS: [&str; 2] = ["steer", "title"];
+/// Commands that leave, change or write something as soon as they are sent, so that a slip of the finger is not undone by a look.
+const ACT_AT_ONCE: [&str; 11] = [
+    "clear", "compact", "exit", "export", "fork", "init", "new", "pin", "quit", "retry", "unpin",
+];
 
 /// The part of the line before the cursor that a list is for.
 pub(super) fn request(before: &str) -> Option<MenuRequest> {
@@ -75,7 +79,7 @@ pub(in crate::chat) fn opens_list(input: &TerminalInput) -> bool {
 }
 
 /// Those that fit, the ones that begin so first.
-fn fitting(known: &[MenuItem], written: &str) -> Vec<MenuItem> {
+pub(super) fn fitting(known: &[MenuItem], written: &str) -> Vec<MenuItem> {
     let (mut first, more): (Vec<_>, Vec<_>) = known
         .iter()
         .filter(|item| item.fits(written))
@@ -233,7 +237,7 @@ impl Chat<'_> {
                 about: about_model(info, is_current(info)),
                 aliases,
                 is_unusable: info.missing.is_some(),
-                goes_on: false,
+                ..MenuItem::default()
             }
         };
         Ok(all.iter().map(item).collect())
@@ -251,11 +255,12 @@ impl Chat<'_> {
     }
 }
 
-fn commands() -> Vec<MenuItem> {
+pub(super) fn commands() -> Vec<MenuItem> {
     let item = |name: &&str| MenuItem {
         text: (*name).to_owned(),
         about: about(name).unwrap_or_default().to_owned(),
         goes_on: TAKES_WORDS.contains(name),
+        acts_at_once: ACT_AT_ONCE.contains(name),
         ..MenuItem::default()
     };
     NAMES.iter().map(item).collect()

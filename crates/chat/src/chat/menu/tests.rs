@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::offers::request;
+use super::offers::{commands, fitting, request};
 use super::{Menu, MenuItem, MenuKind, MenuStep};
 use crate::render::style::Paint;
 
@@ -82,6 +82,74 @@ fn enter_takes_what_is_chosen_and_leaves_what_is_written_whole() {
     assert_eq!(
         press(&mut files, KeyCode::Enter, "see @a"),
         MenuStep::Complete(5, "ab/".into())
+    );
+}
+
+/// The list of commands that is open for this text.
+fn command_menu(before: &str) -> Menu {
+    let mut menu = Menu::default();
+    let found = request(before).unwrap();
+    let items = fitting(&commands(), &found.written);
+    menu.show(before, found, items);
+    menu
+}
+
+#[test]
+fn enter_takes_no_command_that_does_not_begin_with_what_is_written() {
+    for before in ["/tatus", "/it", "/port"] {
+        let mut list = command_menu(before);
+        assert!(
+            !list.rows(before, (80, 18), Paint::default()).is_empty(),
+            "{before}"
+        );
+        assert_eq!(
+            press(&mut list, KeyCode::Enter, before),
+            MenuStep::Pass,
+            "{before}"
+        );
+    }
+    let mut list = command_menu("/sta");
+    assert_eq!(
+        press(&mut list, KeyCode::Enter, "/sta"),
+        MenuStep::Send(1, "status".into())
+    );
+    let mut chosen = command_menu("/tatus");
+    press(&mut chosen, KeyCode::Down, "/tatus");
+    assert_eq!(
+        press(&mut chosen, KeyCode::Enter, "/tatus"),
+        MenuStep::Send(1, "status".into()),
+        "the person chose it"
+    );
+}
+
+#[test]
+fn enter_sends_a_command_that_acts_at_once_only_if_it_is_written_whole_or_chosen() {
+    for (before, name) in [
+        ("/ne", "new"),
+        ("/cl", "clear"),
+        ("/qui", "quit"),
+        ("/exi", "exit"),
+        ("/ret", "retry"),
+        ("/compa", "compact"),
+    ] {
+        let mut list = command_menu(before);
+        let completed = MenuStep::Complete(1, format!("{name} "));
+        assert_eq!(press(&mut list, KeyCode::Enter, before), completed);
+        assert_eq!(press(&mut list, KeyCode::Tab, before), completed);
+        let whole = format!("/{name}");
+        assert_eq!(
+            press(&mut command_menu(&whole), KeyCode::Enter, &whole),
+            MenuStep::Pass,
+            "the line is sent as it is"
+        );
+    }
+    let mut list = command_menu("/");
+    for _ in 0..2 {
+        press(&mut list, KeyCode::Down, "/");
+    }
+    assert_eq!(
+        press(&mut list, KeyCode::Enter, "/"),
+        MenuStep::Send(1, "new".into())
     );
 }
 

@@ -154,7 +154,7 @@ Setup
 const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
 A list opens as soon as / or @ is typed: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches what was typed before.
-Shift-Tab changes who decides about calls without a rule: ask, auto, deny.
+Shift-Tab changes who decides about calls without a rule: ask, deny, auto.
 Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
 Ctrl-O shows the last tool's output, up to 1,000 lines; Ctrl-T shows or folds reasoning, Ctrl-L clears the screen.
 Answer a question with y, s, a or n and Enter, or at once with Alt; n WORDS gives a reason, s PATTERN sets another rule.
