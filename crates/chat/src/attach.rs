@@ -8,6 +8,7 @@ use base64::Engine as _;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 
+pub(crate) mod file_search;
 pub(crate) mod files;
 mod missing;
 

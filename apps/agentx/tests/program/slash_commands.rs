@@ -100,6 +100,32 @@ fn a_session_of_another_folder_is_named_and_not_opened() {
 }
 
 #[test]
+fn the_list_after_resume_has_the_sessions_of_this_directory_and_a_way_to_all() {
+    let sandbox = scripted();
+    lines(&sandbox, "the apple here\n");
+    std::fs::create_dir_all(sandbox.path("ws/sub/.git")).unwrap();
+    let mut other = sandbox.command(&["run", "the pear elsewhere"]);
+    other.current_dir(sandbox.path("ws/sub"));
+    assert!(other.output().unwrap().status.success());
+    let mut chat = Pty::start(&sandbox, &[], 100, 24);
+    chat.wait_for_last("›");
+    chat.keys("/resume ");
+    chat.wait_for("the apple here");
+    chat.wait_for("choose from the sessions of all directories");
+    assert!(
+        !chat.lines().join("\n").contains("the pear elsewhere"),
+        "it is of another directory"
+    );
+    chat.keys("all\r");
+    chat.wait_for("the pear elsewhere");
+    chat.keys("\u{1b}");
+    chat.wait_until_gone("the pear elsewhere");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn another_answer_is_asked_for_in_a_copy() {
     let sandbox = scripted();
     let ran = lines(&sandbox, "/retry\nhello there\n/retry\n");

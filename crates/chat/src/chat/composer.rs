@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::menu::Menu;
 use super::rewinding::RewindQuestion;
 use super::server_wait::Inputs;
+use crate::attach::file_search::FileSearch;
 use crate::render::approval;
 use crate::terminal::TerminalInput;
 
@@ -24,6 +25,8 @@ pub(crate) struct Composer {
     pub(super) asking: Option<RewindQuestion>,
     /// The list below the line.
     pub(super) menu: Menu,
+    /// The search for files for that list.
+    pub(super) files: FileSearch,
 }
 
 impl Composer {
@@ -37,6 +40,7 @@ impl Composer {
             sending: None,
             asking: None,
             menu: Menu::default(),
+            files: FileSearch::default(),
         }
     }
 

@@ -236,6 +236,10 @@ impl<'a> Chat<'a> {
                     self.display.tell_company(news);
                     Ok(ChatFlow::On)
                 }
+                found = self.composer.files.news() => {
+                    self.show_files(found);
+                    Ok(ChatFlow::On)
+                }
                 exit = self.signals.next() => self.signal(exit).await,
                 () = self.display.status_row.changed(ticks) => {
                     self.say_what_is_waited_for();

@@ -12,11 +12,14 @@ use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::new_agent::NewAgent;
-use crate::picker::{self, PickerOutcome};
+use crate::picker::{self, PickerOutcome, PickerScope};
 use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::session_opening::{self, Wanted};
 use crate::session_status::SessionStatus;
+
+/// The word after `/resume` that opens the list of the sessions of all directories. No id begins so.
+pub(in crate::chat) const EVERYWHERE: &str = "all";
 
 /// The notice where no terminal can show a list of sessions.
 const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
@@ -48,12 +51,17 @@ impl Chat<'_> {
         if let Some(why_not) = self.keeps_session("/resume") {
             return Ok(why_not);
         }
-        let id = match id {
+        let scope = if id.as_deref() == Some(EVERYWHERE) {
+            PickerScope::Everywhere
+        } else {
+            PickerScope::Here
+        };
+        let id = match id.filter(|id| id != EVERYWHERE) {
             Some(prefix) => {
                 let runtime = self.place.shared();
                 self.wait_for(async { runtime.resolve(&prefix).await }).await?
             }
-            None => match self.picked_session().await? {
+            None => match self.picked_session(scope).await? {
                 Ok(id) => id,
                 Err(notice) => return Ok(notice),
             },
@@ -76,20 +84,21 @@ impl Chat<'_> {
     }
 
     /// The session that the person picks, or a notice if they pick none.
-    async fn picked_session(&mut self) -> Result<Result<SessionId, String>, ChatError> {
+    async fn picked_session(&mut self, scope: PickerScope) -> Result<Result<SessionId, String>, ChatError> {
         let (place, settings) = (self.place, self.settings);
         let inputs = self.composer.inputs.source();
         let picked = match &mut self.display.face {
             ChatInterface::Editor { screen, .. } => {
                 let bytes = screen.stand_aside();
                 self.display.console.paint(&bytes)?;
-                let picked = picker::pick_in_raw_mode(place, settings, self.display.console, inputs).await;
+                let picked =
+                    picker::pick_in_raw_mode(place, settings, self.display.console, inputs, scope).await;
                 let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
                 self.display.resize(columns.into(), rows.into());
                 picked?
             }
             ChatInterface::Lines { eager: true } if self.display.console.terminal.output => {
-                picker::pick(place, settings, self.display.console, inputs, false).await?
+                picker::pick(place, settings, self.display.console, inputs, false, scope).await?
             }
             ChatInterface::Lines { .. } => return Ok(Err(NAME_ONE.to_owned())),
         };

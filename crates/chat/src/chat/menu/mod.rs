@@ -25,8 +25,18 @@ pub(super) enum MenuKind {
     Models,
     Efforts,
     ApprovalModes,
+    /// The sessions of all directories.
     Sessions,
+    /// The sessions of this directory.
+    SessionsHere,
     Files,
+}
+
+impl MenuKind {
+    /// Whether what it lists is found by a title too, which may have blanks in it.
+    pub(super) fn has_titles(self) -> bool {
+        matches!(self, Self::Sessions | Self::SessionsHere)
+    }
 }
 
 /// Something to choose.
@@ -119,6 +129,22 @@ impl Menu {
             at: 0,
             moved: false,
         });
+    }
+
+    /// Shows what has been found since; what the person has chosen by the arrows stays chosen.
+    pub(super) fn update(&mut self, before: &str, request: MenuRequest, items: Vec<MenuItem>) {
+        let was_open = self
+            .open
+            .take()
+            .filter(|open| open.moved && open.before == before);
+        self.show(before, request, items);
+        let (Some(was_open), Some(open)) = (was_open, &mut self.open) else {
+            return;
+        };
+        let chosen = was_open.chosen();
+        if let Some(at) = open.items.iter().position(|item| item.text == chosen.text) {
+            (open.at, open.moved) = (at, true);
+        }
     }
 
     /// What a key comes to while `before` stands before the cursor. `has_vi` lets Esc through, which ends inserting there.

@@ -5,7 +5,7 @@ use agentx::types::{Api, Prices};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{MenuItem, MenuKind, MenuRequest, MenuStep};
-use crate::attach::files::{files, named_so};
+use crate::attach::file_search::FoundFiles;
 use crate::attach::{escaped, last_word, unescaped};
 use crate::chat::commands::effort::LEVELS;
 use crate::chat::slash::{NAMES, about};
@@ -20,8 +20,6 @@ use agentx_terminal::EditOutcome;
 const LOW: usize = 12;
 /// Number of rows to keep above the list.
 const ABOVE: usize = 6;
-/// Maximum number of files to list.
-const MOST_FILES: usize = 64;
 
 /// Commands that say nothing without words of the person.
 const TAKES_WORDS: [&str; 2] = ["steer", "title"];
@@ -39,7 +37,7 @@ pub(super) fn request(before: &str) -> Option<MenuRequest> {
             Some((name, _)) => (kind_of(name)?, name.len() + 2),
         };
         let written = before.get(from..)?;
-        return (!written.contains(' ') || kind == MenuKind::Sessions).then(|| MenuRequest {
+        return (!written.contains(' ') || kind.has_titles()).then(|| MenuRequest {
             kind,
             from,
             written: written.to_owned(),
@@ -60,7 +58,8 @@ fn kind_of(command: &str) -> Option<MenuKind> {
         "model" => Some(MenuKind::Models),
         "effort" => Some(MenuKind::Efforts),
         "approve-mode" => Some(MenuKind::ApprovalModes),
-        "resume" | "diff" => Some(MenuKind::Sessions),
+        "resume" => Some(MenuKind::SessionsHere),
+        "diff" => Some(MenuKind::Sessions),
         _ => None,
     }
 }
@@ -145,8 +144,12 @@ impl Chat<'_> {
             return;
         }
         let Some(request) = request(&before).filter(|_| self.has_room_for_menu()) else {
+            self.composer.files.forget();
             return self.composer.menu.forget();
         };
+        if request.kind != MenuKind::Files {
+            self.composer.files.forget();
+        }
         if !is_typed || self.composer.menu.is_closed_for(&request) {
             return self.composer.menu.close(&request);
         }
@@ -196,23 +199,34 @@ impl Chat<'_> {
             MenuKind::Models => self.models_to_choose().await.unwrap_or_default(),
             MenuKind::Efforts => efforts(self.current_effort().await),
             MenuKind::ApprovalModes => approval_modes(),
-            MenuKind::Sessions => self.sessions_to_choose().await,
+            MenuKind::Sessions => by_title(self.known_sessions(None).await),
+            MenuKind::SessionsHere => by_title(self.sessions_to_continue().await),
             MenuKind::Files => Vec::new(),
         };
         self.composer.menu.known = Some((kind, items));
     }
 
-    fn files_for(&self, written: &str) -> Vec<MenuItem> {
-        let (name, workspace) = (unescaped(written), &self.settings.workspace);
-        let mut found = files(&name, workspace);
-        if found.is_empty() && name.len() > 1 && !name.contains('/') {
-            found = named_so(&name.to_lowercase(), workspace);
+    /// The files that are known for what is written; a search for all of them begins.
+    fn files_for(&mut self, written: &str) -> Vec<MenuItem> {
+        let name = unescaped(written);
+        self.composer.files.search(&name, &self.settings.workspace);
+        items_of_files(&self.composer.files.known(&name))
+    }
+
+    /// Shows what a search for files has found, if the name is still being written.
+    pub(in crate::chat) fn show_files(&mut self, found: FoundFiles) {
+        let before = self.before_cursor();
+        let is_about = |request: &MenuRequest| {
+            request.kind == MenuKind::Files && unescaped(&request.written) == found.written
+        };
+        let Some(request) = request(&before).filter(is_about) else {
+            return;
+        };
+        if self.has_room_for_menu() && !self.composer.menu.is_closed_for(&request) {
+            self.composer
+                .menu
+                .update(&before, request, items_of_files(&found.names));
         }
-        let items = found.iter().take(MOST_FILES).map(|name| MenuItem {
-            text: escaped(name),
-            ..MenuItem::default()
-        });
-        items.collect()
     }
 
     /// The models, those that can be asked first, and the one that is asked now before them.
@@ -242,17 +256,25 @@ impl Chat<'_> {
         };
         Ok(all.iter().map(item).collect())
     }
+}
 
-    async fn sessions_to_choose(&mut self) -> Vec<MenuItem> {
-        let known = self.known_sessions().await;
-        let item = |(id, about): (String, String)| MenuItem {
-            text: id,
-            aliases: vec![about.clone()],
-            about,
-            ..MenuItem::default()
-        };
-        known.into_iter().map(item).collect()
-    }
+fn items_of_files(names: &[String]) -> Vec<MenuItem> {
+    let item = |name: &String| MenuItem {
+        text: escaped(name),
+        ..MenuItem::default()
+    };
+    names.iter().map(item).collect()
+}
+
+/// Sessions, which are found by what is said of them too.
+fn by_title(known: Vec<(String, String)>) -> Vec<MenuItem> {
+    let item = |(id, about): (String, String)| MenuItem {
+        text: id,
+        aliases: vec![about.clone()],
+        about,
+        ..MenuItem::default()
+    };
+    known.into_iter().map(item).collect()
 }
 
 pub(super) fn commands() -> Vec<MenuItem> {

@@ -34,7 +34,7 @@ fn a_list_is_for_a_command_for_what_it_takes_or_for_a_file() {
     assert_eq!(of("/model op"), Some((MenuKind::Models, 7, "op".into())));
     assert_eq!(
         of("/resume the apple"),
-        Some((MenuKind::Sessions, 8, "the apple".into()))
+        Some((MenuKind::SessionsHere, 8, "the apple".into()))
     );
     assert_eq!(of("see @src/m"), Some((MenuKind::Files, 5, "src/m".into())));
     for none in [
@@ -167,6 +167,30 @@ fn escape_closes_it_for_as_long_as_the_same_part_is_written() {
         vi.key(&key, "/m", true),
         MenuStep::Pass,
         "there it also ends inserting"
+    );
+}
+
+#[test]
+fn what_is_found_later_leaves_the_choice_where_it_is() {
+    let mut list = menu("see @a", &[("ab.txt", ""), ("ac.txt", "")]);
+    press(&mut list, KeyCode::Down, "see @a");
+    let more = ["aa.txt", "ab.txt", "ac.txt"].map(|name| item(name, ""));
+    list.update("see @a", request("see @a").unwrap(), more.to_vec());
+    assert_eq!(
+        press(&mut list, KeyCode::Enter, "see @a"),
+        MenuStep::Complete(5, "ac.txt ".into())
+    );
+    let mut unmoved = menu("see @a", &[("ab.txt", "")]);
+    unmoved.update("see @a", request("see @a").unwrap(), more.to_vec());
+    assert_eq!(
+        press(&mut unmoved, KeyCode::Enter, "see @a"),
+        MenuStep::Complete(5, "aa.txt ".into())
+    );
+    unmoved.update("see @a", request("see @a").unwrap(), Vec::new());
+    assert_eq!(
+        press(&mut unmoved, KeyCode::Enter, "see @a"),
+        MenuStep::Pass,
+        "nothing was found"
     );
 }
 

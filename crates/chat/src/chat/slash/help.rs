@@ -107,7 +107,7 @@ Esc or Ctrl-C stops the agent, Ctrl-D leaves.
 const COMMANDS: &str = "\
 Session
 /new, /clear              begin a new session in this chat; the one before is kept
-/resume [ID]              continue another session; without an id, pick one
+/resume [ID|all]          continue another session; without an id, pick one of this directory, or of all
 /retry                    ask again: a model that is away, after a run that failed, or for another answer
 /rewind [N]               go back to before an input: conversation, files or both; shows the effect first
 /rewind undo              undo the last restore of files
