@@ -243,7 +243,10 @@ fn without(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
 }
 
 fn rest_of(row: &Row, mut letters_done: usize) -> Row {
-    let mut rest = Row::default();
+    let mut rest = Row {
+        wraps: row.wraps,
+        ..Row::default()
+    };
     for span in &row.spans {
         for c in span.text.chars() {
             if letters_done == 0 {
