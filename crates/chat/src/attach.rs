@@ -98,11 +98,11 @@ pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatE
     files.iter().map(mention).collect()
 }
 
-/// Where a name leads.
-fn place_of(name: &str, workspace: &Path) -> PathBuf {
+/// Where a name leads: `~/` is the home directory, what is relative starts at `base`.
+pub(crate) fn place_of(name: &str, base: &Path) -> PathBuf {
     match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => workspace.join(name),
+        _ => base.join(name),
     }
 }
 

@@ -84,7 +84,7 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
     };
     written.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => ChatError::usage(
-            format!("{} is there already", file.display()),
+            format!("{} already exists", file.display()),
             "choose another file, or overwrite it with --force",
         ),
         // The error of the library names a temporary file.

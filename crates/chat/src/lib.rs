@@ -32,7 +32,6 @@ mod catalogue;
 pub mod chat;
 pub mod chat_opening;
 mod clipboard;
-mod code_blocks;
 pub mod configuration;
 pub mod connection_watch;
 pub mod console;

@@ -46,9 +46,9 @@ fn a_new_session_begins_in_the_same_chat_and_the_one_before_is_kept() {
     says(
         &ran,
         &[
-            "this is a new session already",
-            "a new session begins with your next message\nthe session before is kept: /resume ses_[id]",
-            "session    begins with the first words",
+            "this session is already new",
+            "a new session starts with your next message\nthe session before is kept: /resume ses_[id]",
+            "session    starts with your first message",
         ],
     );
     assert_eq!(sessions(&sandbox), 2, "{ran}");
@@ -176,7 +176,7 @@ fn a_session_is_written_to_a_file_that_is_new_each_time() {
         &ran,
         &[
             "there is nothing to export yet",
-            "talk.html is there already; name another file",
+            "talk.html already exists; name another file",
             "none/talk.md: its directory does not exist",
         ],
     );
@@ -254,7 +254,7 @@ fn ctrl_c_stops_what_runs_and_leaves_when_it_comes_again() {
     chat.keys("run sleep 100\r");
     chat.wait_for("bash runs · ");
     chat.keys("\u{4}");
-    chat.wait_for("something runs: Ctrl-D again stops it and leaves AgentX.");
+    chat.wait_for("something is still running; press Ctrl-D again to stop it and leave");
     chat.keys("\u{3}\u{3}");
     // It may still be stopping, or have stopped.
     assert!(matches!(chat.end(), Some(0 | 130)));
@@ -313,7 +313,7 @@ fn a_list_below_the_line_is_chosen_from_by_keys() {
     chat.wait_for_last("›");
     // A name that is written whole is sent as it is, and Enter takes the first that fits.
     chat.keys("/stat\r");
-    chat.wait_for("session    begins with the first words");
+    chat.wait_for("session    starts with your first message");
     chat.wait_for_last("›");
     // Tab completes, and the list of what follows opens.
     chat.keys("/eff\t");
@@ -362,7 +362,7 @@ fn all_of_them_work_at_a_server_or_say_what_they_are_about() {
         &[
             "asked again in a copy",
             "effort from now on: high",
-            "a new session begins with your next message",
+            "a new session starts with your next message",
             "talk.md",
             "these are the settings of this program; the agent follows those of the server",
             "these checks are about this machine",

@@ -10,12 +10,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::files::FileWalk;
+use super::files::{FileWalk, WalkBounds};
 
-/// Maximum number of entries that a search looks at.
-const MOST_ENTRIES: usize = 500_000;
-/// Maximum time that a search takes.
-const LONGEST: Duration = Duration::from_secs(5);
+/// The bounds of a search. It runs beside the keys, so they are far.
+const BOUNDS: WalkBounds = WalkBounds {
+    entries: 500_000,
+    time: Duration::from_secs(5),
+};
 /// Maximum number of files to report.
 const MOST_FILES: usize = 64;
 /// Minimum time between two reports of one search.
@@ -35,8 +36,14 @@ pub(crate) struct FoundFiles {
 pub(crate) struct FileSearch {
     running: Option<RunningSearch>,
     /// The search to begin when the running one has ended. It replaces any that was wanted before.
-    next: Option<(String, PathBuf)>,
+    next: Option<WantedSearch>,
     latest: Option<FoundFiles>,
+}
+
+#[derive(Debug)]
+struct WantedSearch {
+    written: String,
+    workspace: PathBuf,
 }
 
 #[derive(Debug)]
@@ -60,7 +67,10 @@ impl FileSearch {
         if self.wanted() == Some(written) {
             return;
         }
-        let search = (written.to_owned(), workspace.to_owned());
+        let search = WantedSearch {
+            written: written.to_owned(),
+            workspace: workspace.to_owned(),
+        };
         match &self.running {
             None => self.start(search),
             Some(running) => {
@@ -72,7 +82,7 @@ impl FileSearch {
 
     /// The part of a name that was searched for last.
     fn wanted(&self) -> Option<&str> {
-        let next = self.next.as_ref().map(|(written, _)| written);
+        let next = self.next.as_ref().map(|search| &search.written);
         let running = self.running.as_ref().map(|running| &running.written);
         let latest = self.latest.as_ref().map(|found| &found.written);
         next.or(running).or(latest).map(String::as_str)
@@ -96,7 +106,8 @@ impl FileSearch {
         latest.names.iter().filter(fits).cloned().collect()
     }
 
-    fn start(&mut self, (written, workspace): (String, PathBuf)) {
+    fn start(&mut self, search: WantedSearch) {
+        let WantedSearch { written, workspace } = search;
         let (sender, found) = watch::channel(Vec::new());
         let stop = Arc::new(AtomicBool::new(false));
         let (name, stopped) = (written.clone(), stop.clone());
@@ -148,7 +159,7 @@ fn walk(written: &str, workspace: &Path, stop: Arc<AtomicBool>, reports: &watch:
             reports.send_replace(names);
         }
     };
-    let found = FileWalk::new(workspace, (MOST_ENTRIES, LONGEST), stop, &mut report).meant_by(written);
+    let found = FileWalk::new(workspace, BOUNDS, stop, &mut report).meant_by(written);
     reports.send_replace(first(&found));
 }
 
@@ -215,16 +226,17 @@ mod tests {
     #[test]
     fn a_search_ends_by_its_bounds_and_when_it_is_stopped() {
         let place = place_with(&["a/x1.rs", "a/x2.rs", "b/x3.rs", "c/x4.rs"]);
-        let found = |bounds, stopped| {
+        let found = |entries, time, stopped| {
+            let bounds = WalkBounds { entries, time };
             let mut ignore = |_: &[String]| {};
             let stop = Arc::new(AtomicBool::new(stopped));
             FileWalk::new(place.path(), bounds, stop, &mut ignore)
                 .meant_by("rs")
                 .len()
         };
-        assert_eq!(found((100, LONGEST), false), 4);
-        assert_eq!(found((3, LONGEST), false), 0, "too many entries");
-        assert_eq!(found((100, Duration::ZERO), false), 0, "too long");
-        assert_eq!(found((100, LONGEST), true), 0, "stopped");
+        assert_eq!(found(100, BOUNDS.time, false), 4);
+        assert_eq!(found(3, BOUNDS.time, false), 0, "too many entries");
+        assert_eq!(found(100, Duration::ZERO, false), 0, "too long");
+        assert_eq!(found(100, BOUNDS.time, true), 0, "stopped");
     }
 }

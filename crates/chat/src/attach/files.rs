@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::place_of;
+
 /// Maximum number of entries that a search looks at while a person waits for it.
 pub(crate) const LOOKED_AT: usize = 5_000;
 /// Maximum time that a search takes while a person waits for it.
@@ -17,6 +19,15 @@ const QUICK: Duration = Duration::from_millis(200);
 const FOUND: usize = 24;
 /// Directories that hold generated files or the code of others.
 const LEFT_OUT: [&str; 2] = ["target", "node_modules"];
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalkBounds {
+    /// Maximum number of entries that it looks at.
+    pub(crate) entries: usize,
+    /// Maximum time that it takes.
+    pub(crate) time: Duration,
+}
 
 /// A search for files below a workspace, with its bounds.
 pub(crate) struct FileWalk<'a> {
@@ -29,17 +40,17 @@ pub(crate) struct FileWalk<'a> {
 }
 
 impl<'a> FileWalk<'a> {
-    /// Makes a search that looks at `entries` entries and takes `time` at most, and ends early once `stop` is set.
+    /// Makes a search within these bounds, which ends early once `stop` is set.
     pub(crate) fn new(
         workspace: &'a Path,
-        (entries, time): (usize, Duration),
+        bounds: WalkBounds,
         stop: Arc<AtomicBool>,
         on_found: &'a mut dyn FnMut(&[String]),
     ) -> Self {
         Self {
             workspace,
-            entries_left: entries,
-            until: Instant::now() + time,
+            entries_left: bounds.entries,
+            until: Instant::now() + bounds.time,
             stop,
             on_found,
         }
@@ -65,17 +76,8 @@ impl<'a> FileWalk<'a> {
 
     /// The files whose paths begin with what is written; a directory ends with a slash.
     fn beginning_with(&mut self, written: &str) -> Vec<String> {
-        let (directory, name) = written
-            .rsplit_once('/')
-            .map_or(("", written), |(directory, name)| (directory, name));
-        let prefix = &written[..written.len() - name.len()];
-        let home = std::env::var("HOME").unwrap_or_default();
-        let place = match (directory.strip_prefix('~'), prefix) {
-            (Some(rest), _) => Path::new(&home).join(rest.trim_start_matches('/')),
-            (None, "/") => Path::new("/").to_owned(),
-            (None, _) => self.workspace.join(directory),
-        };
-        let Ok(entries) = std::fs::read_dir(place) else {
+        let (prefix, name) = written.split_at(written.rfind('/').map_or(0, |slash| slash + 1));
+        let Ok(entries) = std::fs::read_dir(place_of(prefix, self.workspace)) else {
             return Vec::new();
         };
         let mut found = Vec::new();
@@ -135,7 +137,11 @@ impl<'a> FileWalk<'a> {
 /// Runs a search that a person waits for.
 fn quick<T>(workspace: &Path, search: impl FnOnce(&mut FileWalk<'_>) -> T) -> T {
     let mut ignore = |_: &[String]| {};
-    let mut walk = FileWalk::new(workspace, (LOOKED_AT, QUICK), Arc::default(), &mut ignore);
+    let bounds = WalkBounds {
+        entries: LOOKED_AT,
+        time: QUICK,
+    };
+    let mut walk = FileWalk::new(workspace, bounds, Arc::default(), &mut ignore);
     search(&mut walk)
 }
 

@@ -280,7 +280,7 @@ impl Chat<'_> {
                 ))
             }
             (ConversationSite::New(NewAgent { config, .. }), _) => Ok(format!(
-                "model      {} ({})\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
+                "model      {} ({})\nsession    starts with your first message\nworkspace  {}\napproval   {}{}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
                 visible(&config.workspace),

@@ -397,8 +397,8 @@ mod tests {
         assert_eq!(
             told("/t", &commands, 60),
             "thinking  show the last reasoning in full, or the Nth from…\n\
-             todo      the list of what is to be done\n\
-             title     name this session"
+             todo      show the to-do list of the agent\n\
+             title     set the title of this session"
         );
         assert!(
             told("/", &commands, 80).starts_with("help  model"),

@@ -17,7 +17,7 @@ const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
 /// The notice for an interrupt that stops something.
 const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
 /// The notice for a wish to leave while something runs.
-const RUNS: &str = "something runs: Ctrl-D again stops it and leaves AgentX.";
+const RUNS: &str = "something is still running; press Ctrl-D again to stop it and leave";
 /// The notice for an interrupt where nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 

@@ -75,11 +75,11 @@ impl RewindQuestion {
                 let conversation = going.words.is_some();
                 let choices = match (conversation, going.has_files(), going.fork_only) {
                     (_, true, true) => "k keep files · r restore files · d diff · n cancel",
-                    (_, false, true) => "y fork · n nothing",
+                    (_, false, true) => "y fork · n cancel",
                     (true, true, _) => "b both · c conversation · f files · d diff · n cancel",
-                    (true, false, _) => "c conversation · n nothing",
+                    (true, false, _) => "c conversation · n cancel",
                     (false, true, _) => "f files · d diff · n cancel",
-                    (false, false, _) => "n nothing",
+                    (false, false, _) => "n cancel",
                 };
                 format!("rewind? {choices} › ")
             }

@@ -158,7 +158,7 @@ fn clock(now: Timestamp, latest: Option<Timestamp>) -> DoctorCheck {
                 advice,
             )
         }
-        _ => DoctorCheck::ok(name, "not behind the stored events"),
+        _ => DoctorCheck::ok(name, "not earlier than the latest event"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod background;
 pub(crate) mod title;
+pub(crate) mod tmux;
 pub(crate) mod xterm;
 
 use std::io::{self, BufRead as _, Write as _};

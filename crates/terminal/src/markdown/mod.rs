@@ -2,6 +2,7 @@
 //! letter may turn into something else, lives and is rendered anew.
 
 mod blocks;
+mod code;
 mod cut;
 mod inline;
 mod render;
@@ -11,6 +12,7 @@ use crate::highlight::Highlighter;
 use crate::style::Theme;
 use crate::text::{Line, Row};
 use blocks::{BlockKind, Blocks, MarkdownBlock};
+pub use code::code_blocks;
 
 /// Number of rows at the end of a paragraph that may still change: a closing sign may change the style of the
 /// text that it closes.

@@ -2,18 +2,21 @@
 
 use agentx::history::transcript::transcript;
 use agentx::types::{ContentPart, Role};
+use agentx_terminal::code_blocks;
 
 use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::clipboard::{self, LONGEST};
-use crate::code_blocks::code_blocks;
 use crate::error::ChatError;
 use crate::render::units::counted;
+use crate::terminal::tmux;
 
 impl Chat<'_> {
     /// `/copy`
     pub(super) async fn copy(&mut self, block: Option<usize>) -> Result<String, ChatError> {
-        if !self.display.console.terminal.output {
-            return Ok("/copy needs a terminal; `agentx sessions show` prints the conversation".to_owned());
+        // A terminal that shows only text would show the sequence.
+        let terminal = &self.display.console.terminal;
+        if !terminal.output || !terminal.capable {
+            return Ok("/copy needs a terminal that takes control sequences; `agentx sessions show` prints the conversation".to_owned());
         }
         let Some(answer) = self.last_answer().await? else {
             return Ok("there is no answer yet".to_owned());
@@ -49,7 +52,7 @@ impl Chat<'_> {
     }
 
     fn copy_to_clipboard(&mut self, text: &str) -> Result<(), ChatError> {
-        let bytes = clipboard::sequence(text, std::env::var_os("TMUX").is_some());
+        let bytes = clipboard::sequence(text, tmux::is_around());
         match &mut self.display.face {
             ChatInterface::Editor { screen, .. } => screen.tell(&bytes),
             ChatInterface::Lines { .. } => self.display.console.paint(&bytes)?,

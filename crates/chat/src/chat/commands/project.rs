@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::attach::place_of;
 use crate::chat::{Chat, ConversationSite};
 use crate::configuration::{self, SettingsShown};
 use crate::doctor;
@@ -38,11 +39,11 @@ impl Chat<'_> {
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let folder = self.export_folder();
         let file = match file {
-            Some(named) => folder.join(home(&named)),
+            Some(named) => place_of(&named, &folder),
             None => free_name(&folder, id.as_str()),
         };
         if file.exists() {
-            return Ok(format!("{} is there already; name another file", file.display()));
+            return Ok(format!("{} already exists; name another file", file.display()));
         }
         let format = SessionFileFormat::of_file(&file);
         let written = self
@@ -95,14 +96,6 @@ impl Chat<'_> {
             );
         }
         Ok(text)
-    }
-}
-
-/// A path with `~/` for the home directory.
-fn home(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => PathBuf::from(path),
     }
 }
 

@@ -41,8 +41,8 @@ impl Chat<'_> {
         let before = self.leave_for(ConversationSite::New(agent), &config).await;
         self.connection.company.part();
         Ok(match before {
-            Some(note) => format!("a new session begins with your next message\n{note}"),
-            None => "this is a new session already; it begins with your first message".to_owned(),
+            Some(note) => format!("a new session starts with your next message\n{note}"),
+            None => "this session is already new; it starts with your first message".to_owned(),
         })
     }
 
@@ -209,7 +209,8 @@ pub(in crate::chat) async fn past_of(
     Ok((past, seat, came))
 }
 
-/// The model and the effort that the person chose stay. The approval mode does not: a new session begins as the settings say.
+/// Takes over the model and its parameters, such as the effort, from the session before: the person may have chosen them there. The
+/// approval mode is not taken over, because a mode that was chosen for one session must not make the next one freer than the settings.
 fn keep_choices(agent: &mut NewAgent, current: &AgentConfig) {
     if agent.config.model != current.model {
         agent.change(ConfigChange::Model(Box::new(current.model.clone())));
