@@ -32,6 +32,7 @@ mod catalogue;
 pub mod chat;
 pub mod chat_opening;
 mod clipboard;
+mod clipboard_picture;
 pub mod configuration;
 pub mod connection_watch;
 pub mod console;

@@ -290,10 +290,8 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
     let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");
-    says(
-        &again,
-        &["calls run without asking, unless a rule asks or denies"],
-    );
+    // What let calls run is said, and does not hold for the session that is continued.
+    says(&again, &["calls ran without asking in this session"]);
     // Where nothing may be changed or run, no mode changes that.
     let guarded = Sandbox::new().of_a_stranger();
     guarded.run(&["config", "trust", "--read-only"]);
@@ -301,6 +299,22 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.wait_for_last("›");
     chat.keys("\u{1b}[Z");
     chat.wait_for("this folder is read-only: changes and commands are refused in every mode");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[cfg(not(feature = "clipboard"))]
+#[test]
+fn a_key_for_the_picture_in_the_clipboard_says_what_to_do_without_the_feature() {
+    let sandbox = scripted();
+    let mut chat = Pty::start(&sandbox, &[], 120, 24);
+    chat.wait_for_last("›");
+    chat.keys("see\u{16}");
+    chat.wait_for("save the picture and type @FILE");
+    chat.keys(" this\r");
+    chat.wait_for("› see this");
+    chat.wait_for("Hello to you.");
+    chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }

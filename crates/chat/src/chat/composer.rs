@@ -8,6 +8,7 @@ use super::menu::Menu;
 use super::rewinding::RewindQuestion;
 use super::server_wait::Inputs;
 use crate::attach::file_search::FileSearch;
+use crate::clipboard_picture::ClipboardPictures;
 use crate::render::approval;
 use crate::terminal::TerminalInput;
 
@@ -27,6 +28,8 @@ pub(crate) struct Composer {
     pub(super) menu: Menu,
     /// The search for files for that list.
     pub(super) files: FileSearch,
+    /// The pictures that were pasted.
+    pub(super) pictures: ClipboardPictures,
 }
 
 impl Composer {
@@ -41,6 +44,7 @@ impl Composer {
             asking: None,
             menu: Menu::default(),
             files: FileSearch::default(),
+            pictures: ClipboardPictures::default(),
         }
     }
 

@@ -28,6 +28,7 @@ pub mod own_editor;
 mod pace;
 mod participants;
 pub mod past_turns;
+mod pasted_picture;
 mod printed_question;
 mod programs;
 mod prompt;
