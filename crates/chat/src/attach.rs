@@ -12,11 +12,11 @@ pub(crate) mod file_search;
 pub(crate) mod files;
 mod missing;
 
-/// The longest text that goes along; of more the model can read a part itself.
+/// Maximum size of an attached text in bytes; of a longer file the model can read a part itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
-/// The largest picture.
+/// Maximum size of an attached picture in bytes.
 const LARGEST_PICTURE: u64 = 5 << 20;
-/// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
+/// Maximum number of pixels per side that vendors accept: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
 const LONGEST_SIDE: u32 = 8_000;
 
 /// What is said, with the files that it names.

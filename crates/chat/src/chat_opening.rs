@@ -28,7 +28,7 @@ use crate::{default_model, other_server};
 
 /// What a person wants of a chat.
 pub struct ChatRequest {
-    /// The session.
+    /// Which session the chat opens.
     pub target: Target,
     /// Whether it continues in a copy of that session.
     pub fork: bool,

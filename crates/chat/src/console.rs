@@ -42,7 +42,7 @@ pub struct Terminal {
     pub color: bool,
     /// Whether words stand in the place of signs, and lines are only appended.
     pub(crate) words: bool,
-    /// Its columns.
+    /// Number of columns, at least 20; 100 where there is no terminal.
     pub width: usize,
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn apart(grapheme: &str) -> usize {
 pub struct Span {
     /// The text, without control characters.
     pub text: String,
-    /// Its look.
+    /// Its colours and weight.
     pub style: Style,
     /// Where it leads, on a terminal that can follow a link.
     pub link: Option<Arc<str>>,
@@ -97,7 +97,7 @@ impl Row {
         self.spans.iter().map(|span| width(&span.text)).sum()
     }
 
-    /// Its text alone.
+    /// Returns its text without looks and links.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
@@ -191,7 +191,7 @@ fn push(spans: &mut Vec<Span>, text: &str, style: Style, link: Option<&Arc<str>>
 /// A line of any length, before it is broken into rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Its pieces.
+    /// Its pieces; neighbours differ in look.
     pub spans: Vec<Span>,
     /// What its first row begins with, such as a bullet.
     pub first: Row,

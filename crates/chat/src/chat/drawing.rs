@@ -18,7 +18,7 @@ use crate::session_status::queue::QueuedDelivery;
 
 /// A session that a chat has left.
 pub struct DepartedSession {
-    /// Its id.
+    /// The id of the session, cleaned for the terminal.
     pub session: String,
     /// How many messages wait until the person comes back. A session on a server goes on without them.
     pub queued: usize,

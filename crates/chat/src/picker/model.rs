@@ -159,7 +159,7 @@ impl PickerModel {
         self.at
     }
 
-    /// The chosen one.
+    /// The session that the cursor is on, if any is shown.
     pub(super) fn chosen(&self) -> Option<&SessionInfo> {
         let entry = self.shown.get(self.at)?;
         Some(&self.entries[*entry].info)

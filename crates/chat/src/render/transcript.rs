@@ -31,7 +31,7 @@ pub enum TextRegion {
 pub struct TextPiece {
     /// Where it belongs.
     pub lane: TextRegion,
-    /// The text.
+    /// Text with control sequences for looks, cleaned of all others.
     pub text: String,
 }
 

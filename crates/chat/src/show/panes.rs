@@ -18,7 +18,7 @@ use crate::session_opening;
 /// Which of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pane {
-    /// The event.
+    /// The event at this step, with all its fields.
     #[default]
     Event,
     /// How the session stood after it.

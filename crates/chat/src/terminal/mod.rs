@@ -19,7 +19,7 @@ use background::ReplyFilter;
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TerminalInput {
-    /// A key.
+    /// A key, as the terminal reports it.
     Key(KeyEvent),
     /// A text that was pasted.
     Paste(String),
