@@ -3,7 +3,7 @@
 use tokio::time::{Duration, Instant};
 
 /// Minimum time from one frame to the next while an answer streams.
-const FRAME: Duration = Duration::from_millis(2);
+const FRAME: Duration = Duration::from_millis(8);
 /// If frames are expensive, such as those of a long table, the time between them grows until painting takes one part in this number
 /// of the time.
 const SHARE: u32 = 24;
@@ -119,8 +119,8 @@ mod tests {
         pace.end(begin + SLOWEST * 10);
         assert!(!pace.rests(begin + FRAME * 2), "one that was held up");
         (0..20).for_each(|_| pace.end(begin + FRAME));
-        assert!(pace.rests(begin + FRAME * 10), "dear ones");
-        assert!(!pace.rests(begin + SLOWEST), "are not waited for longer");
+        assert!(pace.rests(begin + FRAME * 2), "expensive frames");
+        assert!(!pace.rests(begin + SLOWEST), "are not waited for longer than this");
         pace.hurry();
         assert!(pace.is_due(begin), "a person does not wait");
     }
