@@ -89,9 +89,10 @@ pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatE
             let what = format!("there is no file {}", visible(&file.to_string_lossy()));
             return Err(ChatError::usage(what, "name a picture: png, jpeg, gif or webp"));
         }
-        let file = match elsewhere {
-            true => std::path::absolute(file).unwrap_or_else(|_| file.clone()),
-            false => file.clone(),
+        let file = if elsewhere {
+            std::path::absolute(file).unwrap_or_else(|_| file.clone())
+        } else {
+            file.clone()
         };
         Ok(format!("@{}", escaped(&file.to_string_lossy())))
     };
@@ -123,19 +124,21 @@ pub(crate) fn last_word(text: &str) -> usize {
         last.map_or(0, |(at, sign)| at + sign.len_utf8())
     };
     let start = after_last(&|at, sign| ends_word(text, at, sign));
-    match text[start..].starts_with('@') {
-        true => start,
-        false => after_last(&|_, sign| sign.is_whitespace()),
+    if text[start..].starts_with('@') {
+        start
+    } else {
+        after_last(&|_, sign| sign.is_whitespace())
     }
 }
 
 /// Where the word ends that a text begins with.
 fn end_of_word(text: &str) -> usize {
-    match text.starts_with('@') {
-        true => (text.char_indices())
+    if text.starts_with('@') {
+        (text.char_indices())
             .find(|(at, sign)| ends_word(text, *at, *sign))
-            .map_or(text.len(), |(at, _)| at),
-        false => text.find(char::is_whitespace).unwrap_or(text.len()),
+            .map_or(text.len(), |(at, _)| at)
+    } else {
+        text.find(char::is_whitespace).unwrap_or(text.len())
     }
 }
 

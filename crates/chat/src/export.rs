@@ -104,9 +104,10 @@ fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
     let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut beside = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     beside.write_all(text.as_bytes())?;
-    let placed = match force {
-        true => beside.persist(&real),
-        false => beside.persist_noclobber(&real),
+    let placed = if force {
+        beside.persist(&real)
+    } else {
+        beside.persist_noclobber(&real)
     };
     placed.map(drop).map_err(|failed| failed.error)
 }

@@ -66,19 +66,19 @@ impl Completion {
         let are_told = self.options.first().is_some_and(|first| about(first).is_some());
         let in_rows = are_told && (self.options.len() <= ROWS || self.options[0].starts_with("ses_"));
         let most = if in_rows { ROWS } else { SHOWN };
-        let mut told: Vec<String> = match in_rows {
-            true => (self.options.iter().take(most))
+        let mut told: Vec<String> = if in_rows {
+            (self.options.iter().take(most))
                 .map(|option| {
                     let row = format!("{option:wide$}  {}", about(option).unwrap_or_default());
                     cut(row.trim_end(), width.saturating_sub(1))
                 })
-                .collect(),
-            false => self
-                .options
+                .collect()
+        } else {
+            self.options
                 .iter()
                 .take(most)
                 .map(|option| self.short(option))
-                .collect(),
+                .collect()
         };
         if self.options.len() > most {
             told.push(format!("… {} more", self.options.len() - most));
@@ -247,9 +247,10 @@ fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Optio
     let written = unescaped(&before[from..]);
     let escaped_all = |names: Vec<String>| names.iter().map(|name| escaped(name)).collect();
     begins(escaped_all(files(&written, workspace)), from).or_else(|| {
-        let options = match written.len() > 1 && !written.contains('/') {
-            true => escaped_all(named_so(&written.to_lowercase(), workspace)),
-            false => Vec::new(),
+        let options = if written.len() > 1 && !written.contains('/') {
+            escaped_all(named_so(&written.to_lowercase(), workspace))
+        } else {
+            Vec::new()
         };
         let found = Completion {
             from,
@@ -281,9 +282,10 @@ mod tests {
     use crate::attach::files::LOOKED_AT;
 
     fn of(before: &str, workspace: &Path) -> Option<(usize, Vec<String>, String)> {
-        let known = match before.contains(' ') {
-            true => &["opus-1", "opus-2", "tiny", "ses_a"],
-            false => NAMES,
+        let known = if before.contains(' ') {
+            &["opus-1", "opus-2", "tiny", "ses_a"]
+        } else {
+            NAMES
         };
         let known: NameDescriptions = known
             .iter()

@@ -120,7 +120,10 @@ mod tests {
         assert!(!pace.rests(begin + FRAME * 2), "one that was held up");
         (0..20).for_each(|_| pace.end(begin + FRAME));
         assert!(pace.rests(begin + FRAME * 2), "expensive frames");
-        assert!(!pace.rests(begin + SLOWEST), "are not waited for longer than this");
+        assert!(
+            !pace.rests(begin + SLOWEST),
+            "are not waited for longer than this"
+        );
         pace.hurry();
         assert!(pace.is_due(begin), "a person does not wait");
     }

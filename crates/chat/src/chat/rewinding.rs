@@ -313,9 +313,10 @@ impl Chat<'_> {
             return self.go_back(going).await;
         };
         let why = file.doubt.as_ref().map(rewind::in_words).unwrap_or_default();
-        let deletes = match going.deletes() {
-            true => "; the file did not exist before that, so restoring deletes it",
-            false => "",
+        let deletes = if going.deletes() {
+            "; the file did not exist before that, so restoring deletes it"
+        } else {
+            ""
         };
         let text = format!("{}: {why}{deletes}\n", visible(&file.shown));
         Ok(self.ask_back(text, RewindQuestion::File(going)))

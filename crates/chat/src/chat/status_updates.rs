@@ -105,12 +105,14 @@ impl Chat<'_> {
             .status
             .activity
             .row(Instant::now(), thought.as_deref(), (&text, columns), style);
-        match row.is_empty() {
+        if row.is_empty() {
             // Before anything was said, jobs are all that there is to say.
-            true => style.dim(self.programs.jobs.row().trim_start_matches(" · ")),
+            style.dim(self.programs.jobs.row().trim_start_matches(" · "))
+        } else if self.connection.company.is_cut_off() {
             // Without a connection nobody knows what goes on.
-            false if self.connection.company.is_cut_off() => style.dim(&format!("no connection · {text}")),
-            false => row,
+            style.dim(&format!("no connection · {text}"))
+        } else {
+            row
         }
     }
 

@@ -207,9 +207,13 @@ impl Picker {
 
     fn take(&mut self, news: LoadEvent) {
         match news {
-            LoadEvent::Page(page) => drop(self.model.add(page)),
+            LoadEvent::Page(page) => {
+                let _ = self.model.add(page);
+            }
             LoadEvent::Complete => self.model.completed(),
-            LoadEvent::Preview(id, preview) => drop(self.previews.insert(id, preview)),
+            LoadEvent::Preview(id, preview) => {
+                let _ = self.previews.insert(id, preview);
+            }
             LoadEvent::Hits(words, hits) => self.model.found(&words, hits),
         }
     }

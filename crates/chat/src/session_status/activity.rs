@@ -215,9 +215,10 @@ impl Activity {
     /// What a model is called that answers: as it was asked for, if its provider only says more, such as a date.
     fn named(&self, answers: &str) -> String {
         let (asked, answers) = (&self.summary.model, visible(answers));
-        match answers.contains(asked.as_str()) || asked.contains(&answers) {
-            true => asked.clone(),
-            false => answers,
+        if answers.contains(asked.as_str()) || asked.contains(&answers) {
+            asked.clone()
+        } else {
+            answers
         }
     }
 
@@ -361,9 +362,10 @@ impl Activity {
             row = format!("{turning} {what} · Esc stops");
         }
         let plain: String = Row::from_ansi(stand).text();
-        match row.width() + BESIDE.len() + plain.width() <= columns && !plain.is_empty() {
-            true => format!("{}{}", style.dim(&format!("{row}{BESIDE}")), dimmed(stand, style)),
-            false => style.dim(&row),
+        if row.width() + BESIDE.len() + plain.width() <= columns && !plain.is_empty() {
+            format!("{}{}", style.dim(&format!("{row}{BESIDE}")), dimmed(stand, style))
+        } else {
+            style.dim(&row)
         }
     }
 
@@ -389,10 +391,12 @@ impl Activity {
 
 /// Faint, but for the looks that it has by itself.
 fn dimmed(text: &str, style: Paint) -> String {
-    match text.contains('\u{1b}') {
-        true if style.color => text.to_owned(),
-        true => Row::from_ansi(text).text(),
-        false => style.dim(text),
+    if !text.contains('\u{1b}') {
+        style.dim(text)
+    } else if style.color {
+        text.to_owned()
+    } else {
+        Row::from_ansi(text).text()
     }
 }
 

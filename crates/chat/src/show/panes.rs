@@ -171,9 +171,10 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
     let names: Vec<String> = given.tools.iter().map(|tool| visible(&tool.name)).collect();
     part("tools".into(), &names.join(", "));
     for message in &given.messages {
-        let who = match is_note(message) {
-            true => "note of AgentX",
-            false => role(message.role),
+        let who = if is_note(message) {
+            "note of AgentX"
+        } else {
+            role(message.role)
         };
         part(who.into(), &said(message));
     }

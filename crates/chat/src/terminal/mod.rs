@@ -293,9 +293,10 @@ fn asks_for_name(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
 /// What the terminal does with rows that are too long when it becomes narrower. It cannot be asked for that. Of those that cut
 /// them a few can be told apart; all others are taken for what most of them are.
 pub(crate) fn long_rows() -> LongRows {
-    match xterm::is_known().unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
-        true => LongRows::Cut,
-        false => LongRows::Broken,
+    if xterm::is_known().unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
+        LongRows::Cut
+    } else {
+        LongRows::Broken
     }
 }
 

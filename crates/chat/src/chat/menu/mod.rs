@@ -183,9 +183,10 @@ impl Menu {
         let most = most.min(SHOWN);
         let names = open.items.iter().map(|item| item.text.width()).max().unwrap_or(0);
         let says_more = open.items.iter().any(|item| !item.about.is_empty());
-        let wide = match says_more {
-            true => names.min(width / NAME_SHARE),
-            false => names.min(width.saturating_sub(3)),
+        let wide = if says_more {
+            names.min(width / NAME_SHARE)
+        } else {
+            names.min(width.saturating_sub(3))
         };
         let first = (open.at + 1).saturating_sub(most);
         let mut rows: Vec<String> = open

@@ -240,9 +240,10 @@ impl Chat<'_> {
         let item = |info: &ModelInfo| {
             let full = format!("{}/{}", info.spec.provider, info.spec.id);
             let is_ambiguous = ids.iter().filter(|id| **id == info.spec.id).count() > 1;
-            let (text, other) = match is_ambiguous {
-                true => (full, info.spec.id.clone()),
-                false => (info.spec.id.clone(), full),
+            let (text, other) = if is_ambiguous {
+                (full, info.spec.id.clone())
+            } else {
+                (info.spec.id.clone(), full)
             };
             let mut aliases = info.aliases.clone();
             aliases.push(other);
@@ -292,9 +293,10 @@ pub(super) fn commands() -> Vec<MenuItem> {
 fn efforts(current: Option<u64>) -> Vec<MenuItem> {
     let item = |(name, tokens, about): &(&str, Option<u64>, &str)| MenuItem {
         text: (*name).to_owned(),
-        about: match *tokens == current {
-            true => format!("now · {about}"),
-            false => (*about).to_owned(),
+        about: if *tokens == current {
+            format!("now · {about}")
+        } else {
+            (*about).to_owned()
         },
         ..MenuItem::default()
     };
@@ -337,14 +339,16 @@ fn about_model(info: &ModelInfo, is_current: bool) -> String {
     let spec = &info.spec;
     let now = if is_current { "now · " } else { "" };
     let dollars = |nano: u64| nano as f64 / 1e3;
-    let price = match spec.prices == Prices::default() {
-        true if spec.api == Api::Scripted => String::new(),
-        true => " · price unknown".to_owned(),
-        false => format!(
+    let price = if spec.prices != Prices::default() {
+        format!(
             " · ${} in, ${} out",
             dollars(spec.prices.input),
             dollars(spec.prices.output)
-        ),
+        )
+    } else if spec.api == Api::Scripted {
+        String::new()
+    } else {
+        " · price unknown".to_owned()
     };
     let window = units::window(spec.context_window, false);
     format!("{now}{} · {window}{price}", visible(&spec.provider))

@@ -52,9 +52,10 @@ fn in_rows(text: &str, width: usize) -> String {
         };
         let mut rows = fitted(does.trim(), width.saturating_sub(indent));
         // A long command has a row of its own, as all have where there is little room.
-        let beside = match indent == DOES && command.len() + 2 <= DOES {
-            true => rows.next().unwrap_or_default(),
-            false => String::new(),
+        let beside = if indent == DOES && command.len() + 2 <= DOES {
+            rows.next().unwrap_or_default()
+        } else {
+            String::new()
         };
         rows_of_all.push_str(format!("{command:<DOES$}{beside}").trim_end());
         rows_of_all.push('\n');
