@@ -3,7 +3,7 @@
 use tokio::time::{Duration, Instant};
 
 /// Minimum time from one frame to the next while an answer streams.
-const FRAME: Duration = Duration::from_millis(8);
+const FRAME: Duration = Duration::from_millis(4);
 /// If frames are expensive, such as those of a long table, the time between them grows until painting takes one part in this number
 /// of the time.
 const SHARE: u32 = 24;

@@ -350,7 +350,7 @@ impl Activity {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
                 Doing::Nothing if self.is_new() && !self.summary.is_unusual() => String::new(),
-                _ => dimmed(stand, style),
+                _ => style.dim_unless_painted(stand),
             };
         };
         let turning = TURNING[(now.duration_since(self.since).as_secs() % 10) as usize];
@@ -363,7 +363,11 @@ impl Activity {
         }
         let plain: String = Row::from_ansi(stand).text();
         if row.width() + BESIDE.len() + plain.width() <= columns && !plain.is_empty() {
-            format!("{}{}", style.dim(&format!("{row}{BESIDE}")), dimmed(stand, style))
+            format!(
+                "{}{}",
+                style.dim(&format!("{row}{BESIDE}")),
+                style.dim_unless_painted(stand)
+            )
         } else {
             style.dim(&row)
         }
@@ -386,17 +390,6 @@ impl Activity {
             }
         }
         names.join(", ")
-    }
-}
-
-/// Faint, but for the looks that it has by itself.
-fn dimmed(text: &str, style: Paint) -> String {
-    if !text.contains('\u{1b}') {
-        style.dim(text)
-    } else if style.color {
-        text.to_owned()
-    } else {
-        Row::from_ansi(text).text()
     }
 }
 
