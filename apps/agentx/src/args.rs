@@ -167,7 +167,7 @@ pub(crate) enum Command {
     /// Show, change, check and trust the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Manage your identity and the people your servers trust
+    /// Manage your identity and who has access to your servers
     #[command(subcommand)]
     Identity(IdentityCommand),
     /// Diagnose this machine, the configuration and the stored sessions

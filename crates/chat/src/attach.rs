@@ -8,17 +8,18 @@ use base64::Engine as _;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 
+pub(crate) mod file_search;
 pub(crate) mod files;
 mod image_file;
 mod missing;
 
-/// The longest text that goes along; of more the model can read a part itself.
+/// Maximum size of an attached text in bytes; of a longer file the model can read a part itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
-/// The largest picture.
+/// Maximum size of an attached picture in bytes.
 const LARGEST_PICTURE: u64 = 5 << 20;
 /// The ends of names of pictures.
 const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
-/// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
+/// Maximum number of pixels per side that vendors accept: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
 const LONGEST_SIDE: u32 = 8_000;
 
 /// What is said, with the files that it names.
@@ -88,20 +89,21 @@ pub fn attached(
 pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatError> {
     let mention = |file: &PathBuf| {
         image_file::check(file)?;
-        let file = match elsewhere {
-            true => std::path::absolute(file).unwrap_or_else(|_| file.clone()),
-            false => file.clone(),
+        let file = if elsewhere {
+            std::path::absolute(file).unwrap_or_else(|_| file.clone())
+        } else {
+            file.clone()
         };
         Ok(format!("@{}", escaped(&file.to_string_lossy())))
     };
     files.iter().map(mention).collect()
 }
 
-/// Where a name leads.
-fn place_of(name: &str, workspace: &Path) -> PathBuf {
+/// Where a name leads: `~/` is the home directory, what is relative starts at `base`.
+pub(crate) fn place_of(name: &str, base: &Path) -> PathBuf {
     match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => workspace.join(name),
+        _ => base.join(name),
     }
 }
 
@@ -122,19 +124,21 @@ pub(crate) fn last_word(text: &str) -> usize {
         last.map_or(0, |(at, sign)| at + sign.len_utf8())
     };
     let start = after_last(&|at, sign| ends_word(text, at, sign));
-    match text[start..].starts_with('@') {
-        true => start,
-        false => after_last(&|_, sign| sign.is_whitespace()),
+    if text[start..].starts_with('@') {
+        start
+    } else {
+        after_last(&|_, sign| sign.is_whitespace())
     }
 }
 
 /// Where the word ends that a text begins with.
 fn end_of_word(text: &str) -> usize {
-    match text.starts_with('@') {
-        true => (text.char_indices())
+    if text.starts_with('@') {
+        (text.char_indices())
             .find(|(at, sign)| ends_word(text, *at, *sign))
-            .map_or(text.len(), |(at, _)| at),
-        false => text.find(char::is_whitespace).unwrap_or(text.len()),
+            .map_or(text.len(), |(at, _)| at)
+    } else {
+        text.find(char::is_whitespace).unwrap_or(text.len())
     }
 }
 

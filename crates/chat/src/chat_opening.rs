@@ -25,7 +25,7 @@ use crate::terminal::{RawMode, TerminalInput, keys, lines};
 
 /// What a person wants of a chat.
 pub struct ChatRequest {
-    /// The session.
+    /// Which session the chat opens.
     pub target: Target,
     /// Whether it continues in a copy of that session.
     pub fork: bool,

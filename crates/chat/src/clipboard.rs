@@ -6,6 +6,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::terminal::tmux;
+
 /// The longest text in bytes: more than 100,000 characters of base64 are cut off by some terminals, which would paste a part.
 pub(crate) const LONGEST: usize = 74_994;
 
@@ -16,8 +18,8 @@ pub(crate) fn sequence(text: &str, in_tmux: bool) -> String {
         return plain;
     }
     // tmux takes the first with `set-clipboard on`, and hands the second on with `allow-passthrough on`.
-    let passed_on = plain.replace('\u{1b}', "\u{1b}\u{1b}");
-    format!("{plain}\u{1b}Ptmux;{passed_on}\u{1b}\\")
+    let passed_on = tmux::passed_through(&plain);
+    format!("{plain}{passed_on}")
 }
 
 #[cfg(test)]

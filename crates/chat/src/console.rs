@@ -42,7 +42,7 @@ pub struct Terminal {
     pub color: bool,
     /// Whether words stand in the place of signs, and lines are only appended.
     pub(crate) words: bool,
-    /// Its columns.
+    /// Number of columns, at least 20; 100 where there is no terminal.
     pub width: usize,
 }
 
@@ -85,9 +85,10 @@ impl Console {
 
     /// Columns for what goes to standard output: no terminal narrows what another program reads.
     pub fn out_width(&self) -> usize {
-        match self.terminal.output {
-            true => self.terminal.width,
-            false => usize::MAX,
+        if self.terminal.output {
+            self.terminal.width
+        } else {
+            usize::MAX
         }
     }
 
@@ -197,9 +198,10 @@ impl Console {
     /// are shown as signs. A closed standard error is ignored.
     pub fn say(&mut self, text: &str) {
         let (lines, open) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
-        match self.terminal.error {
-            true => self.say_exact(&(fitted(lines, self.terminal.width) + open)),
-            false => self.say_exact(text),
+        if self.terminal.error {
+            self.say_exact(&(fitted(lines, self.terminal.width) + open))
+        } else {
+            self.say_exact(text)
         }
     }
 
@@ -219,9 +221,10 @@ impl Console {
 
     /// Lines as they stand on standard output: on a terminal in rows that fit.
     pub(crate) fn fitted(&self, lines: &str) -> String {
-        match self.terminal.output {
-            true => fitted(lines, self.terminal.width),
-            false => lines.to_owned(),
+        if self.terminal.output {
+            fitted(lines, self.terminal.width)
+        } else {
+            lines.to_owned()
         }
     }
 

@@ -178,9 +178,10 @@ pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &Provider
 /// Returns an error if no model is connected, and neither the demo nor a file of answers is named.
 pub fn check_connected(settings: &Settings) -> Result<(), ChatError> {
     let is_asked = settings.connect.is_none() && settings.model.is_none();
-    match is_asked && is_demo(&settings.model_or_default().value) && settings.scripted_answers.is_empty() {
-        true => Err(ChatError::NoModel),
-        false => Ok(()),
+    if is_asked && is_demo(&settings.model_or_default().value) && settings.scripted_answers.is_empty() {
+        Err(ChatError::NoModel)
+    } else {
+        Ok(())
     }
 }
 

@@ -95,7 +95,7 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
     };
     written.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => ChatError::usage(
-            format!("{} is there already", file.display()),
+            format!("{} already exists", file.display()),
             "choose another file, or overwrite it with --force",
         ),
         ErrorKind::NotFound => ChatError::File {
@@ -123,9 +123,10 @@ fn replace(file: &Path, text: &str, force: bool) -> std::io::Result<()> {
     let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut beside = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     beside.write_all(text.as_bytes())?;
-    let placed = match force {
-        true => beside.persist(&real),
-        false => beside.persist_noclobber(&real),
+    let placed = if force {
+        beside.persist(&real)
+    } else {
+        beside.persist_noclobber(&real)
     };
     placed.map(drop).map_err(|failed| failed.error)
 }

@@ -21,18 +21,13 @@
 //! | [`console`], [`signals`], [`terminal`] | standard output and error, signals, and the terminal in raw mode |
 //! | [`error`], [`exit`], [`run_failure`] | what can go wrong, as people and programs read it |
 
-#![allow(
-    clippy::match_bool,
-    reason = "existing matches will be converted in one change"
-)]
-
 pub mod attach;
 #[cfg(test)]
 mod catalogue;
 pub mod chat;
 pub mod chat_opening;
 mod clipboard;
-mod code_blocks;
+mod clipboard_picture;
 pub mod configuration;
 pub mod connection_watch;
 pub mod console;

@@ -121,9 +121,10 @@ pub fn render(models: &[ModelInfo], settings: &Settings, chosen: &str, width: us
                     .catalog
                     .assumes_window(&spec.provider, spec.context_window, &spec.prices),
             ),
-            match spec.prices == Prices::default() && spec.api != Api::Scripted {
-                true => "?".to_owned(),
-                false => format!("${} / ${}", price(spec.prices.input), price(spec.prices.output)),
+            if spec.prices == Prices::default() && spec.api != Api::Scripted {
+                "?".to_owned()
+            } else {
+                format!("${} / ${}", price(spec.prices.input), price(spec.prices.output))
             },
             info.aliases.join(" "),
             info.missing.clone().unwrap_or_default(),

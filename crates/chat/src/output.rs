@@ -231,7 +231,7 @@ impl Write for StreamWriter {
                     OutputStream::Out => &ERR,
                     OutputStream::Err => &OUT,
                 };
-                drop(other.wait(OutputWork::is_idle));
+                let _ = other.wait(OutputWork::is_idle);
                 self.output.write(bytes).map(|()| bytes.len())
             }
         }

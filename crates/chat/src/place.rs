@@ -42,7 +42,7 @@ impl Place {
         }
     }
 
-    /// A server.
+    /// Makes the place of chats with a server.
     pub fn on_server(server: TargetServer) -> Self {
         Self {
             runtime: server.remote.clone(),
@@ -67,7 +67,7 @@ impl Place {
         }
     }
 
-    /// The runtime.
+    /// Returns the runtime that the sessions run in: of this program, or the client of a server.
     pub fn runtime(&self) -> &dyn Runtime {
         &*self.runtime
     }

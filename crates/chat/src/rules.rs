@@ -71,9 +71,10 @@ pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec,
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names = tools.iter().map(|tool| tool.name.as_str());
         let near = agentx::config::nearest(name, names, 3);
-        let hint = match near.is_empty() {
-            true => "`agentx tools` lists them".to_owned(),
-            false => format!("did you mean {}?", near.join(" or ")),
+        let hint = if near.is_empty() {
+            "`agentx tools` lists them".to_owned()
+        } else {
+            format!("did you mean {}?", near.join(" or "))
         };
         ChatError::usage(format!("there is no tool {name:?}"), hint)
     })

@@ -249,9 +249,10 @@ async fn of_file(
     }
     named.system_prompt.clone_from(&agent.system);
     named.limits = limits(settings, agent);
-    named.approval = match is_here {
-        true => Some(settings.approval),
-        false => mode_named(place, settings, agent),
+    named.approval = if is_here {
+        Some(settings.approval)
+    } else {
+        mode_named(place, settings, agent)
     };
     named.workspace = place.workspace().map(str::to_owned);
     let config = place.runtime().agent(&named).await?;

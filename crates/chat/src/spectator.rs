@@ -109,9 +109,10 @@ impl Spectator {
             }
             RuntimeEvent::ApprovalRequested(request) => {
                 let (runtime, id) = &self.source;
-                let file = match self.live {
-                    true => pending_change::file_now(&**runtime, id, None, request).await,
-                    false => FileInQuestion::default(),
+                let file = if self.live {
+                    pending_change::file_now(&**runtime, id, None, request).await
+                } else {
+                    FileInQuestion::default()
                 };
                 let question = approval::question(request, &file, console.out_style());
                 self.transcript.aside(&question);

@@ -1,4 +1,5 @@
-//! Trust in workspaces: a folder that was cloned from somewhere must not be able to let itself do more.
+//! Trust in workspaces: a folder that was cloned from somewhere must not be able to let itself do more. The access of people to a
+//! server, which `agentx identity trust` gives, is kept in the keyring and has nothing to do with it.
 //!
 //! Until the person says so, a workspace's file can only make things stricter. What the person said holds for the bytes
 //! that they saw: the hash of the file is kept in the user's data directory, and a changed file has to be trusted again.

@@ -32,7 +32,7 @@ mod wrap;
 
 pub use editor::{EditOutcome, Editor};
 pub use history::{LONGEST as LONGEST_KEPT, LineHistory};
-pub use markdown::Markdown;
+pub use markdown::{Markdown, code_blocks};
 pub use painter::{LongRows, Painter};
 pub use style::{Color, Style, Theme};
 pub use text::{Line, Row, Span, width};

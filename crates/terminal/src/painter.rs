@@ -67,12 +67,9 @@ impl Painter {
         let empty = [Row::default()];
         let live = if live.is_empty() { &empty } else { live };
         let moved = done.len();
-        let mut painted = 0;
         let rows: Vec<Cow<'_, Row>> = done.iter().chain(live).map(|row| self.fitting(row)).collect();
         self.make_room(&rows);
-        for (i, row) in rows.iter().enumerate() {
-            painted += usize::from(self.paint(i, row));
-        }
+        let painted = self.paint_all(&rows);
         self.clear_from(moved + live.len());
         self.place(moved, cursor);
         self.shown.drain(..moved);
@@ -91,13 +88,7 @@ impl Painter {
         let (columns, rows) = (columns.max(4), rows.max(3));
         let up = match long {
             LongRows::Cut => self.at,
-            LongRows::Broken => {
-                // Blanks at the end of a row need not move to the next one.
-                let takes = |row: &Row| width(row.text().trim_end()).max(1).div_ceil(columns);
-                let above: usize = self.shown.iter().take(self.at).map(takes).sum();
-                let before = self.placed.map_or(0, |column| column / columns);
-                above + before.min(takes(&self.shown[self.at]) - 1)
-            }
+            LongRows::Broken => self.rows_above_cursor(columns),
         };
         let up = up.min(rows - 1);
         *self = Self {
@@ -110,6 +101,32 @@ impl Painter {
         }
         bytes.push_str("\u{1b}[J");
         bytes
+    }
+
+    /// How many rows are above the cursor once the terminal has broken all lines for so many columns. Rows that it broke itself are
+    /// one line to it.
+    fn rows_above_cursor(&self, columns: usize) -> usize {
+        let (mut above, mut cursor) = (0, 0);
+        let mut rows = self.shown.as_slice();
+        let mut left = self.at;
+        while !rows.is_empty() {
+            let goes_on = |pair: &[Row]| pair[0].wraps_into(&pair[1], self.columns);
+            let count = rows.windows(2).take_while(|pair| goes_on(pair)).count() + 1;
+            let (line, below) = rows.split_at(count);
+            let before = |rows: &[Row]| rows.iter().map(Row::width).sum::<usize>();
+            // Blanks at the end of a line need not move to the next row.
+            let last = width(line[count - 1].text().trim_end());
+            let takes = (before(&line[..count - 1]) + last).max(1).div_ceil(columns);
+            if left < count {
+                let column = before(&line[..left]) + self.placed.unwrap_or(0);
+                cursor = (column / columns).min(takes - 1);
+                break;
+            }
+            above += takes;
+            left -= count;
+            rows = below;
+        }
+        above + cursor
     }
 
     /// Begins on a clear screen.
@@ -151,6 +168,43 @@ impl Painter {
         } else {
             Cow::Owned(row.cut(self.columns))
         }
+    }
+
+    /// Writes what is new in all rows, and returns how many had something new.
+    fn paint_all(&mut self, rows: &[Cow<'_, Row>]) -> usize {
+        let (mut painted, mut is_new) = (0, false);
+        for (i, row) in rows.iter().enumerate() {
+            let before = i.checked_sub(1).map(|before| rows[before].as_ref());
+            let before = before.filter(|before| before.wraps_into(row, self.columns));
+            is_new = match before {
+                // A terminal may forget that it broke a line when the row before is written again.
+                Some(before) if is_new || self.shown.get(i).is_none_or(|old| old.spans.is_empty()) => {
+                    self.continue_line(i, before, row);
+                    true
+                }
+                _ => self.paint(i, row),
+            };
+            painted += usize::from(is_new);
+        }
+        painted
+    }
+
+    /// Writes a row behind the one before it, which is full: the terminal breaks the line itself.
+    fn continue_line(&mut self, i: usize, before: &Row, row: &Row) {
+        if self.shown.get(i).is_some_and(|old| old.width() > row.width()) {
+            self.go_to(i);
+            self.column(0);
+            self.bytes.push_str("\u{1b}[K");
+        }
+        self.go_to(i - 1);
+        let last = before.last();
+        self.column(before.width() - last.width());
+        self.write(&last, 0);
+        self.write(row, 0);
+        self.shown.resize(self.shown.len().max(i + 1), Row::default());
+        self.shown[i] = row.clone();
+        self.at = i;
+        self.placed = Some(row.width()).filter(|width| *width < self.columns);
     }
 
     /// Writes what is new in a row; whether there was anything.

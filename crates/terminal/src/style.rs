@@ -11,10 +11,10 @@ pub enum Color {
     Ansi(u8),
 }
 
-/// A look.
+/// The look of a piece of text: colour, weight and other attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Style {
-    /// The colour.
+    /// Colour of the letters.
     pub color: Color,
     /// Heavier.
     pub bold: bool,

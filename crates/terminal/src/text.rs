@@ -43,7 +43,7 @@ pub(crate) fn apart(grapheme: &str) -> usize {
 pub struct Span {
     /// The text, without control characters.
     pub text: String,
-    /// Its look.
+    /// Its colours and weight.
     pub style: Style,
     /// Where it leads, on a terminal that can follow a link.
     pub link: Option<Arc<str>>,
@@ -61,6 +61,9 @@ impl Span {
 pub struct Row {
     /// Its pieces; neighbours differ in look.
     pub spans: Vec<Span>,
+    /// Whether the next row continues this one without a line break: the terminal breaks the line itself, so that a person who
+    /// copies it gets one line.
+    pub wraps: bool,
 }
 
 impl Row {
@@ -75,6 +78,7 @@ impl Row {
     pub fn from_ansi(text: &str) -> Self {
         Self {
             spans: Line::from_ansi(text).spans,
+            wraps: false,
         }
     }
 
@@ -93,7 +97,7 @@ impl Row {
         self.spans.iter().map(|span| width(&span.text)).sum()
     }
 
-    /// Its text alone.
+    /// Returns its text without looks and links.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
@@ -116,6 +120,31 @@ impl Row {
             }
         }
         None
+    }
+
+    /// Whether `next` may be written behind this row on a terminal of so many columns, so that the terminal breaks the line: the
+    /// row is full there for certain.
+    pub(crate) fn wraps_into(&self, next: &Self, columns: usize) -> bool {
+        self.wraps && self.sure().is_none() && self.width() + next.first_width() > columns
+    }
+
+    /// How many columns its first sign takes.
+    fn first_width(&self) -> usize {
+        let first = self
+            .spans
+            .iter()
+            .find_map(|span| span.text.graphemes(true).next());
+        first.map_or(0, grapheme_width)
+    }
+
+    /// Its last sign alone.
+    pub(crate) fn last(&self) -> Self {
+        let mut last = Self::default();
+        if let Some(span) = self.spans.last() {
+            let sign = span.text.graphemes(true).next_back();
+            last.push_like(sign.unwrap_or_default(), span);
+        }
+        last
     }
 
     /// As much of it as fits into so many columns.
@@ -162,13 +191,13 @@ fn push(spans: &mut Vec<Span>, text: &str, style: Style, link: Option<&Arc<str>>
 /// A line of any length, before it is broken into rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Its pieces.
+    /// Its pieces; neighbours differ in look.
     pub spans: Vec<Span>,
     /// What its first row begins with, such as a bullet.
     pub first: Row,
     /// What its other rows begin with.
     pub rest: Row,
-    /// Broken where the row is full and not between words: for code.
+    /// Broken where the row is full and not between words: for code. The terminal breaks it if nothing stands before its other rows.
     pub verbatim: bool,
 }
 
@@ -299,7 +328,11 @@ mod tests {
     fn looks_are_read_from_control_sequences() {
         let line = Line::from_ansi("a\u{1b}[1;31mb\u{1b}[0mc\td\u{1b}[2K\u{7}");
         assert_eq!(line.spans[1].style, Style::ansi(1).bold());
-        assert_eq!(Row { spans: line.spans }.text(), "abc    d[2K");
+        let row = Row {
+            spans: line.spans,
+            wraps: false,
+        };
+        assert_eq!(row.text(), "abc    d[2K");
     }
 
     #[test]

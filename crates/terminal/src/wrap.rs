@@ -136,7 +136,9 @@ impl WrappedRows<'_> {
         self.width = next.width();
         self.begun = false;
         let mut full = std::mem::replace(&mut self.row, next);
-        if !self.line.verbatim {
+        if self.line.verbatim {
+            full.wraps = self.line.rest.spans.is_empty();
+        } else {
             trim_end(&mut full);
         }
         self.done.push(full);

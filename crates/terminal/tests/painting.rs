@@ -24,21 +24,42 @@ impl Screen {
         }
     }
 
-    /// Each row takes as many as it needs, and the cursor stays with its letter.
+    /// Each line takes as many rows as it needs, and the cursor stays with its letter. A row that the terminal broke itself is one
+    /// line with the next.
     fn break_anew(&mut self, columns: u16) {
-        let rows = self.0.screen().size().0;
+        let (rows, width) = self.0.screen().size();
         let (row, column) = self.0.screen().cursor_position();
-        let mut lines = self.rows();
-        let at = lines.len() - usize::from(rows - row);
+        let all = self.rows();
+        let at = all.len() - usize::from(rows - row);
+        let (mut lines, mut cursor) = (Vec::<String>::new(), (0, 0));
+        let mut continues = false;
+        for (i, row) in all.into_iter().enumerate() {
+            let before = match lines.last_mut().filter(|_| continues) {
+                Some(line) => {
+                    let before = line.chars().count();
+                    line.push_str(&row.text);
+                    before
+                }
+                None => {
+                    lines.push(row.text);
+                    0
+                }
+            };
+            if i == at {
+                cursor = (lines.len() - 1, before + usize::from(column.min(width - 1)));
+            }
+            continues = row.is_wrapped;
+        }
+        let (at, column) = cursor;
         while lines.len() > at + 1 && lines.last().is_some_and(String::is_empty) {
             lines.pop();
         }
         let takes = |line: &String| line.chars().count().max(1).div_ceil(columns.into());
         let below: usize = lines[at + 1..].iter().map(takes).sum();
         let last = takes(&lines[at]) - 1;
-        let before = usize::from(column / columns).min(last);
+        let before = (column / usize::from(columns)).min(last);
         let up = below + last - before;
-        let column = usize::from(column) - before * usize::from(columns);
+        let column = column - before * usize::from(columns);
         *self = Self::new(columns, rows);
         self.write(&lines.join("\r\n"));
         self.write("\r");
@@ -52,26 +73,66 @@ impl Screen {
 
     /// Every row since the beginning, without what is empty at the end.
     fn all(&mut self) -> Vec<String> {
-        let mut all = self.rows();
+        let mut all: Vec<String> = self.rows().into_iter().map(|row| row.text).collect();
         while all.last().is_some_and(String::is_empty) {
             all.pop();
         }
         all
     }
 
-    fn rows(&mut self) -> Vec<String> {
+    /// Every line since the beginning, as a person copies them: rows that the terminal broke are one line.
+    fn lines(&mut self) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        for row in self.rows() {
+            if let Some(line) = lines.last_mut() {
+                line.push_str(&row.text);
+            }
+            if !row.is_wrapped {
+                lines.push(String::new());
+            }
+        }
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines
+    }
+
+    fn rows(&mut self) -> Vec<ScreenRow> {
         let (rows, columns) = self.0.screen().size();
         self.0.screen_mut().set_scrollback(usize::MAX);
         let scrolled = self.0.screen().scrollback();
         let mut all = Vec::new();
         for back in (0..=scrolled).rev() {
             self.0.screen_mut().set_scrollback(back);
-            let row = self.0.screen().rows(0, columns).next().unwrap_or_default();
-            all.push(row);
+            all.extend(self.seen(columns).into_iter().next());
         }
-        all.extend(self.0.screen().rows(0, columns).skip(1).take(usize::from(rows)));
-        all.iter().map(|row| row.trim_end().to_owned()).collect()
+        all.extend(self.seen(columns).into_iter().skip(1).take(usize::from(rows)));
+        all
     }
+
+    /// The rows that are in sight.
+    fn seen(&self, columns: u16) -> Vec<ScreenRow> {
+        let rows = self.0.screen().rows(0, columns);
+        let seen = rows.zip(0..).map(|(text, at)| {
+            let is_wrapped = self.0.screen().row_wrapped(at);
+            let text = if is_wrapped {
+                text.as_str()
+            } else {
+                text.trim_end()
+            };
+            ScreenRow {
+                text: text.to_owned(),
+                is_wrapped,
+            }
+        });
+        seen.collect()
+    }
+}
+
+/// A row of the terminal, and whether the terminal broke a line behind it.
+struct ScreenRow {
+    text: String,
+    is_wrapped: bool,
 }
 
 fn row(text: &str) -> Row {
@@ -235,6 +296,84 @@ fn a_stream_beside_a_status_costs_at_most_three_bytes_a_byte() {
     assert!(written <= text.len() * 3, "{written} bytes for {}", text.len());
 }
 
+/// An answer in frames of a few letters, above a line for input, on a terminal of 20 columns; in the end it flows away.
+fn streamed(text: &str, painter: &mut Painter, screen: &mut Screen) {
+    let mut answer = Markdown::new(20, Theme::dark());
+    let letters: Vec<char> = text.chars().collect();
+    for piece in letters.chunks(3) {
+        answer.push(&piece.iter().collect::<String>());
+        let done = answer.take_done();
+        let mut live = answer.live();
+        live.extend([row("› "), row("status")]);
+        let cursor = Some((live.len() - 2, 2));
+        screen.write(&painter.frame(&done, &live, cursor));
+    }
+    answer.end();
+    screen.write(&painter.frame(&answer.take_done(), &[row("› "), row("status")], Some((0, 2))));
+}
+
+const LONG_CODE: &str = "let a_long_name = another_long_name(with, some, words);";
+
+#[test]
+fn a_long_line_of_code_is_copied_as_one_line() {
+    let wide = "let 名前 = \"一二三四五六七八九十一二三四五\";";
+    for code in [LONG_CODE, wide] {
+        let (mut painter, mut screen) = (Painter::new(20, 8), Screen::new(20, 8));
+        let text = format!("Look:\n\n```rust\n{code}\nx();\n```\n\nDone.\n");
+        streamed(&text, &mut painter, &mut screen);
+        let expected = [
+            "Look:",
+            "",
+            &format!("  {code}"),
+            "  x();",
+            "",
+            "Done.",
+            "›",
+            "status",
+        ];
+        assert_eq!(screen.lines(), expected);
+    }
+}
+
+#[test]
+fn a_long_line_of_code_in_a_list_is_copied_as_one_line_too() {
+    let (mut painter, mut screen) = (Painter::new(20, 8), Screen::new(20, 8));
+    let text = format!("- one:\n\n  ```\n  {LONG_CODE}\n  ```\n");
+    streamed(&text, &mut painter, &mut screen);
+    assert!(
+        screen.lines().contains(&format!("    {LONG_CODE}")),
+        "{:?}",
+        screen.lines()
+    );
+}
+
+#[test]
+fn a_narrower_terminal_breaks_code_that_lives_anew() {
+    for columns in 8..20 {
+        for (live, name) in [(true, "lives"), (false, "is done")] {
+            let (mut painter, mut screen) = (Painter::new(20, 12), Screen::new(20, 12));
+            screen.write(&painter.frame(&[row("first")], &[row("›")], None));
+            let mut answer = Markdown::new(20, Theme::dark());
+            answer.push(&format!("```\n{LONG_CODE}"));
+            if !live {
+                answer.end();
+            }
+            let mut rows = answer.live();
+            rows.push(row("› half"));
+            let cursor = Some((rows.len() - 1, 6));
+            screen.write(&painter.frame(&answer.take_done(), &rows, cursor));
+            screen.narrow(columns, LongRows::Broken);
+            screen.write(&painter.resize(columns.into(), 12, LongRows::Broken));
+            answer.set_columns(columns.into());
+            let mut rows = answer.live();
+            rows.push(row("› half"));
+            screen.write(&painter.frame(&[], &rows, None));
+            let expected = ["first", &format!("  {LONG_CODE}"), "› half"];
+            assert_eq!(screen.lines(), expected, "{columns} columns, and the code {name}");
+        }
+    }
+}
+
 /// What rows come to on a terminal that has become narrower.
 fn narrowed(rows: &[String], columns: usize, long: LongRows) -> Vec<String> {
     let pieces = |row: &String| {
@@ -266,13 +405,15 @@ proptest! {
         let (mut painter, mut screen) = (Painter::new(30, 20), Screen::new(30, 20));
         let cursor = (cursor.0.min(live.len() - 1), cursor.1);
         screen.write(&painter.frame(&rows(&done), &rows(&live), Some(cursor)));
-        let (mut columns, mut expected) = (30, done);
+        let (mut columns, mut expected) = (30, done.clone());
         for step in steps.into_iter().filter(|step| *step < 30) {
             if step >= columns {
                 continue;
             }
             columns = step;
-            expected = narrowed(&expected, columns.into(), long);
+            // A terminal that breaks lines still knows them whole; one that cuts rows has lost what it cut off.
+            let known = if breaks { &done } else { &expected };
+            expected = narrowed(known, columns.into(), long);
             screen.narrow(columns, long);
             screen.write(&painter.resize(columns.into(), 20, long));
             if paints {

@@ -18,7 +18,7 @@ pub(crate) enum IdentityCommand {
     },
     /// Show your id and your public key
     Show,
-    /// List yourself and the people your servers trust
+    /// List yourself and the people who have access to your servers
     List,
     /// Print the public key in OpenSSH format
     Export {
@@ -26,7 +26,7 @@ pub(crate) enum IdentityCommand {
         #[arg(long)]
         secret: bool,
     },
-    /// Let somebody use your servers, or change their role
+    /// Give a person access to your servers, or change their role (`agentx config trust` is for folders)
     Trust {
         /// Their public key: `ed25519:…`, or the line of an OpenSSH .pub file
         #[arg(required = true, value_name = "PUBLIC_KEY")]
@@ -34,17 +34,17 @@ pub(crate) enum IdentityCommand {
         /// A name for this person
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// Their role; required for somebody who is not trusted yet
+        /// Their role; required for somebody who has no access yet
         #[arg(long = "as", value_name = "ROLE")]
         role: Option<TrustArg>,
     },
-    /// Stop trusting somebody
+    /// Take away a person's access to your servers
     Untrust {
         /// Their public key, or the name you gave them
         #[arg(required = true, value_name = "WHO")]
         who: Vec<String>,
     },
-    /// Forget the key of a reinstalled server; the next key at that address is trusted
+    /// Forget the key of a reinstalled server; the next key at that address is accepted
     Forget {
         /// The server's address, or its host and port
         #[arg(value_name = "SERVER")]
@@ -52,7 +52,7 @@ pub(crate) enum IdentityCommand {
     },
 }
 
-/// As what somebody is trusted.
+/// The role of a person on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TrustArg {
     /// Has their own sessions in their own directory; you decide what runs on your machine

@@ -315,7 +315,7 @@ pub(crate) fn write(
     }
     if first.symlink_metadata().is_ok() {
         return Err(ChatError::usage(
-            format!("{} is there already", first.display()),
+            format!("{} already exists", first.display()),
             "choose another name, or edit that file",
         ));
     }

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::folder::{self, FolderDecision};
 use crate::logging;
 use crate::other_directory::place_of;
-use crate::picker::{self, PickerOutcome};
+use crate::picker::{self, PickerOutcome, PickerScope};
 use crate::session_opening::Target;
 use crate::start;
 use crate::terminal::TerminalInput;
@@ -79,5 +79,5 @@ async fn choose(
     let place = CommandTarget::of(settings, global.cwd.as_deref()).await?;
     place.introduce(console);
     let has_keys = console.terminal.capable;
-    picker::pick(&place, settings, console, inputs, has_keys).await
+    picker::pick(&place, settings, console, inputs, has_keys, PickerScope::Here).await
 }

@@ -1,4 +1,4 @@
-//! `agentx identity`: who one is to servers, and whom a server of this data directory trusts.
+//! `agentx identity`: who one is to servers, and who has access to a server of this data directory.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -62,7 +62,7 @@ fn forget(keyring: &Keyring, server: &str, json: bool, console: &mut Console) ->
         return console.out_pretty(&json!({ "server": place, "forgotten": key }));
     }
     console.out(&format!(
-        "forgot {place}, whose key was {key}; the next key seen there is trusted, so compare it with what `agentx serve` prints\n"
+        "forgot {place}, whose key was {key}; the next key seen there is accepted, so compare it with what `agentx serve` prints\n"
     ))
 }
 
@@ -88,7 +88,7 @@ fn new(
     keyring.set_identity(&key, force)?;
     if let Some(before) = before.filter(|before| before.public_key() != key.public_key()) {
         console.say(&format!(
-            "note: you are no longer {}; people who trusted that key have to trust the new one\n",
+            "note: you are no longer {}; whoever gave that key access has to give it to the new one\n",
             before.public_key()
         ));
     }
@@ -173,14 +173,15 @@ fn object(somebody: &Trusted) -> Value {
 
 fn export(key: &SecretKey, secret: bool, console: &mut Console) -> Result<(), ChatError> {
     if secret {
-        console.say("warning: anyone who has this key can act as you on every server that trusts you\n");
+        console
+            .say("warning: anyone who has this key can act as you on every server that you have access to\n");
         let written = key.expose_openssh(COMMENT);
         return console.out(&written.map_err(agentx::identity::KeyringError::Key)?);
     }
     console.out(&format!("{}\n", key.public_key().to_openssh(COMMENT)))
 }
 
-/// What is said about somebody who is to be trusted.
+/// What is said about somebody who is to have access.
 struct TrustRequest {
     name: Option<String>,
     role: Option<TrustArg>,
@@ -234,7 +235,7 @@ fn trust(
     }
     if is_own(keyring, &public_key)? {
         return Err(ChatError::usage(
-            "this is your own key, which your servers always trust",
+            "this is your own key, which always has access to your servers",
             "",
         ));
     }
@@ -272,7 +273,7 @@ fn trust(
             format!(" (before: {name}, {})", known.role.as_str())
         });
     let role = somebody.role.as_str();
-    console.out(&format!("{} is now trusted as {role}{was}\n", called(&somebody)))
+    console.out(&format!("{} now has access as {role}{was}\n", called(&somebody)))
 }
 
 fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {
@@ -289,7 +290,7 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
         [somebody] => somebody,
         [] => {
             return Err(ChatError::usage(
-                format!("no trusted person matches {who}"),
+                format!("nobody with access matches {who}"),
                 list_hint,
             ));
         }
@@ -303,7 +304,7 @@ fn untrust(keyring: &Keyring, who: &str, json: bool, console: &mut Console) -> R
         return console.out_pretty(&object(somebody));
     }
     console.say("note: a running server stops the work in their sessions within a few seconds\n");
-    console.out(&format!("{} is no longer trusted\n", called(somebody)))
+    console.out(&format!("{} no longer has access\n", called(somebody)))
 }
 
 fn parse(key: &str) -> Result<PublicKey, ChatError> {

@@ -21,7 +21,7 @@ fn what_fills_the_window_and_what_rules_say_is_told() {
     for what in [
         "there are no messages yet",
         " of 128.0k tokens in use (1 %)",
-        "messages to it",
+        "messages to the agent",
         "reserved for the answer",
         "\"messages\":[{\"role\":\"system\"",
         "/context takes `exact` or nothing, not `all`",

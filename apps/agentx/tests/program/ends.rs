@@ -479,7 +479,7 @@ fn a_disk_that_is_full_in_the_middle_stops_the_run_and_what_was_shown_is_kept() 
     assert_eq!(first.code, Some(0), "{first}");
     let id = latest(&sandbox);
     let database = sandbox.path("home/.local/share/agentx/sessions.db");
-    // The write-ahead log of the next run may grow so far; what follows does not match.
+    // The write-ahead log of the next run may grow so far; what follows does not fit.
     let blocks = u32::try_from(std::fs::metadata(&database).unwrap().len() / 512).unwrap() + 16;
     let args = [
         "run",

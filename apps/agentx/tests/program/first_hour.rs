@@ -97,7 +97,7 @@ fn lines_that_are_meant_for_the_chat_are_not_sent() {
     chat.keys("clear\r");
     chat.wait_for("not sent: Ctrl-L clears the screen");
     chat.keys("/status\r");
-    chat.wait_for("begins with the first words");
+    chat.wait_for("starts with your first message");
     leave(chat);
 }
 

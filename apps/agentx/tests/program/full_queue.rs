@@ -19,6 +19,7 @@ fn words_that_a_full_queue_did_not_take_are_in_the_input_again() {
     chat.keys("and then this\r");
     chat.wait_for("  1 › and then this");
     chat.keys("one word more\r");
+    chat.wait_for("messages with");
     chat.wait_for("bytes are queued in this");
     chat.wait_for_last("› one word more");
     // The agent takes up what waits, and there is room.

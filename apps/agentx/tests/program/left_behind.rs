@@ -77,7 +77,10 @@ fn a_run_at_a_server_says_which_of_its_jobs_go_on_there() {
         ran.stderr.contains("1 job goes on at the server: sleep 3000"),
         "{ran}"
     );
-    assert!(ran.stderr.contains("resume ses_[id]"), "{ran}");
+    assert!(
+        ran.stderr.contains("; to see it: agentx --connect ") && ran.stderr.contains(" resume ses_[id]"),
+        "{ran}"
+    );
     let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "resume", "--last"], 100, 40);
     chat.wait_for(" · 1 job");
     chat.keys("/jobs\r");

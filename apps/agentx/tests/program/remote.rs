@@ -388,7 +388,7 @@ fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
         let refused = ask(&elsewhere, &server, words);
         assert_eq!(refused.code, Some(10), "{refused}");
         assert!(
-            refused.stderr.contains("this is only for the server's"),
+            refused.stderr.contains("this is only for the server's operator"),
             "{refused}"
         );
         assert!(refused.stderr.contains("--as operator"), "{refused}");

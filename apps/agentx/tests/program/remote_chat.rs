@@ -229,7 +229,7 @@ fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
     desk.keys("/rewind\r");
     desk.wait_for_last("before which input? number · Enter cancels ›");
     desk.keys("1\r");
-    desk.wait_for_last("rewind? c conversation · n nothing ›");
+    desk.wait_for_last("rewind? c conversation · n cancel ›");
     desk.keys("n\r\u{4}");
     assert_eq!(desk.end(), Some(0));
 }
@@ -348,7 +348,7 @@ fn a_run_of_a_member_waits_for_the_operator() {
     let over = run(&["--wait", "0", "run echo one"]);
     assert_eq!(over.code, Some(7), "{over}");
     for said in [
-        "the server's operator decides about calls that no rule allows",
+        "note: `--yes` has no effect here: the server's operator decides about calls that no rule allows",
         "bash waits for the server's operator",
         "error: bash still waits for the server's operator, who did not answer within",
         "hint: the call keeps waiting; `agentx --connect URL run --session ID` without a prompt",
@@ -398,7 +398,7 @@ fn a_server_reads_changed_settings_and_says_so() {
     server.says("these settings have changed and apply after a restart: tools, durability");
     is_denied();
     sandbox.config("rules: [unclosed\n");
-    server.says("the changed settings have errors");
+    server.says("the changed settings have errors; the previous settings still apply");
     is_denied();
 }
 

@@ -376,7 +376,8 @@ fn a_deletion_says_what_the_session_had_spent_and_that_no_sum_has_it_any_more() 
     assert_ne!(calls(), 0);
     let deleted = ok(sandbox.run(&["sessions", "delete", "--yes", &id]));
     assert!(
-        deleted.stderr.contains("`agentx usage` no longer counts")
+        deleted.stderr.contains("its usage (")
+            && deleted.stderr.contains(") is deleted too")
             && deleted.stderr.contains("`agentx usage` no longer counts it"),
         "{deleted}"
     );

@@ -46,9 +46,9 @@ fn a_new_session_begins_in_the_same_chat_and_the_one_before_is_kept() {
     says(
         &ran,
         &[
-            "this is a new session already",
-            "a new session begins with your next message\nthe session before is kept: /resume ses_[id]",
-            "session    begins with the first words",
+            "this session is already new",
+            "a new session starts with your next message\nthe session before is kept: /resume ses_[id]",
+            "session    starts with your first message",
         ],
     );
     assert_eq!(sessions(&sandbox), 2, "{ran}");
@@ -97,6 +97,32 @@ fn a_session_of_another_folder_is_named_and_not_opened() {
     let out = other.output().unwrap();
     let said = String::from_utf8_lossy(&out.stdout);
     assert!(said.contains("that session works in"), "{said}");
+}
+
+#[test]
+fn the_list_after_resume_has_the_sessions_of_this_directory_and_a_way_to_all() {
+    let sandbox = scripted();
+    lines(&sandbox, "the apple here\n");
+    std::fs::create_dir_all(sandbox.path("ws/sub/.git")).unwrap();
+    let mut other = sandbox.command(&["run", "the pear elsewhere"]);
+    other.current_dir(sandbox.path("ws/sub"));
+    assert!(other.output().unwrap().status.success());
+    let mut chat = Pty::start(&sandbox, &[], 100, 24);
+    chat.wait_for_last("›");
+    chat.keys("/resume ");
+    chat.wait_for("the apple here");
+    chat.wait_for("choose from the sessions of all directories");
+    assert!(
+        !chat.lines().join("\n").contains("the pear elsewhere"),
+        "it is of another directory"
+    );
+    chat.keys("all\r");
+    chat.wait_for("the pear elsewhere");
+    chat.keys("\u{1b}");
+    chat.wait_until_gone("the pear elsewhere");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }
 
 #[test]
@@ -150,7 +176,7 @@ fn a_session_is_written_to_a_file_that_is_new_each_time() {
         &ran,
         &[
             "there is nothing to export yet",
-            "talk.html is there already; name another file",
+            "talk.html already exists; name another file",
             "none/talk.md: its directory does not exist",
             "a session cannot be written as `.pdf`",
             "ends with .md (to read), .html (a page) or .json (to import again)",
@@ -231,7 +257,7 @@ fn ctrl_c_stops_what_runs_and_leaves_when_it_comes_again() {
     chat.keys("run sleep 100\r");
     chat.wait_for("bash runs · ");
     chat.keys("\u{4}");
-    chat.wait_for("something runs: Ctrl-D again stops it and leaves AgentX.");
+    chat.wait_for("something is still running; press Ctrl-D again to stop it and leave");
     chat.keys("\u{3}\u{3}");
     // It may still be stopping, or have stopped.
     assert!(matches!(chat.end(), Some(0 | 130)));
@@ -251,10 +277,13 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.wait_for("built-in demo");
     chat.wait_for_last("›");
     for (said, row) in [
-        ("auto: from now on calls run without asking", "auto · "),
         (
             "deny: from now on calls that no rule allows are refused",
             "deny · ",
+        ),
+        (
+            "auto: from now on calls run without asking, unless a rule asks or denies",
+            "auto · ",
         ),
     ] {
         chat.keys("\u{1b}[Z");
@@ -264,7 +293,8 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
     let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");
-    says(&again, &["calls that no rule allows are refused"]);
+    // What let calls run is said, and does not hold for the session that is continued.
+    says(&again, &["calls ran without asking in this session"]);
     // Where nothing may be changed or run, no mode changes that.
     let guarded = Sandbox::new().of_a_stranger();
     guarded.run(&["config", "trust", "--read-only"]);
@@ -272,6 +302,22 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.wait_for_last("›");
     chat.keys("\u{1b}[Z");
     chat.wait_for("this folder is read-only: changes and commands are refused in every mode");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[cfg(not(feature = "clipboard"))]
+#[test]
+fn a_key_for_the_picture_in_the_clipboard_says_what_to_do_without_the_feature() {
+    let sandbox = scripted();
+    let mut chat = Pty::start(&sandbox, &[], 120, 24);
+    chat.wait_for_last("›");
+    chat.keys("see\u{16}");
+    chat.wait_for("save the picture and type @FILE");
+    chat.keys(" this\r");
+    chat.wait_for("› see this");
+    chat.wait_for("Hello to you.");
+    chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }
@@ -284,7 +330,7 @@ fn a_list_below_the_line_is_chosen_from_by_keys() {
     chat.wait_for_last("›");
     // A name that is written whole is sent as it is, and Enter takes the first that fits.
     chat.keys("/stat\r");
-    chat.wait_for("session    begins with the first words");
+    chat.wait_for("session    starts with your first message");
     chat.wait_for_last("›");
     // Tab completes, and the list of what follows opens.
     chat.keys("/eff\t");
@@ -333,7 +379,7 @@ fn all_of_them_work_at_a_server_or_say_what_they_are_about() {
         &[
             "asked again in a copy",
             "effort from now on: high",
-            "a new session begins with your next message",
+            "a new session starts with your next message",
             "talk.md",
             "these are the settings of this program; the agent follows those of the server",
             "these checks are about this machine",

@@ -313,7 +313,7 @@ fn the_words_that_leave_the_chat_leave_its_questions_too() {
         chat.wait_for(" out · ");
         chat.wait_for_last("›");
         chat.keys("/rewind 1\r");
-        chat.wait_for_last("rewind? c conversation · n nothing ›");
+        chat.wait_for_last("rewind? c conversation · n cancel ›");
         chat.keys(&format!("{word}\r"));
         assert_eq!(chat.end(), Some(0), "{word}");
     }

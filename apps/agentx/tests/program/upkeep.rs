@@ -47,7 +47,7 @@ fn a_doctor_looks_at_everything() {
             "disk",
             "clock",
             "terminal",
-            "signs",
+            "locale",
             "shell"
         ]
     );

@@ -86,17 +86,29 @@ impl Terminal {
         trimmed(lines.into_iter().map(|line| line.text).collect())
     }
 
-    /// Rows that the terminal had to break, because the program wrote over their ends. A chat never does; the command that it
-    /// leaves behind is one line for whoever copies it.
+    /// The lines as a person copies them: rows that the terminal broke are one line.
+    pub(crate) fn copied(&mut self) -> Vec<String> {
+        joined(&self.lines()).lines().map(str::to_owned).collect()
+    }
+
+    /// Rows that the terminal had to break, because the program wrote over their ends. A chat never does, with two exceptions, which
+    /// are one line for whoever copies them: a line of code, which begins with its margin, and the command that the chat leaves
+    /// behind.
     pub(crate) fn overlong(&mut self) -> Vec<String> {
         if self.broken {
             return Vec::new();
         }
-        let over = self
-            .lines()
-            .into_iter()
-            .filter(|line| line.goes_on && !line.text.starts_with("continue with: "));
-        over.map(|line| line.text).collect()
+        let mut over = Vec::new();
+        let mut is_meant = false;
+        for line in self.lines() {
+            is_meant |= line.text.starts_with("continue with: ") || line.text.starts_with("  ");
+            if line.goes_on && !is_meant {
+                over.push(line.text);
+            } else if !line.goes_on {
+                is_meant = false;
+            }
+        }
+        over
     }
 
     fn lines(&mut self) -> Vec<Line> {

@@ -15,12 +15,12 @@ pub(super) fn is_wanted(key: &KeyEvent) -> bool {
     key.code == KeyCode::BackTab && key.kind != KeyEventKind::Release
 }
 
-/// The modes after this one, in the order in which they are tried.
+/// The modes after this one, in the order in which they are tried. `auto` is the last, so that the first press makes nothing freer.
 fn after(mode: ApprovalMode) -> [ApprovalMode; 2] {
     match mode {
-        ApprovalMode::Ask => [ApprovalMode::Auto, ApprovalMode::Deny],
-        ApprovalMode::Auto => [ApprovalMode::Deny, ApprovalMode::Ask],
-        ApprovalMode::Deny => [ApprovalMode::Ask, ApprovalMode::Auto],
+        ApprovalMode::Ask => [ApprovalMode::Deny, ApprovalMode::Auto],
+        ApprovalMode::Deny => [ApprovalMode::Auto, ApprovalMode::Ask],
+        ApprovalMode::Auto => [ApprovalMode::Ask, ApprovalMode::Deny],
     }
 }
 
@@ -69,6 +69,6 @@ mod tests {
             mode = after(mode)[0];
             turn.push(mode);
         }
-        assert_eq!(turn, [ApprovalMode::Auto, ApprovalMode::Deny, ApprovalMode::Ask]);
+        assert_eq!(turn, [ApprovalMode::Deny, ApprovalMode::Auto, ApprovalMode::Ask]);
     }
 }

@@ -35,9 +35,10 @@ impl Chat<'_> {
                 let answers = self.answers_to(&question).await;
                 self.approvals.answers = answers.clone();
                 let keeps = answers.has(ApprovalDecision::Always);
-                let still_asked = match may_answer && keeps {
-                    true => self.still_asked(&question).await,
-                    false => None,
+                let still_asked = if may_answer && keeps {
+                    self.still_asked(&question).await
+                } else {
+                    None
                 };
                 let how = QuestionForm {
                     answers: may_answer.then_some(&answers),

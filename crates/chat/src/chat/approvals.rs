@@ -54,9 +54,10 @@ impl Approvals {
             RuntimeEvent::ApprovalSettled(settled) if settled.allowed => &settled.tool_call_id,
             _ => return None,
         };
-        (Some(allowed) == asked).then_some(match self.rules_changed {
-            true => ALLOWED_BY_RULE,
-            false => ANSWERED_ELSEWHERE,
+        (Some(allowed) == asked).then_some(if self.rules_changed {
+            ALLOWED_BY_RULE
+        } else {
+            ANSWERED_ELSEWHERE
         })
     }
 }

@@ -45,9 +45,10 @@ const LISTED_SESSIONS: usize = 10;
 impl Chat<'_> {
     /// Does what a command says; what goes wrong is shown, and the chat continues.
     pub(super) async fn command(&mut self, command: Slash) {
-        let text = match self.connection.company.is_cut_off() {
-            true => self.answer_while_away(&command),
-            false => self.do_command(command).await,
+        let text = if self.connection.company.is_cut_off() {
+            self.answer_while_away(&command)
+        } else {
+            self.do_command(command).await
         };
         match text {
             Ok(text) if text.is_empty() => {}
@@ -115,9 +116,10 @@ impl Chat<'_> {
 
     /// `/model`: a list to choose from where the terminal has room for one, else a table.
     async fn choose_model(&mut self) -> Result<String, ChatError> {
-        match self.opens_menu("model").await {
-            true => Ok(String::new()),
-            false => self.list_models().await,
+        if self.opens_menu("model").await {
+            Ok(String::new())
+        } else {
+            self.list_models().await
         }
     }
 
@@ -216,20 +218,20 @@ impl Chat<'_> {
                 (ConversationSite::New(agent), None) => agent.config.approval,
                 (ConversationSite::Open { .. }, None) => self.settings.approval,
             };
-            return Ok(match mode == ApprovalMode::Auto && self.approvals.says_yes {
-                true => "calls run without asking; `--yes` also answers the questions of rules".to_owned(),
-                false => mode_sentence(mode).to_owned(),
+            return Ok(if mode == ApprovalMode::Auto && self.approvals.says_yes {
+                "calls run without asking; `--yes` also answers the questions of rules".to_owned()
+            } else {
+                mode_sentence(mode).to_owned()
             });
         };
         self.change(ConfigChange::Approval(mode)).await?;
         // Who names a mode wants that one: `--yes` is more than `auto`.
         self.approvals.says_yes = false;
         let said = format!("from now on {}", mode_sentence(mode));
-        Ok(match self.is_read_only() {
-            true => {
-                format!("{said}; this folder is read-only, so changes and commands are still refused")
-            }
-            false => said,
+        Ok(if self.is_read_only() {
+            format!("{said}; this folder is read-only, so changes and commands are still refused")
+        } else {
+            said
         })
     }
 
@@ -254,9 +256,10 @@ impl Chat<'_> {
     /// How far the folder is trusted, for `/status`, where that keeps something back.
     fn trust(&self) -> String {
         let trust = self.settings.folder.trust;
-        match self.place.remote().is_some() || trust == FolderTrust::Trusted {
-            true => String::new(),
-            false => format!("\nfolder     {}", trust.word()),
+        if self.place.remote().is_some() || trust == FolderTrust::Trusted {
+            String::new()
+        } else {
+            format!("\nfolder     {}", trust.word())
         }
     }
 
@@ -288,7 +291,7 @@ impl Chat<'_> {
                 ))
             }
             (ConversationSite::New(NewAgent { config, .. }), _) => Ok(format!(
-                "model      {} ({})\neffort     {}\nsession    begins with the first words\nworkspace  {}\napproval   {}{}",
+                "model      {} ({})\neffort     {}\nsession    starts with your first message\nworkspace  {}\napproval   {}{}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
                 effort::words(config.params.thinking_tokens),

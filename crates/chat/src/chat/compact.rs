@@ -28,9 +28,10 @@ impl Chat<'_> {
         };
         let later = busy && matches!(wish, ContextWish::Condense { .. });
         self.wait_for(async { session.context(wish).await }).await?;
-        Ok(match later {
-            true => "the conversation will be condensed before the next model call".to_owned(),
-            false => String::new(),
+        Ok(if later {
+            "the conversation will be condensed before the next model call".to_owned()
+        } else {
+            String::new()
         })
     }
 
@@ -52,9 +53,10 @@ impl Chat<'_> {
         let words = cut(&visible(&conversation::words(said)), 40);
         let wish = ContextWish::Pin { message_id, pinned };
         self.wait_for(async { session.context(wish).await }).await?;
-        Ok(match pinned {
-            true => format!("pinned; stays when the conversation is condensed: {words}"),
-            false => format!("unpinned; may be condensed: {words}"),
+        Ok(if pinned {
+            format!("pinned; stays when the conversation is condensed: {words}")
+        } else {
+            format!("unpinned; may be condensed: {words}")
         })
     }
 }

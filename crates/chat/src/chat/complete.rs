@@ -1,9 +1,11 @@
 //! Completion with Tab: commands and their words, models, sessions, and files where a path is written or `@` begins one.
 
 use std::path::Path;
+use std::time::Duration;
 
 use agentx::runtime::SessionQuery;
 
+use super::commands::session_change::EVERYWHERE;
 use super::slash::{NAMES, about};
 use super::{Chat, ConversationSite};
 use crate::attach::files::{files, named_so};
@@ -12,9 +14,12 @@ use crate::picker;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
+use crate::session_opening;
 
 /// Maximum number of latest sessions to search.
 const KNOWN_SESSIONS: usize = 200;
+/// Maximum time for which Tab waits for a disk. A search has shorter bounds, but a call of the system may not return.
+const LONGEST: Duration = Duration::from_millis(500);
 /// Maximum number of completions to show beside each other.
 const SHOWN: usize = 24;
 /// Maximum number of completions to show in a row each.
@@ -61,19 +66,19 @@ impl Completion {
         let are_told = self.options.first().is_some_and(|first| about(first).is_some());
         let in_rows = are_told && (self.options.len() <= ROWS || self.options[0].starts_with("ses_"));
         let most = if in_rows { ROWS } else { SHOWN };
-        let mut told: Vec<String> = match in_rows {
-            true => (self.options.iter().take(most))
+        let mut told: Vec<String> = if in_rows {
+            (self.options.iter().take(most))
                 .map(|option| {
                     let row = format!("{option:wide$}  {}", about(option).unwrap_or_default());
                     cut(row.trim_end(), width.saturating_sub(1))
                 })
-                .collect(),
-            false => self
-                .options
+                .collect()
+        } else {
+            self.options
                 .iter()
                 .take(most)
                 .map(|option| self.short(option))
-                .collect(),
+                .collect()
         };
         if self.options.len() > most {
             told.push(format!("… {} more", self.options.len() - most));
@@ -97,18 +102,21 @@ impl Chat<'_> {
     /// Completes what stands before the cursor as far as there is one way, and shows the ways where there are several.
     pub(super) async fn complete(&mut self) {
         let before = self.composer.editor.text()[..self.composer.editor.cursor()].to_owned();
-        let known = if before.starts_with("/diff ") {
-            self.known_sessions().await
-        } else if before.starts_with("/model ") {
-            self.known_models()
-        } else if before.starts_with('/') && !before.contains(' ') {
-            let told = |name: &&str| ((*name).to_owned(), about(name).unwrap_or_default().to_owned());
-            NAMES.iter().map(told).collect()
-        } else {
-            NameDescriptions::new()
-        };
-        let Some(found) = completion(&before, &known, &self.settings.workspace) else {
-            return;
+        let known = self.names_after(&before).await;
+        let workspace = self.settings.workspace.clone();
+        let searched = before.clone();
+        let search = tokio::task::spawn_blocking(move || {
+            let found = completion(&searched, &known, &workspace);
+            found.map(|found| (found, known))
+        });
+        let (found, known) = match tokio::time::timeout(LONGEST, search).await {
+            Ok(Ok(Some(found))) => found,
+            Ok(_) => return,
+            Err(_) => {
+                return self
+                    .display
+                    .set_hint("the disk does not answer in time; try Tab again");
+            }
         };
         let written = before[found.from..].to_owned();
         let longer = |shared: &String| shared.len() > written.len() && !found.is_elsewhere;
@@ -126,6 +134,22 @@ impl Chat<'_> {
         }
     }
 
+    /// What the command before the cursor may name, or the commands themselves.
+    async fn names_after(&mut self, before: &str) -> NameDescriptions {
+        if before.starts_with("/diff ") {
+            self.known_sessions(None).await
+        } else if before.starts_with("/resume ") {
+            self.sessions_to_continue().await
+        } else if before.starts_with("/model ") {
+            self.known_models()
+        } else if before.starts_with('/') && !before.contains(' ') {
+            let told = |name: &&str| ((*name).to_owned(), about(name).unwrap_or_default().to_owned());
+            NAMES.iter().map(told).collect()
+        } else {
+            NameDescriptions::new()
+        }
+    }
+
     /// The models, those first that can be asked.
     fn known_models(&self) -> NameDescriptions {
         let mut models = self.place.runtime().models();
@@ -136,8 +160,23 @@ impl Chat<'_> {
             .collect()
     }
 
-    /// The latest sessions but this one; none where they cannot be had now.
-    pub(super) async fn known_sessions(&mut self) -> NameDescriptions {
+    /// What may follow `/resume`: the latest sessions of this directory, as `agentx resume` lists them, and the word for all others.
+    pub(super) async fn sessions_to_continue(&mut self) -> NameDescriptions {
+        let (place, settings) = (self.place, self.settings);
+        let here = self
+            .wait_for(async { Ok(session_opening::workspace(place, settings).await) })
+            .await;
+        let mut known = match here {
+            Ok(Ok(here)) => self.known_sessions(Some(here)).await,
+            _ => NameDescriptions::new(),
+        };
+        let everywhere = "choose from the sessions of all directories";
+        known.push((EVERYWHERE.to_owned(), everywhere.to_owned()));
+        known
+    }
+
+    /// The latest sessions of this workspace but this one; those of all workspaces without one, none where they cannot be had now.
+    pub(super) async fn known_sessions(&mut self, workspace: Option<String>) -> NameDescriptions {
         let runtime = self.place.shared();
         let own = match &self.connection.site {
             ConversationSite::Open { session, .. } => Some(session.id().clone()),
@@ -145,7 +184,7 @@ impl Chat<'_> {
         };
         let query = SessionQuery {
             owner: runtime.owner().clone(),
-            workspace: None,
+            workspace,
             limit: KNOWN_SESSIONS,
             before: None,
         };
@@ -186,7 +225,7 @@ fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Optio
     {
         return match command.split_once(' ') {
             None => begins(known(), 1),
-            Some((name @ ("model" | "diff"), argument)) if !argument.contains(' ') => {
+            Some((name @ ("model" | "diff" | "resume"), argument)) if !argument.contains(' ') => {
                 begins(known(), name.len() + 2)
             }
             Some((name, argument)) if !argument.contains(' ') => {
@@ -208,9 +247,10 @@ fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Optio
     let written = unescaped(&before[from..]);
     let escaped_all = |names: Vec<String>| names.iter().map(|name| escaped(name)).collect();
     begins(escaped_all(files(&written, workspace)), from).or_else(|| {
-        let options = match written.len() > 1 && !written.contains('/') {
-            true => escaped_all(named_so(&written.to_lowercase(), workspace)),
-            false => Vec::new(),
+        let options = if written.len() > 1 && !written.contains('/') {
+            escaped_all(named_so(&written.to_lowercase(), workspace))
+        } else {
+            Vec::new()
         };
         let found = Completion {
             from,
@@ -242,9 +282,10 @@ mod tests {
     use crate::attach::files::LOOKED_AT;
 
     fn of(before: &str, workspace: &Path) -> Option<(usize, Vec<String>, String)> {
-        let known = match before.contains(' ') {
-            true => &["opus-1", "opus-2", "tiny", "ses_a"],
-            false => NAMES,
+        let known = if before.contains(' ') {
+            &["opus-1", "opus-2", "tiny", "ses_a"]
+        } else {
+            NAMES
         };
         let known: NameDescriptions = known
             .iter()
@@ -358,8 +399,8 @@ mod tests {
         assert_eq!(
             told("/t", &commands, 60),
             "thinking  show the last reasoning in full, or the Nth from…\n\
-             todo      the list of what is to be done\n\
-             title     name this session"
+             todo      show the to-do list of the agent\n\
+             title     set the title of this session"
         );
         assert!(
             told("/", &commands, 80).starts_with("help  model"),

@@ -7,6 +7,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::menu::Menu;
 use super::rewinding::RewindQuestion;
 use super::server_wait::Inputs;
+use crate::attach::file_search::FileSearch;
+use crate::clipboard_picture::ClipboardPictures;
 use crate::render::approval;
 use crate::terminal::TerminalInput;
 
@@ -24,6 +26,10 @@ pub(crate) struct Composer {
     pub(super) asking: Option<RewindQuestion>,
     /// The list below the line.
     pub(super) menu: Menu,
+    /// The search for files for that list.
+    pub(super) files: FileSearch,
+    /// The pictures that were pasted.
+    pub(super) pictures: ClipboardPictures,
 }
 
 impl Composer {
@@ -37,6 +43,8 @@ impl Composer {
             sending: None,
             asking: None,
             menu: Menu::default(),
+            files: FileSearch::default(),
+            pictures: ClipboardPictures::default(),
         }
     }
 

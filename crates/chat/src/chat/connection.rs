@@ -17,9 +17,9 @@ pub(crate) enum ConversationSite {
     New(NewAgent),
     /// In this session.
     Open {
-        /// The session.
+        /// The handle for messages and commands.
         session: Arc<dyn Session>,
-        /// What happens in it.
+        /// Its events, from the first one that the chat has not shown yet.
         events: AnyFollower,
     },
 }

@@ -183,9 +183,10 @@ impl<'a> Display<'a> {
     /// The list of what is to be done, as far as this chat has seen it.
     pub(super) fn todo_list(&self) -> String {
         let lines = self.transcript.todo_lines();
-        match lines.is_empty() {
-            true => "there is no to-do list".to_owned(),
-            false => lines.join("\n"),
+        if lines.is_empty() {
+            "there is no to-do list".to_owned()
+        } else {
+            lines.join("\n")
         }
     }
 

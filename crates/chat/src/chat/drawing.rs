@@ -18,7 +18,7 @@ use crate::session_status::queue::QueuedDelivery;
 
 /// A session that a chat has left.
 pub struct DepartedSession {
-    /// Its id.
+    /// The id of the session, cleaned for the terminal.
     pub session: String,
     /// How many messages wait until the person comes back. A session on a server goes on without them.
     pub queued: usize,
@@ -63,10 +63,12 @@ impl Chat<'_> {
         let asked = self.status.question().is_some()
             && !self.approvals.attention.waits()
             && self.connection.company.may(SessionRole::Approve);
-        let heard = match self.status.is_held() {
-            true => QueuedDelivery::WhenWanted,
-            false if asked => QueuedDelivery::AfterTheQuestion,
-            false => QueuedDelivery::AfterTheRun,
+        let heard = if self.status.is_held() {
+            QueuedDelivery::WhenWanted
+        } else if asked {
+            QueuedDelivery::AfterTheQuestion
+        } else {
+            QueuedDelivery::AfterTheRun
         };
         let (line, beside) = (self.written(asked), self.beside());
         let menu = if asked { Vec::new() } else { self.menu_rows() };
@@ -121,9 +123,10 @@ impl Chat<'_> {
     /// What goes on now, in rows.
     fn beside(&self) -> Vec<String> {
         // Without a connection nobody knows what goes on.
-        let mut beside = match self.status.is_busy() && !self.connection.company.is_cut_off() {
-            true => self.display.transcript.running(units::now()),
-            false => Vec::new(),
+        let mut beside = if self.status.is_busy() && !self.connection.company.is_cut_off() {
+            self.display.transcript.running(units::now())
+        } else {
+            Vec::new()
         };
         beside.extend(self.display.cast.unfinished());
         beside.extend(

@@ -216,9 +216,10 @@ impl Chat<'_> {
             .saturating_sub(call.name.len() + 4);
         let name = style.bold(&visible(&call.name));
         let mut told = format!("{} {name}", style.person(style.sign("●", "tool")));
-        match call.what.width() <= room && !call.what.contains('↵') {
-            true => told.push_str(&format!("  {}\n", call.what)),
-            false => told.push_str(&format!("\n{}", arguments(&call.input, |_| true))),
+        if call.what.width() <= room && !call.what.contains('↵') {
+            told.push_str(&format!("  {}\n", call.what))
+        } else {
+            told.push_str(&format!("\n{}", arguments(&call.input, |_| true)))
         }
         let bar = style.sign("  │ ", "  ");
         for line in lines_of(&text) {

@@ -9,7 +9,7 @@ use super::commands::session_change::leaving_command;
 use super::leaving::is_exit;
 use super::lost_session::remedy;
 use super::slash::{self, Slash};
-use super::{Chat, ChatFlow, ChatInterface, approval_cycle, full_text, menu};
+use super::{Chat, ChatFlow, ChatInterface, approval_cycle, full_text, menu, pasted_picture};
 use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
 use crate::render::approval::{self, ApprovalReply};
@@ -89,6 +89,8 @@ impl Chat<'_> {
             self.wished(wish).await;
         } else if approval_cycle::is_wanted(&key) {
             self.cycle_approval().await;
+        } else if pasted_picture::is_wanted(&key) {
+            self.paste_picture().await;
         } else {
             return self.composer.editor.key(key);
         }

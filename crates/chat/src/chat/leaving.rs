@@ -17,9 +17,9 @@ const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
 /// The notice for an interrupt that stops something.
 const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
 /// The notice for a wish to leave while something runs.
-const RUNS: &str = "something runs: Ctrl-D again stops it and leaves AgentX.";
+const RUNS: &str = "something is still running; press Ctrl-D again to stop it and leave";
 /// The notice for a wish to leave while a question is open.
-const ASKED: &str = "a question is open: Ctrl-D again leaves AgentX, and the call is not run.";
+const ASKED: &str = "a question is open; press Ctrl-D again to leave without running the call";
 /// The notice for an interrupt where nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 

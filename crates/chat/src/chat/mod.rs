@@ -29,6 +29,7 @@ pub mod own_editor;
 mod pace;
 mod participants;
 pub mod past_turns;
+mod pasted_picture;
 mod printed_question;
 mod programs;
 mod prompt;
@@ -251,6 +252,10 @@ impl<'a> Chat<'a> {
                 input = self.composer.inputs.next(), if wants_input => self.inputs(input).await,
                 news = self.connection.company.news() => {
                     self.display.tell_company(news);
+                    Ok(ChatFlow::On)
+                }
+                found = self.composer.files.news() => {
+                    self.show_files(found);
                     Ok(ChatFlow::On)
                 }
                 exit = self.signals.next() => self.signal(exit).await,

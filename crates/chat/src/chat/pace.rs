@@ -1,51 +1,54 @@
-//! When the screen is written: at once after what a person did, and while words stream no more often than it can be seen.
+//! Decides when the screen is painted: at once after a key, and while an answer streams only as often as a person can see.
 
 use tokio::time::{Duration, Instant};
 
-/// Words that stream are shown as they come, and so often at most.
-const FRAME: Duration = Duration::from_millis(2);
-/// Where words come faster than that, or a frame costs much, such as in a long table, the next ones come so seldom that painting
-/// takes a small share of the time, one part of this number;
+/// Minimum time from one frame to the next while an answer streams.
+const FRAME: Duration = Duration::from_millis(4);
+/// If frames are expensive, such as those of a long table, the time between them grows until painting takes one part in this number
+/// of the time.
 const SHARE: u32 = 24;
-/// but they come so often.
+/// Maximum time from one frame to the next, however expensive frames are.
 const SLOWEST: Duration = Duration::from_millis(33);
-/// How things stand is looked at so often while words stream.
+/// Minimum time between two updates of the status row while an answer streams.
 const STATUS: Duration = Duration::from_millis(100);
 
-/// When the screen was written last, and whether something waits to be.
+/// The time and cost of the latest frames, and whether something waits to be painted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
+    /// When the latest frame began.
     painted: Option<Instant>,
-    /// What frames cost, by those before the last one mostly.
+    /// The average cost of a frame; the latest one counts for an eighth.
     cost: Duration,
-    /// When it was looked at last how things stand, and since when went on then what did.
+    /// When the status was read last, and since when the activity of that time had gone on.
     looked: Option<(Instant, Option<Instant>)>,
+    /// Whether something waits to be painted.
     pub(super) waits: bool,
+    /// Whether the next frame is painted without waiting.
     hurries: bool,
-    /// The session had something to say since.
+    /// Whether events have come since the latest frame.
     heard: bool,
-    /// It had before that, too: what it says next is shown with the next frame, and need not be taken before.
+    /// Whether events came before the latest frame too: then the next ones are shown with the next frame, and need not be read before.
     streams: bool,
 }
 
 impl Pace {
-    /// A person did something: what comes of it is seen at once.
+    /// Paints the next frame without waiting, because a person did something.
     pub(super) fn hurry(&mut self) {
         self.hurries = true;
     }
 
-    /// The session had something to say.
+    /// Notes that events of the session have come.
     pub(super) fn heard(&mut self) {
         self.heard = true;
     }
 
-    /// When the next frame may come.
+    /// Returns when the next frame may be painted.
     pub(super) fn next(&self) -> Option<Instant> {
         let gap = (self.cost * SHARE).clamp(FRAME, SLOWEST);
         self.painted.map(|painted| painted + gap)
     }
 
-    /// A frame is painted.
+    /// Notes that a frame begins.
     pub(super) fn begin(&mut self, now: Instant) {
         *self = Self {
             painted: Some(now),
@@ -56,15 +59,15 @@ impl Pace {
         };
     }
 
-    /// It is painted.
+    /// Notes that the frame is painted.
     pub(super) fn end(&mut self, now: Instant) {
         let cost = self.painted.map_or(Duration::ZERO, |begun| now - begun);
-        // One that was held up says nothing of the next ones.
+        // A frame that was held up once says nothing about the next ones.
         let cost = cost.min(self.cost * 2 + FRAME / SHARE);
         self.cost = (self.cost * 7 + cost) / 8;
     }
 
-    /// Whether it is time to look how things stand, where something goes on since `since`: while that streams, not with each frame.
+    /// Whether the status is to be read again while an activity goes on since `since`: with each frame, but less often while it streams.
     pub(super) fn looks(&mut self, now: Instant, since: Option<Instant>) -> bool {
         let is_fresh = self
             .looked
@@ -83,17 +86,18 @@ impl Pace {
         }
     }
 
-    /// Whether what the session says now would have to wait for the next frame.
+    /// Whether events that come now would have to wait for the next frame.
     pub(super) fn rests(&self, now: Instant) -> bool {
         (self.streams || self.waits) && !self.is_due(now)
     }
 
-    /// How long until what waits is shown.
+    /// Returns how long it takes until what waits is painted.
     pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
         let next = self.next().filter(|_| self.waits)?;
         Some(next.saturating_duration_since(now))
     }
 
+    /// Whether a frame may be painted now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.hurries || self.next().is_none_or(|next| now >= next)
     }
@@ -115,8 +119,11 @@ mod tests {
         pace.end(begin + SLOWEST * 10);
         assert!(!pace.rests(begin + FRAME * 2), "one that was held up");
         (0..20).for_each(|_| pace.end(begin + FRAME));
-        assert!(pace.rests(begin + FRAME * 10), "dear ones");
-        assert!(!pace.rests(begin + SLOWEST), "are not waited for longer");
+        assert!(pace.rests(begin + FRAME * 2), "expensive frames");
+        assert!(
+            !pace.rests(begin + SLOWEST),
+            "are not waited for longer than this"
+        );
         pace.hurry();
         assert!(pace.is_due(begin), "a person does not wait");
     }

@@ -138,9 +138,10 @@ impl Company {
             let wheel = self.presence.as_ref().and_then(|presence| presence.now().wheel);
             let driver = wheel.and_then(|wheel| wheel.seat).map(|seat| seat.person);
             let me = self.server.as_ref().map(|(_, me)| &me.person);
-            return match driver.as_ref() == me {
-                true => "the driver is you, in another client: `/wheel take` takes the wheel".into(),
-                false => "`/who` shows who is here; `/wheel ask` asks the driver for the wheel".into(),
+            return if driver.as_ref() == me {
+                "the driver is you, in another client: `/wheel take` takes the wheel".into()
+            } else {
+                "`/who` shows who is here; `/wheel ask` asks the driver for the wheel".into()
             };
         }
         let session = self.session.as_ref().map_or("ID", SessionId::as_str);
@@ -280,9 +281,10 @@ fn changes(before: &People, now: &People, me: &Seat) -> Vec<String> {
     let driver = |people: &People| people.wheel.as_ref().and_then(|wheel| wheel.seat.clone());
     let asker = |people: &People| people.wheel.as_ref().and_then(|wheel| wheel.asked_by.clone());
     if seats(before) != seats(now) {
-        lines.push(match others(now) {
-            true => format!("here: {}", words::people_line(&now.present, me)),
-            false => "the others have left".to_owned(),
+        lines.push(if others(now) {
+            format!("here: {}", words::people_line(&now.present, me))
+        } else {
+            "the others have left".to_owned()
         });
     } else if driver(before) != driver(now)
         && let Some(wheel) = &now.wheel

@@ -48,10 +48,7 @@ impl Prompt {
 
     /// The last text: the shell's own prompt begins a row.
     pub(super) fn leave(&mut self, text: String) -> String {
-        match self.stands {
-            true => format!("\n{text}"),
-            false => text,
-        }
+        if self.stands { format!("\n{text}") } else { text }
     }
 }
 

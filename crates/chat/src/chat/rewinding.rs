@@ -75,11 +75,11 @@ impl RewindQuestion {
                 let conversation = going.words.is_some();
                 let choices = match (conversation, going.has_files(), going.fork_only) {
                     (_, true, true) => "k keep files · r restore files · d diff · n cancel",
-                    (_, false, true) => "y fork · n nothing",
+                    (_, false, true) => "y fork · n cancel",
                     (true, true, _) => "b both · c conversation · f files · d diff · n cancel",
-                    (true, false, _) => "c conversation · n nothing",
+                    (true, false, _) => "c conversation · n cancel",
                     (false, true, _) => "f files · d diff · n cancel",
-                    (false, false, _) => "n nothing",
+                    (false, false, _) => "n cancel",
                 };
                 format!("rewind? {choices} › ")
             }
@@ -313,9 +313,10 @@ impl Chat<'_> {
             return self.go_back(going).await;
         };
         let why = file.doubt.as_ref().map(rewind::in_words).unwrap_or_default();
-        let deletes = match going.deletes() {
-            true => "; the file did not exist before that, so restoring deletes it",
-            false => "",
+        let deletes = if going.deletes() {
+            "; the file did not exist before that, so restoring deletes it"
+        } else {
+            ""
         };
         let text = format!("{}: {why}{deletes}\n", visible(&file.shown));
         Ok(self.ask_back(text, RewindQuestion::File(going)))

@@ -138,12 +138,13 @@ impl Screen {
 
     /// On a light background what is yellow or cyan cannot be read: it gets darker colours.
     fn readable<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.theme.light && text.contains('\u{1b}') {
-            true => Cow::Owned(
+        if self.theme.light && text.contains('\u{1b}') {
+            Cow::Owned(
                 text.replace("\u{1b}[36m", "\u{1b}[34m")
                     .replace("\u{1b}[33m", "\u{1b}[35m"),
-            ),
-            false => Cow::Borrowed(text),
+            )
+        } else {
+            Cow::Borrowed(text)
         }
     }
 

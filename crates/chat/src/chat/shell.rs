@@ -346,9 +346,10 @@ fn not_sent(lines: &[String]) -> String {
     };
     let messages = units::counted(lines.len(), "message");
     // A text that is too long is not written down.
-    match lines.iter().all(|line| line.len() <= LONGEST_KEPT) {
-        true => format!("· {messages} {was} not sent; press ↑ in the next chat to get {them} back"),
-        false => format!("· {messages} {was} not sent"),
+    if lines.iter().all(|line| line.len() <= LONGEST_KEPT) {
+        format!("· {messages} {was} not sent; press ↑ in the next chat to get {them} back")
+    } else {
+        format!("· {messages} {was} not sent")
     }
 }
 

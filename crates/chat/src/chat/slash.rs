@@ -12,7 +12,7 @@ pub(crate) use help::{about, help};
 use others::instead_of_slash;
 pub use others::{OTHERS, Others};
 
-/// A command.
+/// A command that a person types with a slash, with its arguments read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slash {
     /// Explain the commands, or one of them, or the keys.

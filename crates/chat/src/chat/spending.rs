@@ -13,9 +13,10 @@ impl Chat<'_> {
     pub(super) async fn usage(&mut self, by: Option<UsageBy>) -> Result<String, ChatError> {
         if let Some(by) = by {
             let rows = self.spent(by, false).await?;
-            return Ok(match rows.is_empty() {
-                true => "nothing was spent yet".to_owned(),
-                false => render(by, &rows, &total(&rows), self.display.width()),
+            return Ok(if rows.is_empty() {
+                "nothing was spent yet".to_owned()
+            } else {
+                render(by, &rows, &total(&rows), self.display.width())
             });
         }
         let Some(session) = self.connection.session() else {

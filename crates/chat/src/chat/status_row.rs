@@ -43,7 +43,7 @@ fn filled(template: &str, stand: &StatusSummary) -> String {
     text
 }
 
-/// The row.
+/// The row above the line: a template that is filled in, or the output of a command of the person.
 #[derive(Debug)]
 pub(crate) struct StatusRow {
     template: String,

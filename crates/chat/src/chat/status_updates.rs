@@ -13,7 +13,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::units;
 use crate::session_status::TICK;
-use crate::terminal::{self, TerminalInput, background};
+use crate::terminal::{self, TerminalInput, background, tmux};
 
 /// How often it is said aloud that something is still waited for.
 const ALOUD: Duration = Duration::from_secs(30);
@@ -105,12 +105,14 @@ impl Chat<'_> {
             .status
             .activity
             .row(Instant::now(), thought.as_deref(), (&text, columns), style);
-        match row.is_empty() {
+        if row.is_empty() {
             // Before anything was said, jobs are all that there is to say.
-            true => style.dim(self.programs.jobs.row().trim_start_matches(" · ")),
+            style.dim(self.programs.jobs.row().trim_start_matches(" · "))
+        } else if self.connection.company.is_cut_off() {
             // Without a connection nobody knows what goes on.
-            false if self.connection.company.is_cut_off() => style.dim(&format!("no connection · {text}")),
-            false => row,
+            style.dim(&format!("no connection · {text}"))
+        } else {
+            row
         }
     }
 
@@ -163,7 +165,7 @@ impl Chat<'_> {
         }
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let text = format!("agentx {what} after {}", units::duration(millis));
-        let in_tmux = std::env::var_os("TMUX").is_some();
+        let in_tmux = tmux::is_around();
         if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
             screen.tell(&notice(chat.notice, &text, in_tmux));
         }
@@ -178,7 +180,7 @@ impl Chat<'_> {
             self.display.queries.name = Some(Instant::now());
         }
         let chat = &self.settings.chat;
-        let in_tmux = std::env::var_os("TMUX").is_some();
+        let in_tmux = tmux::is_around();
         let knows = |term: String| term != "linux" && (in_tmux || !term.starts_with("screen"));
         if let ChatInterface::Editor { screen, .. } = &mut self.display.face
             && screen.theme().color
@@ -246,13 +248,10 @@ fn notice(kind: Notice, text: &str, in_tmux: bool) -> String {
         Notice::Osc9 => format!("\u{1b}]9;{text}\u{7}"),
         Notice::Osc777 => format!("\u{1b}]777;notify;agentx;{text}\u{7}"),
     };
-    match in_tmux {
-        // tmux hands it on where it is told so.
-        true => format!(
-            "\u{1b}Ptmux;{}\u{1b}\\",
-            sequence.replace('\u{1b}', "\u{1b}\u{1b}")
-        ),
-        false => sequence,
+    if in_tmux {
+        tmux::passed_through(&sequence)
+    } else {
+        sequence
     }
 }
 

@@ -49,11 +49,10 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
                 "`{}` of this workspace is ignored: {} ({})",
                 ignored.key, ignored.why, ignored.origin
             ),
-            match ignored.waits_for_trust {
-                true => {
-                    "`agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it"
-                }
-                false => "remove it from the folder's file, or put it into your own settings",
+            if ignored.waits_for_trust {
+                "`agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it"
+            } else {
+                "remove it from the folder's file, or put it into your own settings"
             },
         );
     }
@@ -63,9 +62,10 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
         .filter(|file| file.exists)
         .map(|file| file.path.display().to_string())
         .collect();
-    match files.is_empty() {
-        true => DoctorCheck::ok(name, "no configuration file; defaults apply"),
-        false => DoctorCheck::ok(name, files.join(", ")),
+    if files.is_empty() {
+        DoctorCheck::ok(name, "no configuration file; defaults apply")
+    } else {
+        DoctorCheck::ok(name, files.join(", "))
     }
 }
 
@@ -165,9 +165,10 @@ pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
     }
     there.sort();
     there.dedup();
-    let found = match there.is_empty() {
-        true => "none is set".to_owned(),
-        false => there.join(", "),
+    let found = if there.is_empty() {
+        "none is set".to_owned()
+    } else {
+        there.join(", ")
     };
     vec![DoctorCheck::ok(name, found)]
 }

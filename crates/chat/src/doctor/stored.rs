@@ -36,17 +36,16 @@ fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
     let path = data.join(DATABASE);
     let shown = path.display();
     let Some(found) = found else {
-        return match nearest(data).is_some_and(may_write) {
-            true => DoctorCheck::ok(name, format!("{shown} is created with the first session")),
-            false => {
-                let found = format!("{shown} cannot be created: {} is not writable", data.display());
-                DoctorCheck::bad(
-                    name,
-                    Exit::Storage,
-                    found,
-                    "choose another directory with --data or AGENTX_DATA",
-                )
-            }
+        return if nearest(data).is_some_and(may_write) {
+            DoctorCheck::ok(name, format!("{shown} is created with the first session"))
+        } else {
+            let found = format!("{shown} cannot be created: {} is not writable", data.display());
+            DoctorCheck::bad(
+                name,
+                Exit::Storage,
+                found,
+                "choose another directory with --data or AGENTX_DATA",
+            )
         };
     };
     if !found.problems.is_empty() {
@@ -73,22 +72,24 @@ fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
         return DoctorCheck::bad(name, Exit::Storage, found, advice);
     }
     let size = units::bytes(found.bytes);
-    let whole = match found.checked {
-        true => "SQLite reports no damage",
-        false => "too large to check here",
+    let whole = if found.checked {
+        "SQLite reports no damage"
+    } else {
+        "too large to check here"
     };
     let words = format!(
         "{shown}: {}, {size}, format {}, {whole}",
         units::counted(found.sessions, "session"),
         found.format
     );
-    match may_others_read(&path) {
-        true => DoctorCheck::warn(
+    if may_others_read(&path) {
+        DoctorCheck::warn(
             name,
             format!("{words}; others on this machine can read it"),
             format!("chmod 600 {shown}"),
-        ),
-        false => DoctorCheck::ok(name, words),
+        )
+    } else {
+        DoctorCheck::ok(name, words)
     }
 }
 
@@ -158,7 +159,7 @@ fn clock(now: Timestamp, latest: Option<Timestamp>) -> DoctorCheck {
                 advice,
             )
         }
-        _ => DoctorCheck::ok(name, "not behind the stored events"),
+        _ => DoctorCheck::ok(name, "not earlier than the latest event"),
     }
 }
 

@@ -43,7 +43,7 @@ fn screen(terminal: &Terminal) -> DoctorCheck {
 }
 
 fn signs() -> DoctorCheck {
-    let name = "signs";
+    let name = "locale";
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| Some((name, lookup(name).filter(|value| !value.is_empty())?)));

@@ -93,24 +93,26 @@ fn changed(brings: &FolderContents) -> String {
     // Settings whose files do not count are named one by one already; what Git runs is named where Git is asked about.
     let is_left_out = |file: &FolderFile| matches!(file.role, FileRole::Settings | FileRole::Definition);
     let out = not_accepted(brings, is_left_out);
-    match out.is_empty() {
-        true => String::new(),
-        false => format!(
+    if out.is_empty() {
+        String::new()
+    } else {
+        format!(
             "note: new or changed since you {TRUSTED}, so not loaded: {}\n",
             listed(&out)
-        ),
+        )
     }
 }
 
 /// Which instructions are followed that were others when the person said something about the folder.
 fn followed(brings: &FolderContents, said: &str) -> String {
     let read = not_accepted(brings, |file| file.role == FileRole::Instructions);
-    match read.is_empty() {
-        true => String::new(),
-        false => format!(
+    if read.is_empty() {
+        String::new()
+    } else {
+        format!(
             "note: new or changed since you {said}, and followed: {}\n",
             listed(&read)
-        ),
+        )
     }
 }
 

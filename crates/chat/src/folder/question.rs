@@ -55,18 +55,22 @@ fn first(
     brings: &FolderContents,
     console: &mut Console,
 ) -> Result<FolderDecision, ChatError> {
-    let trusts = match loaded.ignored.is_empty() {
-        true if brings.is_empty() => "AgentX asks before changes and commands",
-        true => "load its files; AgentX still asks before changes and commands",
-        false => "load all of this; its settings decide what AgentX asks about",
+    let trusts = if !loaded.ignored.is_empty() {
+        "load all of this; its settings decide what AgentX asks about"
+    } else if brings.is_empty() {
+        "AgentX asks before changes and commands"
+    } else {
+        "load its files; AgentX still asks before changes and commands"
     };
-    let ignores = match brings.is_empty() {
-        true => "as 1; files added later are not loaded",
-        false => "load nothing; ask before changes and commands",
+    let ignores = if brings.is_empty() {
+        "as 1; files added later are not loaded"
+    } else {
+        "load nothing; ask before changes and commands"
     };
-    let reads = match brings.is_empty() {
-        true => "the agent cannot change files or run commands",
-        false => "load its instructions; no changes, no commands",
+    let reads = if brings.is_empty() {
+        "the agent cannot change files or run commands"
+    } else {
+        "load its instructions; no changes, no commands"
     };
     let screen = format!(
         "This folder is new to AgentX:\n{}\n{}\n\
@@ -77,9 +81,10 @@ fn first(
         contents_list(loaded, brings, MOST_TOOLS),
     );
     console.out_lines(&screen)?;
-    let question = match brings.is_empty() {
-        true => "How far do you trust it? [1, 2, 3, q to leave] ",
-        false => "How far do you trust it? [1, 2, 3, s to show its files, q to leave] ",
+    let question = if brings.is_empty() {
+        "How far do you trust it? [1, 2, 3, q to leave] "
+    } else {
+        "How far do you trust it? [1, 2, 3, s to show its files, q to leave] "
     };
     loop {
         let given = answer(question, console)?;

@@ -73,9 +73,10 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
     );
     rows.extend(brings.agents.iter().map(|(name, variables)| {
         let with: Vec<&str> = variables.iter().map(String::as_str).collect();
-        match with.is_empty() {
-            true => format!("agent {name}"),
-            false => format!("agent {name}: system prompt {}", with.join(", ")),
+        if with.is_empty() {
+            format!("agent {name}")
+        } else {
+            format!("agent {name}: system prompt {}", with.join(", "))
         }
     }));
     let others = files(brings, FileRole::Definition).count();
@@ -156,9 +157,10 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: Paint) -> String
             text.push_str(&format!("  {line}\n"));
         }
         if file.role == FileRole::Settings {
-            text.push_str(match loaded.broken.is_empty() {
-                true => "  which sets:\n",
-                false => "  it has an error; once the folder is trusted, AgentX does not start until it is fixed:\n",
+            text.push_str(if loaded.broken.is_empty() {
+                "  which sets:\n"
+            } else {
+                "  it has an error; once the folder is trusted, AgentX does not start until it is fixed:\n"
             });
             let broken = loaded
                 .broken

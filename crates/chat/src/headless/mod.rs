@@ -36,7 +36,7 @@ use run_start::Words;
 /// What standard output gets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The answer.
+    /// The text of the answer, as it streams.
     Text,
     /// One object with the answer, its cost, and the error if there was one.
     Json,

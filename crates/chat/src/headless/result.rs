@@ -90,7 +90,7 @@ impl RunResult {
         (!is_unknown).then(|| self.cost.as_usd())
     }
 
-    /// The object.
+    /// Returns the result as the JSON object that docs/PROTOCOL.md describes.
     pub fn to_json(&self) -> Value {
         let status = match self.status {
             Some(status) => json!(status),

@@ -42,6 +42,16 @@ pub enum PickerOutcome {
     Nothing(Exit),
 }
 
+/// Which sessions the list has when it opens. Tab changes between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PickerScope {
+    /// Those of this directory, or all if it has none.
+    #[default]
+    Here,
+    /// Those of all directories.
+    Everywhere,
+}
+
 /// Lets a person choose, with an editor's keys where `inputs` are keys, and by number where the terminal can do no more than print
 /// lines.
 ///
@@ -53,8 +63,9 @@ pub async fn pick(
     console: &mut Console,
     inputs: &mut mpsc::Receiver<TerminalInput>,
     has_keys: bool,
+    scope: PickerScope,
 ) -> Result<PickerOutcome, ChatError> {
-    let (model, loader) = first_page(place, settings).await?;
+    let (model, loader) = first_page(place, settings, scope).await?;
     if !has_keys {
         return plain::pick(model, loader, console, inputs).await;
     }
@@ -73,17 +84,24 @@ pub(crate) async fn pick_in_raw_mode(
     settings: &Settings,
     console: &mut Console,
     inputs: &mut mpsc::Receiver<TerminalInput>,
+    scope: PickerScope,
 ) -> Result<PickerOutcome, ChatError> {
-    let (model, loader) = first_page(place, settings).await?;
+    let (model, loader) = first_page(place, settings, scope).await?;
     with_keys(model, loader, console, inputs).await
 }
 
 /// The first sessions of the list, with the rest under way.
-async fn first_page(place: &Place, settings: &Settings) -> Result<(PickerModel, Loader), ChatError> {
+async fn first_page(
+    place: &Place,
+    settings: &Settings,
+    scope: PickerScope,
+) -> Result<(PickerModel, Loader), ChatError> {
     let here = session_opening::workspace(place, settings).await?;
     let mut model = PickerModel::new(here.clone(), place.remote().is_some());
     let mut loader = Loader::new(place.shared());
-    model.add(loader.first(Some(here.clone())).await?);
+    if scope == PickerScope::Here {
+        model.add(loader.first(Some(here.clone())).await?);
+    }
     if model.total() == 0 {
         model.add(loader.first(None).await?);
         if model.total() == 0 {
@@ -189,9 +207,13 @@ impl Picker {
 
     fn take(&mut self, news: LoadEvent) {
         match news {
-            LoadEvent::Page(page) => drop(self.model.add(page)),
+            LoadEvent::Page(page) => {
+                let _ = self.model.add(page);
+            }
             LoadEvent::Complete => self.model.completed(),
-            LoadEvent::Preview(id, preview) => drop(self.previews.insert(id, preview)),
+            LoadEvent::Preview(id, preview) => {
+                let _ = self.previews.insert(id, preview);
+            }
             LoadEvent::Hits(words, hits) => self.model.found(&words, hits),
         }
     }

@@ -159,7 +159,7 @@ impl PickerModel {
         self.at
     }
 
-    /// The chosen one.
+    /// The session that the cursor is on, if any is shown.
     pub(super) fn chosen(&self) -> Option<&SessionInfo> {
         let entry = self.shown.get(self.at)?;
         Some(&self.entries[*entry].info)
@@ -232,8 +232,12 @@ impl PickerModel {
 
     fn edit(&mut self, code: KeyCode, control: bool) {
         match code {
-            KeyCode::Backspace => drop(self.filter.pop()),
-            KeyCode::Char('h') if control => drop(self.filter.pop()),
+            KeyCode::Backspace => {
+                let _ = self.filter.pop();
+            }
+            KeyCode::Char('h') if control => {
+                let _ = self.filter.pop();
+            }
             KeyCode::Char('u') if control => self.filter.clear(),
             KeyCode::Char('w') if control => {
                 let kept = self.filter.trim_end().rfind(' ').map_or(0, |at| at + 1);

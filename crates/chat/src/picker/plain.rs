@@ -30,18 +30,20 @@ pub(super) async fn pick(
         console.say("which session? number, search words, or nothing to leave › ");
         let line = loop {
             tokio::select! {
-                exit = signals.next() => return Ok(PickerOutcome::Nothing(exit)),
-                input = inputs.recv() => match input {
-                    Some(TerminalInput::Line(line)) => break line,
-                    Some(TerminalInput::End) | None => return Ok(PickerOutcome::Nothing(Exit::Ok)),
-                    Some(_) => {}
-                },
-                news = loader.news() => match news? {
-                    super::LoadEvent::Page(page) => drop(model.add(page)),
-                    super::LoadEvent::Complete => model.completed(),
-                    super::LoadEvent::Preview(..) | super::LoadEvent::Hits(..) => {}
-                },
+                           exit = signals.next() => return Ok(PickerOutcome::Nothing(exit)),
+                           input = inputs.recv() => match input {
+                               Some(TerminalInput::Line(line)) => break line,
+                               Some(TerminalInput::End) | None => return Ok(PickerOutcome::Nothing(Exit::Ok)),
+                               Some(_) => {}
+                           },
+                           news = loader.news() => match news? {
+                               super::LoadEvent::Page(page) => {
+            let _ = model.add(page);
             }
+                               super::LoadEvent::Complete => model.completed(),
+                               super::LoadEvent::Preview(..) | super::LoadEvent::Hits(..) => {}
+                           },
+                       }
         };
         let words = line.trim();
         if words.is_empty() {

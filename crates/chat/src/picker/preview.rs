@@ -11,7 +11,7 @@ const LOOK_BACK: [u64; 3] = [256, 2_048, 16_384];
 /// Of an answer no more than this is shown.
 const MOST: usize = 4_000;
 
-/// The last exchange.
+/// The last message of the person and the last answer of the agent in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Preview {
     /// The last message of the person.

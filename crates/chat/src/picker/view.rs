@@ -290,9 +290,10 @@ fn footer(text: &str, frame: &PickerFrame) -> Row {
 
 /// What a session is called: by its title, else by where it works. A copy begins with the title of its original, so it says where it was copied.
 pub(crate) fn title(info: &SessionInfo) -> String {
-    let name = match info.title.is_empty() {
-        true => &info.workspace,
-        false => &info.title,
+    let name = if info.title.is_empty() {
+        &info.workspace
+    } else {
+        &info.title
     };
     match &info.parent {
         Some((_, at)) => format!("{} (fork at {at})", visible(name)),

@@ -46,9 +46,10 @@ impl Answers {
 
     /// The words before the cursor while a question is open.
     fn prompt(&self) -> String {
-        match self.can_allow() {
-            true => format!("allow? {}", self.keys(" · ", key)),
-            false => "the operator decides · n refuses it".to_owned(),
+        if self.can_allow() {
+            format!("allow? {}", self.keys(" · ", key))
+        } else {
+            "the operator decides · n refuses it".to_owned()
         }
     }
 
@@ -67,12 +68,13 @@ impl Answers {
 
     /// What is printed where the answer is a line; for who listens in words.
     pub(crate) fn prompt_of_lines(&self, style: Paint) -> String {
-        let words = match self.can_allow() {
-            true => format!(
+        let words = if self.can_allow() {
+            format!(
                 "allow it? type {}, then press Enter",
                 self.keys(", ", key_in_words)
-            ),
-            false => "the operator decides; type n to refuse it, then press Enter".to_owned(),
+            )
+        } else {
+            "the operator decides; type n to refuse it, then press Enter".to_owned()
         };
         style.sign(&format!("{} ›", self.prompt()), &words).to_owned()
     }
@@ -85,11 +87,10 @@ impl Answers {
 
     /// What is said to an answer that does not count here.
     pub(crate) fn not_counted(&self) -> String {
-        match self.can_allow() {
-            true => format!("ignored; valid answers: {}", self.keys(", ", key)),
-            false => {
-                format!("ignored: only the server's operator may allow this call; {REFUSE_OR_STOP}")
-            }
+        if self.can_allow() {
+            format!("ignored; valid answers: {}", self.keys(", ", key))
+        } else {
+            format!("ignored: only the server's operator may allow this call; {REFUSE_OR_STOP}")
         }
     }
 }

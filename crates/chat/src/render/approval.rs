@@ -130,9 +130,10 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
     let (old, new) = match (text("old_string"), text("new_string"), before) {
         (Some(from), Some(to), Some(file)) if !from.is_empty() && file.contains(from) => {
             let all = request.input.get("replace_all").and_then(Value::as_bool) == Some(true);
-            let changed = match all {
-                true => file.replace(from, to),
-                false => file.replacen(from, to, 1),
+            let changed = if all {
+                file.replace(from, to)
+            } else {
+                file.replacen(from, to, 1)
             };
             (file.to_owned(), changed)
         }
@@ -140,9 +141,10 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
         _ => (before.unwrap_or_default().to_owned(), text("content")?.to_owned()),
     };
     let lines = unified(&old, &new, usize::MAX, style);
-    Some(match lines.is_empty() {
-        true => vec![style.dim("the file would not change")],
-        false => lines,
+    Some(if lines.is_empty() {
+        vec![style.dim("the file would not change")]
+    } else {
+        lines
     })
 }
 

@@ -125,9 +125,10 @@ fn turn_text(turn: &BranchTurn, style: Paint, width: usize) -> String {
                 0 => {}
                 n => more.push(counted(*n, "call")),
             }
-            let more = match more.is_empty() {
-                true => String::new(),
-                false => format!("… {}", more.join(", ")),
+            let more = if more.is_empty() {
+                String::new()
+            } else {
+                format!("… {}", more.join(", "))
             };
             let Some(first) = lines.first() else {
                 return format!("    {}\n", style.dim(&more));

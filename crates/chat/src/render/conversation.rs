@@ -58,9 +58,10 @@ pub(crate) fn act(who: &str, what: &str, style: Paint) -> String {
 /// How a session is gone on with. Where it does not match beside the words the command has a row of its own, so that it can be copied.
 pub fn go_on_with(command: &str, columns: usize) -> String {
     const WORDS: &str = "continue with:";
-    let between = match WORDS.len() + 1 + agentx_terminal::width(command) <= columns {
-        true => ' ',
-        false => '\n',
+    let between = if WORDS.len() + 1 + agentx_terminal::width(command) <= columns {
+        ' '
+    } else {
+        '\n'
     };
     format!("{WORDS}{between}{command}\n")
 }
@@ -263,9 +264,10 @@ fn media_name(media: &MediaPart) -> String {
 }
 
 fn indented(line: &str) -> String {
-    match line.is_empty() {
-        true => "\n".to_owned(),
-        false => format!("  {line}\n"),
+    if line.is_empty() {
+        "\n".to_owned()
+    } else {
+        format!("  {line}\n")
     }
 }
 

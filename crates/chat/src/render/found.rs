@@ -20,9 +20,10 @@ pub fn render(hits: &[SearchHit], words: &str, width: usize) -> String {
     };
     let places: Vec<Vec<String>> = hits.iter().map(place).collect();
     let used = |cells: &[String]| cells.iter().map(|cell| cell.width() + 2).sum::<usize>();
-    let room = match is_narrow {
-        true => width.saturating_sub(2),
-        false => width.saturating_sub(places.iter().map(|cells| used(cells)).max().unwrap_or(0)),
+    let room = if is_narrow {
+        width.saturating_sub(2)
+    } else {
+        width.saturating_sub(places.iter().map(|cells| used(cells)).max().unwrap_or(0))
     };
     let excerpts = hits.iter().map(|hit| {
         let snippet = clean(&hit.snippet).replace('\n', " ");

@@ -60,9 +60,12 @@ pub(crate) fn asks(seat: &Seat, me: &Seat) -> String {
 
 /// Everybody who is there, in one line.
 pub(crate) fn people_line(people: &[Present], me: &Seat) -> String {
-    let told = people.iter().map(|present| match present.driving {
-        true => drives(&present.seat, me),
-        false => does(&present.seat, me, "watch", "watches"),
+    let told = people.iter().map(|present| {
+        if present.driving {
+            drives(&present.seat, me)
+        } else {
+            does(&present.seat, me, "watch", "watches")
+        }
     });
     let mut named: Vec<String> = told.take(NAMED).collect();
     if people.len() > NAMED {

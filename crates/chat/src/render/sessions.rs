@@ -44,15 +44,14 @@ pub fn render_list(
             .as_ref()
             .map(|(parent, seq)| format!(" (fork of {parent} at {seq})"))
             .unwrap_or_default();
-        let whose = match info.owner == *me {
-            true => String::new(),
-            false => {
-                let name = names.and_then(|names| names.get(&info.owner));
-                format!(
-                    "(of {}) ",
-                    name.map_or_else(|| person(&info.owner), |name| visible(name))
-                )
-            }
+        let whose = if info.owner == *me {
+            String::new()
+        } else {
+            let name = names.and_then(|names| names.get(&info.owner));
+            format!(
+                "(of {}) ",
+                name.map_or_else(|| person(&info.owner), |name| visible(name))
+            )
         };
         rows.push(vec![
             info.session_id.to_string(),
@@ -65,7 +64,9 @@ pub fn render_list(
         ]);
     }
     if width < WIDE {
-        rows.iter_mut().for_each(|row| drop(row.remove(MESSAGES)));
+        for row in &mut rows {
+            let _ = row.remove(MESSAGES);
+        }
     }
     table(&rows, width)
 }

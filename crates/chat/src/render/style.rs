@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use agentx_terminal::Row;
+
 /// How text may be marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint {
@@ -56,6 +58,17 @@ impl Paint {
     /// Less important.
     pub fn dim(self, text: &str) -> String {
         self.wrap("2", text)
+    }
+
+    /// Less important, except for the looks that the text has by itself.
+    pub(crate) fn dim_unless_painted(self, text: &str) -> String {
+        if !text.contains('\u{1b}') {
+            self.dim(text)
+        } else if self.color {
+            text.to_owned()
+        } else {
+            Row::from_ansi(text).text()
+        }
     }
 
     /// More important.

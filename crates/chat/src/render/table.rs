@@ -43,9 +43,10 @@ pub(crate) fn whole(rows: &[Vec<String>], width: usize) -> String {
     let rows = &cleaned(rows);
     let widths = widths_of(rows);
     let used = before_last(&widths) + widths.last().copied().unwrap_or(0);
-    match used > width {
-        true => records(rows, &widths, width),
-        false => table(rows, width),
+    if used > width {
+        records(rows, &widths, width)
+    } else {
+        table(rows, width)
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::clean::visible;
 use super::style::Paint;
 
-/// An entry.
+/// An entry of the to-do list of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TodoEntry {
     what: String,

@@ -193,9 +193,10 @@ impl EmittedView {
     pub(crate) fn push(&mut self, text: &str) -> Vec<String> {
         self.cleaner.push(text, &mut self.partial);
         let Some(end) = self.partial.rfind('\n') else {
-            return match self.partial.len() < LONGEST_LINE {
-                true => Vec::new(),
-                false => vec![std::mem::take(&mut self.partial)],
+            return if self.partial.len() < LONGEST_LINE {
+                Vec::new()
+            } else {
+                vec![std::mem::take(&mut self.partial)]
             };
         };
         let rest = self.partial.split_off(end + 1);

@@ -31,7 +31,7 @@ pub enum TextRegion {
 pub struct TextPiece {
     /// Where it belongs.
     pub lane: TextRegion,
-    /// The text.
+    /// Text with control sequences for looks, cleaned of all others.
     pub text: String,
 }
 
@@ -145,9 +145,10 @@ impl TranscriptRenderer {
     /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams goes on below it as what it is: a
     /// list stays a list.
     pub(crate) fn print_notice(&mut self, text: &str) {
-        match self.holds_calls && self.answers {
-            true => self.put(TextRegion::Passing, format!("{}\n", text.trim_end_matches('\n'))),
-            false => self.aside(text),
+        if self.holds_calls && self.answers {
+            self.put(TextRegion::Passing, format!("{}\n", text.trim_end_matches('\n')))
+        } else {
+            self.aside(text)
         }
     }
 
@@ -348,9 +349,12 @@ impl TranscriptRenderer {
             (Some(failure), _) => (failure.code, failure.message),
             (None, reason) => (String::new(), reason.map(visible).unwrap_or_default()),
         };
-        let told = |what: &str| match message.is_empty() {
-            true => what.to_owned(),
-            false => format!("{what}: {message}"),
+        let told = |what: &str| {
+            if message.is_empty() {
+                what.to_owned()
+            } else {
+                format!("{what}: {message}")
+            }
         };
         let exit = match status {
             RunStatus::Interrupted => {

@@ -66,26 +66,25 @@ pub fn cost(cost: NanoUsd, usage: &Usage) -> String {
 
 /// The same; `$?` where nobody knows what the model costs.
 pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> String {
-    match has_no_price && cost.0 == 0 && *usage != Usage::default() {
-        true => "$?".into(),
-        false => self::cost(cost, usage),
+    if has_no_price && cost.0 == 0 && *usage != Usage::default() {
+        "$?".into()
+    } else {
+        self::cost(cost, usage)
     }
 }
 
 /// What some calls cost together: `$0.12+?` where nobody knows what a part of them cost, `$?` where nobody knows it of any.
 pub fn sum(cost: NanoUsd, usage: &Usage, has_unpriced: bool) -> String {
-    match has_unpriced && cost.0 > 0 {
-        true => format!("{}+?", self::cost(cost, usage)),
-        false => cost_of(cost, usage, has_unpriced),
+    if has_unpriced && cost.0 > 0 {
+        format!("{}+?", self::cost(cost, usage))
+    } else {
+        cost_of(cost, usage, has_unpriced)
     }
 }
 
 /// The sign before what is estimated.
 fn about(usage: &Usage) -> &'static str {
-    match usage.is_estimated() {
-        true => "~",
-        false => "",
-    }
+    if usage.is_estimated() { "~" } else { "" }
 }
 
 /// `0.3s`, `12s`, `3m 05s`, `2h 05m`.

@@ -92,7 +92,7 @@ fn name(share: &WindowShare) -> &'static str {
         WindowKind::Instructions => "instructions",
         WindowKind::Tools => "tools",
         WindowKind::Summaries => "summaries",
-        WindowKind::Inputs => "messages to it",
+        WindowKind::Inputs => "messages to the agent",
         WindowKind::Answers => "answers",
         WindowKind::Reasoning => "reasoning",
         WindowKind::ToolCalls => "tool calls",
@@ -144,13 +144,13 @@ mod tests {
             "m: 4.0k of 8.0k tokens in use (50 %)\n\
              WHAT                     PIECES  TOKENS  SHARE  SIZE\n\
              tools                    9       2.0k    25 %   5.0 KiB\n\
-             messages to it           2       2.0k    24 %   3.9 KiB\n\
+             messages to the agent    2       2.0k    24 %   3.9 KiB\n\
              images and files         1       40      <1 %\n\
              reserved for the answer          1.0k    12 %\n\
              free                             3.0k    37 %\n"
         );
         assert!(
-            render(&fill, "m", 40).contains("\nmessages to it           2.0k    24 %\n"),
+            render(&fill, "m", 40).contains("\nmessages to the agent    2.0k    24 %\n"),
             "{}",
             render(&fill, "m", 40)
         );

@@ -64,9 +64,10 @@ fn without_looks(line: &str) -> (&str, &str, &str) {
 fn keep_quotes_together(line: &str, width: usize) -> String {
     let parts = line.split('`').enumerate().map(|(at, part)| {
         let is_quoted = at % 2 == 1 && agentx_terminal::width(part) + 2 <= width;
-        match is_quoted {
-            true => part.replace(' ', &TOGETHER.to_string()),
-            false => part.to_owned(),
+        if is_quoted {
+            part.replace(' ', &TOGETHER.to_string())
+        } else {
+            part.to_owned()
         }
     });
     parts.collect::<Vec<String>>().join("`")

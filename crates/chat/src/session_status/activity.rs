@@ -348,7 +348,7 @@ impl Activity {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
                 Doing::Nothing if self.is_new() && !self.summary.is_unusual() => String::new(),
-                _ => dimmed(stand, style),
+                _ => style.dim_unless_painted(stand),
             };
         };
         let turning = TURNING[(now.duration_since(self.since).as_secs() % 10) as usize];
@@ -360,9 +360,14 @@ impl Activity {
             row = format!("{turning} {what} · Esc stops");
         }
         let plain: String = Row::from_ansi(stand).text();
-        match row.width() + BESIDE.len() + plain.width() <= columns && !plain.is_empty() {
-            true => format!("{}{}", style.dim(&format!("{row}{BESIDE}")), dimmed(stand, style)),
-            false => style.dim(&row),
+        if row.width() + BESIDE.len() + plain.width() <= columns && !plain.is_empty() {
+            format!(
+                "{}{}",
+                style.dim(&format!("{row}{BESIDE}")),
+                style.dim_unless_painted(stand)
+            )
+        } else {
+            style.dim(&row)
         }
     }
 
@@ -383,15 +388,6 @@ impl Activity {
             }
         }
         names.join(", ")
-    }
-}
-
-/// Faint, but for the looks that it has by itself.
-fn dimmed(text: &str, style: Paint) -> String {
-    match text.contains('\u{1b}') {
-        true if style.color => text.to_owned(),
-        true => Row::from_ansi(text).text(),
-        false => style.dim(text),
     }
 }
 

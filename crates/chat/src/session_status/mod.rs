@@ -248,9 +248,10 @@ impl SessionStatus {
             has_question: !self.questions.is_empty(),
         };
         self.activity.event(&envelope.event, standing, now);
-        let unanswered = match is_of_another {
-            true => None,
-            false => self.unanswered.event(&envelope.event),
+        let unanswered = if is_of_another {
+            None
+        } else {
+            self.unanswered.event(&envelope.event)
         };
         StatusNews { said, unanswered }
     }

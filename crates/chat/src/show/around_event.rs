@@ -49,9 +49,10 @@ pub(super) async fn show(
         let text = text.replace('\n', &format!("\n{:NUMBER$}", ""));
         let text = text.trim_end_matches(' ');
         let number = format!("{:>1$} ", message.seq, NUMBER - 1);
-        let number = match message.seq == seq {
-            true => style.warn(&format!("▸{}", &number[1..])),
-            false => style.dim(&number),
+        let number = if message.seq == seq {
+            style.warn(&format!("▸{}", &number[1..]))
+        } else {
+            style.dim(&number)
         };
         console.out(&format!("{number}{text}"))?;
     }

@@ -18,7 +18,7 @@ use crate::session_opening;
 /// Which of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pane {
-    /// The event.
+    /// The event at this step, with all its fields.
     #[default]
     Event,
     /// How the session stood after it.
@@ -171,9 +171,10 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
     let names: Vec<String> = given.tools.iter().map(|tool| visible(&tool.name)).collect();
     part("tools".into(), &names.join(", "));
     for message in &given.messages {
-        let who = match is_note(message) {
-            true => "note of AgentX",
-            false => role(message.role),
+        let who = if is_note(message) {
+            "note of AgentX"
+        } else {
+            role(message.role)
         };
         part(who.into(), &said(message));
     }

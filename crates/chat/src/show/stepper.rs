@@ -119,7 +119,9 @@ impl Stepper {
             KeyCode::Esc => return,
             KeyCode::Char('c' | 'd' | 'g') if control => return,
             KeyCode::Enter => return self.answered(asked),
-            KeyCode::Backspace => drop(text.pop()),
+            KeyCode::Backspace => {
+                let _ = text.pop();
+            }
             KeyCode::Char('u') if control => text.clear(),
             KeyCode::Char(c) if !control => text.push(c),
             _ => {}
@@ -184,9 +186,12 @@ impl Stepper {
     fn find(&self, onward: bool, fits: impl Fn(&TimelineFact) -> bool) -> Option<usize> {
         let facts = self.timeline.facts();
         let count = facts.len();
-        let mut places = (1..=count).map(|step| match onward {
-            true => (self.at + step) % count,
-            false => (self.at + count - step) % count,
+        let mut places = (1..=count).map(|step| {
+            if onward {
+                (self.at + step) % count
+            } else {
+                (self.at + count - step) % count
+            }
         });
         places.find(|place| fits(&facts[*place]))
     }

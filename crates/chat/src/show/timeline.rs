@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx::runtime::{Delivery, Runtime, RuntimeError, SessionFold, View};
 use agentx::types::{Envelope, EnvironmentEvent, SessionId};
 
-/// A fact.
+/// An event of the log with its number and time.
 pub(super) type TimelineFact = Arc<Envelope<EnvironmentEvent>>;
 
 /// Number of events between two folds that are kept.

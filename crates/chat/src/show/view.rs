@@ -124,9 +124,10 @@ fn slider(stepper: &Stepper, columns: usize, theme: &Theme) -> Row {
 fn tabs(pane: Pane, columns: usize, theme: &Theme) -> Row {
     let mut row = Row::default();
     for each in Pane::ALL {
-        let (text, look) = match each == pane {
-            true => (format!("[{}]", each.name()), theme.strong),
-            false => (format!(" {} ", each.name()), theme.faint),
+        let (text, look) = if each == pane {
+            (format!("[{}]", each.name()), theme.strong)
+        } else {
+            (format!(" {} ", each.name()), theme.faint)
         };
         row.push(&text, look);
         row.push(" ", Style::default());

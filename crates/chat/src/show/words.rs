@@ -144,9 +144,10 @@ fn condensing(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
         E::InputPinned(pin) => {
-            let what = match pin.pinned {
-                true => "stays whatever is condensed",
-                false => "may be condensed",
+            let what = if pin.pinned {
+                "stays whatever is condensed"
+            } else {
+                "may be condensed"
             };
             format!("{} {what}{}", pin.message_id, by(pin.by.as_ref()))
         }

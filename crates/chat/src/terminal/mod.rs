@@ -2,6 +2,7 @@
 
 pub(crate) mod background;
 pub(crate) mod title;
+pub(crate) mod tmux;
 pub(crate) mod xterm;
 
 use std::io::{self, BufRead as _, Write as _};
@@ -18,7 +19,7 @@ use background::ReplyFilter;
 /// What a person does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TerminalInput {
-    /// A key.
+    /// A key, as the terminal reports it.
     Key(KeyEvent),
     /// A text that was pasted.
     Paste(String),
@@ -292,9 +293,10 @@ fn asks_for_name(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
 /// What the terminal does with rows that are too long when it becomes narrower. It cannot be asked for that. Of those that cut
 /// them a few can be told apart; all others are taken for what most of them are.
 pub(crate) fn long_rows() -> LongRows {
-    match xterm::is_known().unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
-        true => LongRows::Cut,
-        false => LongRows::Broken,
+    if xterm::is_known().unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
+        LongRows::Cut
+    } else {
+        LongRows::Broken
     }
 }
 

@@ -26,9 +26,10 @@ pub(crate) fn bytes(title: &str) -> String {
 
 /// What to write before another program gets the terminal.
 pub(crate) fn farewell() -> &'static str {
-    match IS_SET.swap(false, Ordering::Relaxed) {
-        true => RESTORE,
-        false => "",
+    if IS_SET.swap(false, Ordering::Relaxed) {
+        RESTORE
+    } else {
+        ""
     }
 }
 

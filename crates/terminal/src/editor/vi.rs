@@ -89,7 +89,7 @@ enum Reach {
     Before,
     /// With what stands there.
     With,
-    /// The rows whole.
+    /// Whole lines, from the one of the cursor to the one of the target.
     Rows,
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::code::{Fence, closes, fence_of, indent_of};
 use crate::text::width;
 
 /// What a block is, as far as its end depends on it.
@@ -39,14 +40,6 @@ impl MarkdownBlock {
         };
         matches!(self.kind, BlockKind::Text | BlockKind::Item) && self.text.lines().all(plain)
     }
-}
-
-/// A fence of code that is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fence {
-    sign: char,
-    length: usize,
-    indent: usize,
 }
 
 /// Cuts a text as it comes.
@@ -300,10 +293,6 @@ fn may_become_anything(line: &str) -> bool {
     is_number || text.chars().all(|c| "#-*+_=`~>|:. ".contains(c)) || fence_of(line).is_some()
 }
 
-fn indent_of(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
-}
-
 fn kind_of(line: &str) -> BlockKind {
     if item_indent(line).is_some() {
         BlockKind::Item
@@ -349,18 +338,4 @@ fn item_indent(line: &str) -> Option<usize> {
 fn interrupts(line: &str) -> bool {
     let line = line.trim_start();
     !line.starts_with(|c: char| c.is_ascii_digit()) || line.starts_with("1.") || line.starts_with("1)")
-}
-
-fn fence_of(line: &str) -> Option<Fence> {
-    let indent = indent_of(line);
-    let text = &line[indent..];
-    let sign = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = text.len() - text.trim_start_matches(sign).len();
-    let is_span = sign == '`' && text[length..].contains('`');
-    (length >= 3 && !is_span && indent < 4).then_some(Fence { sign, length, indent })
-}
-
-fn closes(line: &str, fence: Fence) -> bool {
-    let text = line.trim();
-    text.len() >= fence.length && text.chars().all(|c| c == fence.sign)
 }

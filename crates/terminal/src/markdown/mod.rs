@@ -2,6 +2,7 @@
 //! letter may turn into something else, lives and is rendered anew.
 
 mod blocks;
+mod code;
 mod cut;
 mod inline;
 mod render;
@@ -11,6 +12,7 @@ use crate::highlight::Highlighter;
 use crate::style::Theme;
 use crate::text::{Line, Row};
 use blocks::{BlockKind, Blocks, MarkdownBlock};
+pub use code::code_blocks;
 
 /// Number of rows at the end of a paragraph that may still change: a closing sign may change the style of the
 /// text that it closes.
@@ -243,7 +245,10 @@ fn without(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
 }
 
 fn rest_of(row: &Row, mut letters_done: usize) -> Row {
-    let mut rest = Row::default();
+    let mut rest = Row {
+        wraps: row.wraps,
+        ..Row::default()
+    };
     for span in &row.spans {
         for c in span.text.chars() {
             if letters_done == 0 {

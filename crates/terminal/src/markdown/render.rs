@@ -37,13 +37,11 @@ fn plain_tilde<'a>(event: Event<'a>, source: &str) -> Event<'a> {
     }
 }
 
-/// A line of code with its colours.
+/// A line of code with its colours. Nothing stands before its other rows, so that it is copied as one line.
 pub(super) fn code(parts: &[(String, Style)], theme: &Theme) -> Line {
-    let margin = Row::new(CODE_MARGIN, theme.faint);
     let mut line = Line {
         verbatim: true,
-        first: margin.clone(),
-        rest: margin,
+        first: Row::new(CODE_MARGIN, theme.faint),
         ..Line::default()
     };
     for (text, style) in parts {
@@ -290,10 +288,8 @@ impl<'a> Fold<'a> {
             for line in lines {
                 self.end_line();
                 self.open_line();
-                let margin = Row::new(CODE_MARGIN, Style::default());
-                for row in [&mut self.line.first, &mut self.line.rest] {
-                    row.spans.extend(margin.spans.clone());
-                }
+                self.line.first.push(CODE_MARGIN, Style::default());
+                self.line.rest = Row::default();
                 self.line.spans = line.spans;
                 self.line.verbatim = true;
                 self.end_line();

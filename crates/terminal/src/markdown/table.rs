@@ -13,7 +13,7 @@ const BETWEEN: &str = "  ";
 /// A table while it is read.
 pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
-    /// The head first.
+    /// The cells of each row; the first row is the head.
     rows: Vec<Vec<Line>>,
 }
 

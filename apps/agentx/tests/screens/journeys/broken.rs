@@ -23,8 +23,8 @@ fn a_model_that_stalls() {
         chat.say("how is the tide?");
         chat.wait_for_words("high, and the");
         chat.wait_for("Esc stops");
-        shots.now("it is empty more", &chat);
-        chat.wait_for_words("it may still be working, so");
+        shots.now("it says nothing more", &chat);
+        chat.wait_for_words("so the call is not retried automatically");
         chat.wait_for_prompt();
         chat.say("go on");
         chat.wait_for_words("ships lie still.");

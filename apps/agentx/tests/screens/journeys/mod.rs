@@ -4,6 +4,7 @@ mod asked;
 mod branches;
 mod broken;
 mod choosing;
+mod copied_code;
 mod diff;
 mod first;
 mod first_own;

@@ -23,6 +23,11 @@ fn a_paste_of_5000_lines() {
         chat.wait_for("That is a long log.");
         chat.wait_for_prompt();
         let sent = world.asked(0);
+        let entries = sent.match_indices("entry ").map(|(at, _)| &sent[at..at + 10]);
+        let is_numbered = |entry: &&str| entry.ends_with(|c: char| c.is_ascii_digit());
+        let entries: Vec<&str> = entries.filter(is_numbered).collect();
+        let expected: Vec<&str> = text.iter().map(|line| &line[..10]).collect();
+        assert_eq!(entries, expected, "each line was sent once, in order");
         for line in [&text[0], &text[2_500], &text[4_999]] {
             assert_eq!(sent.matches(line.as_str()).count(), 1, "{line} was sent");
         }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::model::Part;
 use crate::stage::{Stage, World};
 
-/// A picture without pixels, and how the credentials are sent.
+/// A picture without pixels, and how it is sent.
 const PICTURE: &[u8] = b"GIF89a\x02\0\x03\0\0\0\0,;";
 const SENT: &str = "R0lGODlhAgADAAAAACw7";
 

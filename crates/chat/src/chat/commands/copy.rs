@@ -2,12 +2,13 @@
 
 use agentx::history::transcript::transcript;
 use agentx::types::{ContentPart, Role};
+use agentx_terminal::code_blocks;
 
 use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::clipboard::{self, LONGEST};
-use crate::code_blocks::code_blocks;
 use crate::error::ChatError;
 use crate::render::units::counted;
+use crate::terminal::tmux;
 
 /// What is copied of an answer.
 pub(in crate::chat) struct CopiedPart {
@@ -44,16 +45,17 @@ impl CopiedPart {
                 ));
             }
         };
-        match part.text.len() > LONGEST {
-            true => Err(ChatError::usage(
+        if part.text.len() > LONGEST {
+            Err(ChatError::usage(
                 format!(
                     "{} has {} bytes, and terminals take at most {LONGEST}",
                     part.what,
                     part.text.len()
                 ),
                 "/export writes the session to a file",
-            )),
-            false => Ok(part),
+            ))
+        } else {
+            Ok(part)
         }
     }
 }
@@ -89,17 +91,19 @@ impl Chat<'_> {
 
     /// Refuses to copy without a terminal, which has the clipboard.
     fn check_clipboard(&self) -> Result<(), ChatError> {
-        match self.display.console.terminal.output {
-            true => Ok(()),
-            false => Err(ChatError::usage(
-                "/copy needs a terminal",
-                "`agentx sessions show` prints the conversation",
-            )),
+        let terminal = &self.display.console.terminal;
+        // A terminal that shows only text would show the sequence.
+        if terminal.output && terminal.capable {
+            return Ok(());
         }
+        Err(ChatError::usage(
+            "/copy needs a terminal that takes control sequences",
+            "`agentx sessions show` prints the conversation",
+        ))
     }
 
     fn copy_to_clipboard(&mut self, text: &str) -> Result<(), ChatError> {
-        let bytes = clipboard::sequence(text, std::env::var_os("TMUX").is_some());
+        let bytes = clipboard::sequence(text, tmux::is_around());
         match &mut self.display.face {
             ChatInterface::Editor { screen, .. } => screen.tell(&bytes),
             ChatInterface::Lines { .. } => self.display.console.paint(&bytes)?,

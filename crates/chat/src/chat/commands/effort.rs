@@ -29,9 +29,10 @@ impl Chat<'_> {
     pub(super) async fn effort(&mut self, level: Option<&str>) -> Result<String, ChatError> {
         let params = self.agent_config().await?.params;
         let Some(level) = level else {
-            return Ok(match self.opens_menu("effort").await {
-                true => String::new(),
-                false => list(params.thinking_tokens),
+            return Ok(if self.opens_menu("effort").await {
+                String::new()
+            } else {
+                list(params.thinking_tokens)
             });
         };
         let Some(tokens) = tokens_of(level) else {

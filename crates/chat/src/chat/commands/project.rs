@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::attach::place_of;
 use crate::chat::{Chat, ConversationSite};
 use crate::configuration::{self, SettingsShown};
 use crate::doctor;
@@ -42,11 +43,11 @@ impl Chat<'_> {
         };
         let folder = self.export_folder();
         let file = match file {
-            Some(named) => folder.join(home(&named)),
+            Some(named) => place_of(&named, &folder),
             None => free_name(&folder, id.as_str()),
         };
         if file.exists() {
-            return Ok(format!("{} is there already; name another file", file.display()));
+            return Ok(format!("{} already exists; name another file", file.display()));
         }
         let written = self
             .wait_for(async { export::text(&*runtime, &id, format).await })
@@ -98,14 +99,6 @@ impl Chat<'_> {
             );
         }
         Ok(text)
-    }
-}
-
-/// A path with `~/` for the home directory.
-fn home(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => PathBuf::from(path),
     }
 }
 

@@ -13,11 +13,14 @@ use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::new_agent::NewAgent;
-use crate::picker::{self, PickerOutcome};
+use crate::picker::{self, PickerOutcome, PickerScope};
 use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::session_opening::{self, ContinuedSession};
 use crate::session_status::SessionStatus;
+
+/// The word after `/resume` that opens the list of the sessions of all directories. No id begins so.
+pub(in crate::chat) const EVERYWHERE: &str = "all";
 
 /// The notice where no terminal can show a list of sessions.
 const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
@@ -58,8 +61,8 @@ impl Chat<'_> {
         let before = self.leave_for(ConversationSite::New(agent), &config).await;
         self.connection.company.part();
         Ok(match before {
-            Some(note) => format!("a new session begins with your next message\n{note}"),
-            None => "this is a new session already; it begins with your first message".to_owned(),
+            Some(note) => format!("a new session starts with your next message\n{note}"),
+            None => "this session is already new; it starts with your first message".to_owned(),
         })
     }
 
@@ -68,12 +71,17 @@ impl Chat<'_> {
         if let Some(why_not) = self.keeps_session(&session_command("resume", id.as_ref())) {
             return Ok(why_not);
         }
-        let id = match id {
+        let scope = if id.as_deref() == Some(EVERYWHERE) {
+            PickerScope::Everywhere
+        } else {
+            PickerScope::Here
+        };
+        let id = match id.filter(|id| id != EVERYWHERE) {
             Some(prefix) => {
                 let runtime = self.place.shared();
                 self.wait_for(async { runtime.resolve(&prefix).await }).await?
             }
-            None => match self.picked_session().await? {
+            None => match self.picked_session(scope).await? {
                 Ok(id) => id,
                 Err(notice) => return Ok(notice),
             },
@@ -100,20 +108,21 @@ impl Chat<'_> {
     }
 
     /// The session that the person picks, or a notice if they pick none.
-    async fn picked_session(&mut self) -> Result<Result<SessionId, String>, ChatError> {
+    async fn picked_session(&mut self, scope: PickerScope) -> Result<Result<SessionId, String>, ChatError> {
         let (place, settings) = (self.place, self.settings);
         let inputs = self.composer.inputs.source();
         let picked = match &mut self.display.face {
             ChatInterface::Editor { screen, .. } => {
                 let bytes = screen.stand_aside();
                 self.display.console.paint(&bytes)?;
-                let picked = picker::pick_in_raw_mode(place, settings, self.display.console, inputs).await;
+                let picked =
+                    picker::pick_in_raw_mode(place, settings, self.display.console, inputs, scope).await;
                 let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
                 self.display.resize(columns.into(), rows.into());
                 picked?
             }
             ChatInterface::Lines { eager: true } if self.display.console.terminal.output => {
-                picker::pick(place, settings, self.display.console, inputs, false).await?
+                picker::pick(place, settings, self.display.console, inputs, false, scope).await?
             }
             ChatInterface::Lines { .. } => return Ok(Err(NAME_ONE.to_owned())),
         };
@@ -239,7 +248,8 @@ pub(in crate::chat) async fn past_of(
     Ok((past, seat, came))
 }
 
-/// The model and the effort that the person chose stay. The approval mode does not: a new session begins as the settings say.
+/// Takes over the model and its parameters, such as the effort, from the session before: the person may have chosen them there. The
+/// approval mode is not taken over, because a mode that was chosen for one session must not make the next one freer than the settings.
 fn keep_choices(agent: &mut NewAgent, current: &AgentConfig) {
     if agent.config.model != current.model {
         agent.change(ConfigChange::Model(Box::new(current.model.clone())));

@@ -25,8 +25,18 @@ pub(super) enum MenuKind {
     Models,
     Efforts,
     ApprovalModes,
+    /// The sessions of all directories.
     Sessions,
+    /// The sessions of this directory.
+    SessionsHere,
     Files,
+}
+
+impl MenuKind {
+    /// Whether what it lists is found by a title too, which may have blanks in it.
+    pub(super) fn has_titles(self) -> bool {
+        matches!(self, Self::Sessions | Self::SessionsHere)
+    }
 }
 
 /// Something to choose.
@@ -42,6 +52,8 @@ pub(super) struct MenuItem {
     pub(super) is_unusable: bool,
     /// The line is not complete with it: Enter only completes it.
     pub(super) goes_on: bool,
+    /// It changes or ends something as soon as it is sent: Enter sends it only if the person wrote it whole or chose it by the arrows.
+    pub(super) acts_at_once: bool,
 }
 
 /// What a key comes to.
@@ -119,6 +131,22 @@ impl Menu {
         });
     }
 
+    /// Shows what has been found since; what the person has chosen by the arrows stays chosen.
+    pub(super) fn update(&mut self, before: &str, request: MenuRequest, items: Vec<MenuItem>) {
+        let was_open = self
+            .open
+            .take()
+            .filter(|open| open.moved && open.before == before);
+        self.show(before, request, items);
+        let (Some(was_open), Some(open)) = (was_open, &mut self.open) else {
+            return;
+        };
+        let chosen = was_open.chosen();
+        if let Some(at) = open.items.iter().position(|item| item.text == chosen.text) {
+            (open.at, open.moved) = (at, true);
+        }
+    }
+
     /// What a key comes to while `before` stands before the cursor. `has_vi` lets Esc through, which ends inserting there.
     pub(super) fn key(&mut self, key: &KeyEvent, before: &str, has_vi: bool) -> MenuStep {
         let Some(open) = self.open.as_mut().filter(|open| open.before == before) else {
@@ -155,9 +183,10 @@ impl Menu {
         let most = most.min(SHOWN);
         let names = open.items.iter().map(|item| item.text.width()).max().unwrap_or(0);
         let says_more = open.items.iter().any(|item| !item.about.is_empty());
-        let wide = match says_more {
-            true => names.min(width / NAME_SHARE),
-            false => names.min(width.saturating_sub(3)),
+        let wide = if says_more {
+            names.min(width / NAME_SHARE)
+        } else {
+            names.min(width.saturating_sub(3))
         };
         let first = (open.at + 1).saturating_sub(most);
         let mut rows: Vec<String> = open
@@ -187,7 +216,8 @@ impl OpenMenu {
         MenuStep::Complete(self.request.from, format!("{text}{end}"))
     }
 
-    /// Enter: what is chosen is taken. What is written whole already is sent as it is.
+    /// Enter takes the chosen item. What is written whole already is sent as it is, and so is a word that no command begins with:
+    /// a command that only has the word somewhere in it is hardly the one that was meant.
     fn taken(&self) -> MenuStep {
         let written = &self.request.written;
         let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);
@@ -195,9 +225,15 @@ impl OpenMenu {
             return MenuStep::Pass;
         }
         let chosen = self.chosen();
-        match chosen.goes_on || self.request.kind == MenuKind::Files {
-            true => self.completed(),
-            false => MenuStep::Send(self.request.from, chosen.text),
+        let is_command = self.request.kind == MenuKind::Commands;
+        if is_command && !self.moved && !chosen.begins_with(written) {
+            return MenuStep::Pass;
+        }
+        let only_completes = chosen.goes_on || (chosen.acts_at_once && !self.moved);
+        if only_completes || self.request.kind == MenuKind::Files {
+            self.completed()
+        } else {
+            MenuStep::Send(self.request.from, chosen.text)
         }
     }
 }

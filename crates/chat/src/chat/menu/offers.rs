@@ -5,7 +5,7 @@ use agentx::types::{Api, Prices};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{MenuItem, MenuKind, MenuRequest, MenuStep};
-use crate::attach::files::{files, named_so};
+use crate::attach::file_search::FoundFiles;
 use crate::attach::{escaped, last_word, unescaped};
 use crate::chat::commands::effort::LEVELS;
 use crate::chat::slash::{NAMES, about};
@@ -20,11 +20,13 @@ use agentx_terminal::EditOutcome;
 const LOW: usize = 12;
 /// Number of rows to keep above the list.
 const ABOVE: usize = 6;
-/// Maximum number of files to list.
-const MOST_FILES: usize = 64;
 
 /// Commands that say nothing without words of the person.
 const TAKES_WORDS: [&str; 2] = ["steer", "title"];
+/// Commands that leave, change or write something as soon as they are sent, so that a slip of the finger is not undone by a look.
+const ACT_AT_ONCE: [&str; 11] = [
+    "clear", "compact", "exit", "export", "fork", "init", "new", "pin", "quit", "retry", "unpin",
+];
 
 /// The part of the line before the cursor that a list is for.
 pub(super) fn request(before: &str) -> Option<MenuRequest> {
@@ -35,7 +37,7 @@ pub(super) fn request(before: &str) -> Option<MenuRequest> {
             Some((name, _)) => (kind_of(name)?, name.len() + 2),
         };
         let written = before.get(from..)?;
-        return (!written.contains(' ') || kind == MenuKind::Sessions).then(|| MenuRequest {
+        return (!written.contains(' ') || kind.has_titles()).then(|| MenuRequest {
             kind,
             from,
             written: written.to_owned(),
@@ -56,7 +58,8 @@ fn kind_of(command: &str) -> Option<MenuKind> {
         "model" => Some(MenuKind::Models),
         "effort" => Some(MenuKind::Efforts),
         "approve-mode" => Some(MenuKind::ApprovalModes),
-        "resume" | "diff" => Some(MenuKind::Sessions),
+        "resume" => Some(MenuKind::SessionsHere),
+        "diff" => Some(MenuKind::Sessions),
         _ => None,
     }
 }
@@ -75,7 +78,7 @@ pub(in crate::chat) fn opens_list(input: &TerminalInput) -> bool {
 }
 
 /// Those that fit, the ones that begin so first.
-fn fitting(known: &[MenuItem], written: &str) -> Vec<MenuItem> {
+pub(super) fn fitting(known: &[MenuItem], written: &str) -> Vec<MenuItem> {
     let (mut first, more): (Vec<_>, Vec<_>) = known
         .iter()
         .filter(|item| item.fits(written))
@@ -141,8 +144,12 @@ impl Chat<'_> {
             return;
         }
         let Some(request) = request(&before).filter(|_| self.has_room_for_menu()) else {
+            self.composer.files.forget();
             return self.composer.menu.forget();
         };
+        if request.kind != MenuKind::Files {
+            self.composer.files.forget();
+        }
         if !is_typed || self.composer.menu.is_closed_for(&request) {
             return self.composer.menu.close(&request);
         }
@@ -192,23 +199,34 @@ impl Chat<'_> {
             MenuKind::Models => self.models_to_choose().await.unwrap_or_default(),
             MenuKind::Efforts => efforts(self.current_effort().await),
             MenuKind::ApprovalModes => approval_modes(),
-            MenuKind::Sessions => self.sessions_to_choose().await,
+            MenuKind::Sessions => by_title(self.known_sessions(None).await),
+            MenuKind::SessionsHere => by_title(self.sessions_to_continue().await),
             MenuKind::Files => Vec::new(),
         };
         self.composer.menu.known = Some((kind, items));
     }
 
-    fn files_for(&self, written: &str) -> Vec<MenuItem> {
-        let (name, workspace) = (unescaped(written), &self.settings.workspace);
-        let mut found = files(&name, workspace);
-        if found.is_empty() && name.len() > 1 && !name.contains('/') {
-            found = named_so(&name.to_lowercase(), workspace);
+    /// The files that are known for what is written; a search for all of them begins.
+    fn files_for(&mut self, written: &str) -> Vec<MenuItem> {
+        let name = unescaped(written);
+        self.composer.files.search(&name, &self.settings.workspace);
+        items_of_files(&self.composer.files.known(&name))
+    }
+
+    /// Shows what a search for files has found, if the name is still being written.
+    pub(in crate::chat) fn show_files(&mut self, found: FoundFiles) {
+        let before = self.before_cursor();
+        let is_about = |request: &MenuRequest| {
+            request.kind == MenuKind::Files && unescaped(&request.written) == found.written
+        };
+        let Some(request) = request(&before).filter(is_about) else {
+            return;
+        };
+        if self.has_room_for_menu() && !self.composer.menu.is_closed_for(&request) {
+            self.composer
+                .menu
+                .update(&before, request, items_of_files(&found.names));
         }
-        let items = found.iter().take(MOST_FILES).map(|name| MenuItem {
-            text: escaped(name),
-            ..MenuItem::default()
-        });
-        items.collect()
     }
 
     /// The models, those that can be asked first, and the one that is asked now before them.
@@ -222,9 +240,10 @@ impl Chat<'_> {
         let item = |info: &ModelInfo| {
             let full = format!("{}/{}", info.spec.provider, info.spec.id);
             let is_ambiguous = ids.iter().filter(|id| **id == info.spec.id).count() > 1;
-            let (text, other) = match is_ambiguous {
-                true => (full, info.spec.id.clone()),
-                false => (info.spec.id.clone(), full),
+            let (text, other) = if is_ambiguous {
+                (full, info.spec.id.clone())
+            } else {
+                (info.spec.id.clone(), full)
             };
             let mut aliases = info.aliases.clone();
             aliases.push(other);
@@ -233,29 +252,38 @@ impl Chat<'_> {
                 about: about_model(info, is_current(info)),
                 aliases,
                 is_unusable: info.missing.is_some(),
-                goes_on: false,
+                ..MenuItem::default()
             }
         };
         Ok(all.iter().map(item).collect())
     }
-
-    async fn sessions_to_choose(&mut self) -> Vec<MenuItem> {
-        let known = self.known_sessions().await;
-        let item = |(id, about): (String, String)| MenuItem {
-            text: id,
-            aliases: vec![about.clone()],
-            about,
-            ..MenuItem::default()
-        };
-        known.into_iter().map(item).collect()
-    }
 }
 
-fn commands() -> Vec<MenuItem> {
+fn items_of_files(names: &[String]) -> Vec<MenuItem> {
+    let item = |name: &String| MenuItem {
+        text: escaped(name),
+        ..MenuItem::default()
+    };
+    names.iter().map(item).collect()
+}
+
+/// Sessions, which are found by what is said of them too.
+fn by_title(known: Vec<(String, String)>) -> Vec<MenuItem> {
+    let item = |(id, about): (String, String)| MenuItem {
+        text: id,
+        aliases: vec![about.clone()],
+        about,
+        ..MenuItem::default()
+    };
+    known.into_iter().map(item).collect()
+}
+
+pub(super) fn commands() -> Vec<MenuItem> {
     let item = |name: &&str| MenuItem {
         text: (*name).to_owned(),
         about: about(name).unwrap_or_default().to_owned(),
         goes_on: TAKES_WORDS.contains(name),
+        acts_at_once: ACT_AT_ONCE.contains(name),
         ..MenuItem::default()
     };
     NAMES.iter().map(item).collect()
@@ -265,9 +293,10 @@ fn commands() -> Vec<MenuItem> {
 fn efforts(current: Option<u64>) -> Vec<MenuItem> {
     let item = |(name, tokens, about): &(&str, Option<u64>, &str)| MenuItem {
         text: (*name).to_owned(),
-        about: match *tokens == current {
-            true => format!("now · {about}"),
-            false => (*about).to_owned(),
+        about: if *tokens == current {
+            format!("now · {about}")
+        } else {
+            (*about).to_owned()
         },
         ..MenuItem::default()
     };
@@ -310,14 +339,16 @@ fn about_model(info: &ModelInfo, is_current: bool) -> String {
     let spec = &info.spec;
     let now = if is_current { "now · " } else { "" };
     let dollars = |nano: u64| nano as f64 / 1e3;
-    let price = match spec.prices == Prices::default() {
-        true if spec.api == Api::Scripted => String::new(),
-        true => " · price unknown".to_owned(),
-        false => format!(
+    let price = if spec.prices != Prices::default() {
+        format!(
             " · ${} in, ${} out",
             dollars(spec.prices.input),
             dollars(spec.prices.output)
-        ),
+        )
+    } else if spec.api == Api::Scripted {
+        String::new()
+    } else {
+        " · price unknown".to_owned()
     };
     let window = units::window(spec.context_window, false);
     format!("{now}{} · {window}{price}", visible(&spec.provider))

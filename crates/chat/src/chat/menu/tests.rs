@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::offers::request;
+use super::offers::{commands, fitting, request};
 use super::{Menu, MenuItem, MenuKind, MenuStep};
 use crate::render::style::Paint;
 
@@ -34,7 +34,7 @@ fn a_list_is_for_a_command_for_what_it_takes_or_for_a_file() {
     assert_eq!(of("/model op"), Some((MenuKind::Models, 7, "op".into())));
     assert_eq!(
         of("/resume the apple"),
-        Some((MenuKind::Sessions, 8, "the apple".into()))
+        Some((MenuKind::SessionsHere, 8, "the apple".into()))
     );
     assert_eq!(of("see @src/m"), Some((MenuKind::Files, 5, "src/m".into())));
     for none in [
@@ -85,6 +85,74 @@ fn enter_takes_what_is_chosen_and_leaves_what_is_written_whole() {
     );
 }
 
+/// The list of commands that is open for this text.
+fn command_menu(before: &str) -> Menu {
+    let mut menu = Menu::default();
+    let found = request(before).unwrap();
+    let items = fitting(&commands(), &found.written);
+    menu.show(before, found, items);
+    menu
+}
+
+#[test]
+fn enter_takes_no_command_that_does_not_begin_with_what_is_written() {
+    for before in ["/tatus", "/it", "/port"] {
+        let mut list = command_menu(before);
+        assert!(
+            !list.rows(before, (80, 18), Paint::default()).is_empty(),
+            "{before}"
+        );
+        assert_eq!(
+            press(&mut list, KeyCode::Enter, before),
+            MenuStep::Pass,
+            "{before}"
+        );
+    }
+    let mut list = command_menu("/sta");
+    assert_eq!(
+        press(&mut list, KeyCode::Enter, "/sta"),
+        MenuStep::Send(1, "status".into())
+    );
+    let mut chosen = command_menu("/tatus");
+    press(&mut chosen, KeyCode::Down, "/tatus");
+    assert_eq!(
+        press(&mut chosen, KeyCode::Enter, "/tatus"),
+        MenuStep::Send(1, "status".into()),
+        "the person chose it"
+    );
+}
+
+#[test]
+fn enter_sends_a_command_that_acts_at_once_only_if_it_is_written_whole_or_chosen() {
+    for (before, name) in [
+        ("/ne", "new"),
+        ("/cl", "clear"),
+        ("/qui", "quit"),
+        ("/exi", "exit"),
+        ("/ret", "retry"),
+        ("/compa", "compact"),
+    ] {
+        let mut list = command_menu(before);
+        let completed = MenuStep::Complete(1, format!("{name} "));
+        assert_eq!(press(&mut list, KeyCode::Enter, before), completed);
+        assert_eq!(press(&mut list, KeyCode::Tab, before), completed);
+        let whole = format!("/{name}");
+        assert_eq!(
+            press(&mut command_menu(&whole), KeyCode::Enter, &whole),
+            MenuStep::Pass,
+            "the line is sent as it is"
+        );
+    }
+    let mut list = command_menu("/");
+    for _ in 0..2 {
+        press(&mut list, KeyCode::Down, "/");
+    }
+    assert_eq!(
+        press(&mut list, KeyCode::Enter, "/"),
+        MenuStep::Send(1, "new".into())
+    );
+}
+
 #[test]
 fn escape_closes_it_for_as_long_as_the_same_part_is_written() {
     let mut list = menu("/m", &[("model", "")]);
@@ -99,6 +167,30 @@ fn escape_closes_it_for_as_long_as_the_same_part_is_written() {
         vi.key(&key, "/m", true),
         MenuStep::Pass,
         "there it also ends inserting"
+    );
+}
+
+#[test]
+fn what_is_found_later_leaves_the_choice_where_it_is() {
+    let mut list = menu("see @a", &[("ab.txt", ""), ("ac.txt", "")]);
+    press(&mut list, KeyCode::Down, "see @a");
+    let more = ["aa.txt", "ab.txt", "ac.txt"].map(|name| item(name, ""));
+    list.update("see @a", request("see @a").unwrap(), more.to_vec());
+    assert_eq!(
+        press(&mut list, KeyCode::Enter, "see @a"),
+        MenuStep::Complete(5, "ac.txt ".into())
+    );
+    let mut unmoved = menu("see @a", &[("ab.txt", "")]);
+    unmoved.update("see @a", request("see @a").unwrap(), more.to_vec());
+    assert_eq!(
+        press(&mut unmoved, KeyCode::Enter, "see @a"),
+        MenuStep::Complete(5, "aa.txt ".into())
+    );
+    unmoved.update("see @a", request("see @a").unwrap(), Vec::new());
+    assert_eq!(
+        press(&mut unmoved, KeyCode::Enter, "see @a"),
+        MenuStep::Pass,
+        "nothing was found"
     );
 }
 

@@ -21,9 +21,10 @@ impl Drop for ShellProcessGroup {
 pub(super) fn shell() -> String {
     let named = std::env::var("SHELL").unwrap_or_default();
     let runs = !named.ends_with("/false") && !named.ends_with("/nologin");
-    match runs && std::path::Path::new(&named).is_file() {
-        true => named,
-        false => "sh".to_owned(),
+    if runs && std::path::Path::new(&named).is_file() {
+        named
+    } else {
+        "sh".to_owned()
     }
 }
 

@@ -52,9 +52,10 @@ fn in_rows(text: &str, width: usize) -> String {
         };
         let mut rows = fitted(does.trim(), width.saturating_sub(indent));
         // A long command has a row of its own, as all have where there is little room.
-        let beside = match indent == DOES && command.len() + 2 <= DOES {
-            true => rows.next().unwrap_or_default(),
-            false => String::new(),
+        let beside = if indent == DOES && command.len() + 2 <= DOES {
+            rows.next().unwrap_or_default()
+        } else {
+            String::new()
         };
         rows_of_all.push_str(format!("{command:<DOES$}{beside}").trim_end());
         rows_of_all.push('\n');
@@ -84,21 +85,21 @@ fn fitted(line: &str, width: usize) -> impl Iterator<Item = String> + use<> {
 
 /// The commands that people use most, in groups.
 const OVERVIEW: &str = "\
-/help COMMAND explains one command, /help keys the keys, /help all everything.
+/help COMMAND explains a command, /help keys lists the keys, /help all shows everything.
 
 Session: /new /clear /resume /retry /rewind /compact /copy /export
-  begin or continue one, answer again, go back, make room, take text with you
+  start or continue a session, ask again, go back, condense, copy or save text
 Model: /model /effort /usage /context /status
-  choose it and how much it reasons, what was spent, how full its window is
+  choose the model and its effort, show the cost and the context window
 Permission: /approvals /approve-mode
-  approval rules, and who decides about other calls (Shift-Tab)
+  list the approval rules, choose what happens to other calls (Shift-Tab)
 While it works: /steer /queue /jobs /output /diff
-  speak up at once, see what waits and what runs, read an output in full
+  send a message at once, list what waits and what runs, show output and changes
 Setup: /init /config /doctor /quit
-  an AGENTS.md for the project, the settings, what is wrong, leaving
+  write an AGENTS.md for the project, show the settings, find problems, leave
 
-Type / or @ for a list; Enter sends, Alt-Enter or a \\ at the end begins a new line.
-@FILE sends a file along, !COMMAND runs a command and shows it to the agent.
+Type / for commands, @ for files. Enter sends; Alt-Enter or a \\ at the end starts a new line.
+@FILE attaches a file, !COMMAND runs a command and shows the agent its output.
 Answer a question with y, s, a or n and Enter, or with Alt and the letter.
 Esc or Ctrl-C stops the agent, Ctrl-D leaves.
 ";
@@ -106,31 +107,31 @@ Esc or Ctrl-C stops the agent, Ctrl-D leaves.
 /// What each command does.
 const COMMANDS: &str = "\
 Session
-/new, /clear              begin a new session in this chat; the one before is kept
-/resume [ID]              continue another session; without an id, pick one
-/retry                    ask again: a model that is away, after a run that failed, or for another answer
-/rewind [N]               go back to before an input: conversation, files or both; shows the effect first
+/new, /clear              start a new session in this chat; the current one is kept
+/resume [ID|all]          continue a session of this directory; all: choose from all directories
+/retry                    ask again: after an error, while the model is away, or for another answer
+/rewind [N]               go back to before a message: conversation, files or both; shows the changes first
 /rewind undo              undo the last restore of files
-/fork [EVENT]             continue in a copy of this session, from here or an earlier event
-/diff [SESSION]           compare this branch with its parent or another one
-/compact [WORDS]          condense all but the latest exchanges now, following WORDS
+/fork [EVENT]             continue in a copy of this session, from here or from an earlier event
+/diff [SESSION]           compare this branch with its parent or with another branch
+/compact [WORDS]          condense all but the latest exchanges now; WORDS say what matters
 /compact undo             undo the latest condensing
-/pin [N], /unpin [N]      keep your last or Nth message when condensing
+/pin [N], /unpin [N]      keep your last or Nth message when condensing, or no longer
 /copy [N]                 copy the last answer to the clipboard, or its Nth code block
 /export [FILE]            write the session to a file: .md, .html or .json
-/title TEXT               name this session
-/sessions                 the latest sessions
+/title TEXT               set the title of this session
+/sessions                 list the latest sessions
 
 Model
-/model [NAME]             switch models; with no name, list them
-/effort [LEVEL]           how much the model reasons: default, low, medium, high; without one, list them
+/model [NAME]             switch to another model; without a name, list the models
+/effort [LEVEL]           set how much the model reasons: default, low, medium, high; without a level, list them
 /status                   show the model, session, workspace and context window
 /usage [session|day|model|cause]  show the cost of this session; `/usage day`: of all sessions by day
 /context [exact]          show the use of the context window, or the exact last request
 
 Permission
-/approve-mode [ask|auto|deny]  who decides about calls that no rule covers (Shift-Tab)
-/approvals [test CALL|remove N]  list the approval rules; test a call, as bash: rm x; remove a rule
+/approve-mode [ask|auto|deny]  choose what happens to calls that no rule covers (Shift-Tab)
+/approvals [test CALL|remove N]  list the approval rules; test a call such as bash: rm x; remove a rule
 
 While it works
 /steer TEXT               send a message to the agent while it works (Ctrl-S)
@@ -138,29 +139,29 @@ While it works
 /jobs [stop N]            list background commands; stop one by number or name
 /output [N]               show the full output of the last tool, or the Nth from the end
 /thinking [N]             show the last reasoning in full, or the Nth from the end
-/todo                     the list of what is to be done
+/todo                     show the to-do list of the agent
 
 Setup
 /init                     ask the agent to write an AGENTS.md for this project, or to improve it
-/config                   the settings, and where each comes from
-/doctor                   look for problems with the settings, the model and this machine
+/config                   show the settings and where each comes from
+/doctor                   check the settings, the model and this machine for problems
 /who                      list who is in this session of a server
 /wheel [take|ask|give WHO|release]  show who drives; take, ask for, hand over or release the wheel
-/help [COMMAND|keys|all]  explain one command, the keys, or everything
-/quit, /exit              leave (also the word exit alone, Ctrl-D, and Ctrl-C twice)
+/help [COMMAND|keys|all]  explain a command, list the keys, or show everything
+/quit, /exit              leave (or type exit, press Ctrl-D, or press Ctrl-C twice)
 ";
 
 /// What the keys do.
 const KEYS: &str = "\
-Enter sends, Alt-Enter or a \\ at the end begins a new line, // sends a text that begins with /.
-A list opens as soon as / or @ is typed: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches what was typed before.
-Shift-Tab changes who decides about calls without a rule: ask, auto, deny.
-Ctrl-X Ctrl-E writes the line in $VISUAL or $EDITOR.
+Enter sends, Alt-Enter or a \\ at the end starts a new line, // sends a message that begins with /.
+Typing / or @ opens a list: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches earlier messages.
+Shift-Tab changes what happens to calls that no rule covers: ask, deny, auto.
+Ctrl-X Ctrl-E edits the line in $VISUAL or $EDITOR; Ctrl-V attaches the picture in the clipboard.
 Ctrl-O shows the last tool's output, up to 1,000 lines; Ctrl-T shows or folds reasoning, Ctrl-L clears the screen.
 Answer a question with y, s, a or n and Enter, or at once with Alt; n WORDS gives a reason, s PATTERN sets another rule.
 Messages typed while the agent works are queued: Alt-↑ takes the last one back, Ctrl-S sends it at once.
 Esc or Ctrl-C stops the agent and returns queued messages to the input line, one after the other; the session continues.
-Ctrl-D leaves on an empty line, twice while something runs, and so does Ctrl-C twice; Ctrl-Z puts AgentX into the background.
+Ctrl-D on an empty line leaves, or Ctrl-C twice; while something runs, press Ctrl-D twice. Ctrl-Z suspends AgentX.
 ";
 
 #[cfg(test)]
@@ -190,10 +191,10 @@ mod tests {
         }
         let wide = help(Some("all"), 80);
         assert!(
-            wide.contains("\n/todo                     the list of what is to be done\n"),
+            wide.contains("\n/todo                     show the to-do list of the agent\n"),
             "{wide}"
         );
-        assert!(help(Some("all"), 40).contains("\n/todo\n    the list of what is to be done\n"));
+        assert!(help(Some("all"), 40).contains("\n/todo\n    show the to-do list of the agent\n"));
     }
 
     #[test]

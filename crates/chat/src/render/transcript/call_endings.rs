@@ -39,19 +39,22 @@ impl TranscriptRenderer {
         if let Some(note) = error.strip_prefix(BY_PERSON[0]) {
             let note = note.trim_start();
             let note = note.strip_prefix(BY_PERSON[1]).unwrap_or(note);
-            return match note.is_empty() {
-                true => word.to_owned(),
-                false => format!("{word}: {}", visible(note)),
+            return if note.is_empty() {
+                word.to_owned()
+            } else {
+                format!("{word}: {}", visible(note))
             };
         }
-        let error = match self.is_alone {
-            true => &*error.replace(MODE_DENY, "there is no terminal to ask on"),
-            false => error,
+        let error = if self.is_alone {
+            &*error.replace(MODE_DENY, "there is no terminal to ask on")
+        } else {
+            error
         };
         // In a chat the mode can be changed at once.
-        let remedy = match self.costs && error.contains(MODE_DENY) {
-            true => " `/approve-mode ask` changes that.",
-            false => "",
+        let remedy = if self.costs && error.contains(MODE_DENY) {
+            " `/approve-mode ask` changes that."
+        } else {
+            ""
         };
         format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
     }
@@ -97,9 +100,10 @@ pub(super) fn why(failed: &ToolFailed) -> Option<String> {
             .filter(|line| !line.is_empty())
     };
     let wrong: Vec<&str> = lines().filter_map(|line| line.strip_prefix("- ")).collect();
-    match failed.status == ToolStatus::Invalid && !wrong.is_empty() {
-        true => Some(wrong.join("; ")),
-        false => lines().next().map(str::to_owned),
+    if failed.status == ToolStatus::Invalid && !wrong.is_empty() {
+        Some(wrong.join("; "))
+    } else {
+        lines().next().map(str::to_owned)
     }
 }
 

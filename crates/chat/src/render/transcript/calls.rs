@@ -128,9 +128,10 @@ impl TranscriptRenderer {
 
     /// What stands before a line of a call beside others.
     fn label(&self, call: &CallView) -> String {
-        match call.begun && (call.beside || self.calls.len() > 1 || call.number > 1) {
-            true => format!("{} ", call.called()),
-            false => String::new(),
+        if call.begun && (call.beside || self.calls.len() > 1 || call.number > 1) {
+            format!("{} ", call.called())
+        } else {
+            String::new()
         }
     }
 
@@ -220,9 +221,10 @@ impl TranscriptRenderer {
             details => format!("{}{}", self.style.sign("  ", ", "), self.style.dim(details)),
         };
         let corner = self.style.sign("  └ ", "");
-        let who = match self.style.words && label.is_empty() {
-            true => format!("{called} "),
-            false => label,
+        let who = if self.style.words && label.is_empty() {
+            format!("{called} ")
+        } else {
+            label
         };
         self.aside(&format!("{corner}{who}{ended}{details}"));
     }

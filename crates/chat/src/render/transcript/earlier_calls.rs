@@ -12,8 +12,12 @@ impl TranscriptRenderer {
             RuntimeEvent::ToolExecuting(call) => {
                 self.remember(&call.tool_call_id, &call.name, describe(&call.input));
             }
-            RuntimeEvent::ToolCompleted(done) => drop(self.calls.remove(&done.tool_call_id)),
-            RuntimeEvent::ToolFailed(failed) => drop(self.calls.remove(&failed.tool_call_id)),
+            RuntimeEvent::ToolCompleted(done) => {
+                let _ = self.calls.remove(&done.tool_call_id);
+            }
+            RuntimeEvent::ToolFailed(failed) => {
+                let _ = self.calls.remove(&failed.tool_call_id);
+            }
             _ => {}
         }
     }

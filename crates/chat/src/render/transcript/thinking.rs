@@ -148,9 +148,10 @@ impl TranscriptRenderer {
         if self.thinking() == ThinkingDisplay::Folded {
             let sign = self.style.sign("✻ ", "");
             let length = length_text(thought.until.millis_since(thought.since), thought.count);
-            let how = match self.looks_on {
-                true => "",
-                false => " (/thinking shows it)",
+            let how = if self.looks_on {
+                ""
+            } else {
+                " (/thinking shows it)"
             };
             let line = self.style.dim(&format!("{sign}{length}{how}"));
             self.aside(&line);
