@@ -1,11 +1,14 @@
-//! Instructions of subfolders: the first time that an agent reads or changes a file there, the folder's `AGENTS.md` follows the result of the call.
+//! Instructions of subfolders: the first time that an agent reads or changes a file there, the folder's
+//! `AGENTS.md` follows the result of the call.
 //!
-//! The result is a fact of the session, so a later reader sees what the model was told. Scripts that call the same tools get results without it.
+//! The result is a fact of the session, so a later reader sees what the model was told. Scripts that call the
+//! same tools get results without it.
 //!
-//! What was told is remembered by the process, for each agent, and not by the log. So an agent is not told a file again when the result
-//! that held it was undone by a rewind, or when a summary took its place; it can read the file. A process that continues the session
-//! remembers nothing and tells each file once more. A folder that was looked at is not looked at again: instructions that are written
-//! there later are told by the next process.
+//! What was told is remembered by the process, for each agent, and not by the log. So an agent is not told a
+//! file again when the result that held it was undone by a rewind, or when a summary took its place; it can
+//! read the file. A process that continues the session remembers nothing and tells each file once more. A
+//! folder that was looked at is not looked at again: instructions that are written there later are told by
+//! the next process.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,12 +20,15 @@ use agentx_tools::ToolWrapper;
 use agentx_types::{AgentStateId, ContentPart, Instructions, SessionId, ToolSpec};
 use serde_json::Value;
 
-/// How many bytes of instructions follow one result, whatever the number of files; the agent can read the rest.
+/// How many bytes of instructions follow one result, whatever the number of files; the agent can read the
+/// rest.
 const MAX_BYTES: usize = 16 << 10;
-/// How many files and folders are remembered over all agents of all sessions. Beyond that all of it is forgotten, and told once more.
+/// How many files and folders are remembered over all agents of all sessions. Beyond that all of it is
+/// forgotten, and told once more.
 const MAX_REMEMBERED: usize = 4_096;
 
-/// Wraps tools with a path so that they tell the instructions which the settings find towards the file of a call.
+/// Wraps tools with a path so that they tell the instructions which the settings find towards the file of a
+/// call.
 pub(crate) fn telling_instructions(settings: &Settings) -> ToolWrapper {
     let (settings, told) = (Arc::new(settings.clone()), Arc::<Told>::default());
     Arc::new(move |tool: Arc<dyn Tool>| {
@@ -76,7 +82,8 @@ impl Tool for InstructingTool {
     }
 }
 
-/// What follows the result of a call of `agent` about `file`: the instructions towards it that the agent was not told yet.
+/// What follows the result of a call of `agent` about `file`: the instructions towards it that the agent was
+/// not told yet.
 async fn instructions(
     told: &Told,
     settings: Arc<Settings>,

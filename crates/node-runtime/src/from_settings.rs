@@ -1,4 +1,5 @@
-//! From settings to a runtime: the one place where log, models and tools are chosen as configuration files say.
+//! From settings to a runtime: the one place where log, models and tools are chosen as configuration files
+//! say.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +31,8 @@ impl NodeRuntime {
 }
 
 impl NodeParts {
-    /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio runtime.
+    /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio
+    /// runtime.
     ///
     /// # Errors
     /// Returns an error if the database cannot be opened.
@@ -135,8 +137,8 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     (limits, retry)
 }
 
-/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a header that any layer
-/// names for a provider, whatever its variable is called.
+/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a
+/// header that any layer names for a provider, whatever its variable is called.
 pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
     let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
     settings.keys.iter().fold(kept, |environment, key| {

@@ -1,8 +1,8 @@
 //! The runtime that acts: its sessions, effectors and environments.
 //!
-//! It is made of parts ([`NodeParts`]) that know no configuration and no database. What more there is comes by features:
-//! `http` brings model environments over HTTP, `tools` what the built-in tools need, and `settings`, which has both, makes the parts
-//! as the configuration files say, with sessions in SQLite.
+//! It is made of parts ([`NodeParts`]) that know no configuration and no database. What more there is comes
+//! by features: `http` brings model environments over HTTP, `tools` what the built-in tools need, and
+//! `settings`, which has both, makes the parts as the configuration files say, with sessions in SQLite.
 
 #[cfg(feature = "http")]
 pub mod model;

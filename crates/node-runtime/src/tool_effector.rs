@@ -1,4 +1,5 @@
-//! The effector for the tools that a runtime has itself: looks each one up by its name, and ends what sessions leave running.
+//! The effector for the tools that a runtime has itself: looks each one up by its name, and ends what
+//! sessions leave running.
 
 use std::sync::Arc;
 

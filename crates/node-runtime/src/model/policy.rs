@@ -206,8 +206,8 @@ impl Tries {
         }))
     }
 
-    /// For how long the server is still waited for if it continues failing so, the next pause included; `None`
-    /// where attempts are counted instead.
+    /// For how long the server is still waited for if it continues failing so, the next pause included;
+    /// `None` where attempts are counted instead.
     pub(super) fn left(&self) -> Option<Duration> {
         self.left
     }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 const CLOSE: Duration = Duration::from_millis(5);
 /// Number of events after which the stream flows. Short answers end before, and nothing of them is held back.
 const FLOWS: u32 = 16;
-/// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this needs
-/// no timer.
+/// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this
+/// needs no timer.
 const TOGETHER: Duration = Duration::from_millis(3);
 /// Where none comes they are held back no longer than this.
 const LONGEST: Duration = Duration::from_millis(5);

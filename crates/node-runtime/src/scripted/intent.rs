@@ -1,4 +1,5 @@
-//! What plain words ask for. A table of phrases, not a model: deterministic, and honest about what it does not know.
+//! What plain words ask for. A table of phrases, not a model: deterministic, and honest about what it does
+//! not know.
 
 use super::phrase::{
     after, after_any, file_name, has_any, looks_like_path, split_last, unquoted, without_end,

@@ -1,15 +1,16 @@
 //! The scripted environment: an offline demo in the place of a model, used where no key is there.
 //!
-//! It performs `call_model` with no network: it says plainly that it is a script, answers a few phrases in English and
-//! Chinese, asks for tools when asked in plain words, and sums up their real results. Everything around it (approvals,
-//! interrupts, the log, replay) works as with a real model. The same request always gives the same events. A tool that is not
-//! the program's own is asked for where an input names it.
+//! It performs `call_model` with no network: it says plainly that it is a script, answers a few phrases in
+//! English and Chinese, asks for tools when asked in plain words, and sums up their real results. Everything
+//! around it (approvals, interrupts, the log, replay) works as with a real model. The same request always
+//! gives the same events. A tool that is not the program's own is asked for where an input names it.
 //!
-//! Where it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an agent with tools of
-//! its own, or a whole flow, runs the same way every time.
+//! Where it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an
+//! agent with tools of its own, or a whole flow, runs the same way every time.
 //!
-//! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its model has no
-//! price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`] for the whole contract.
+//! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its
+//! model has no price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`]
+//! for the whole contract.
 
 mod answer;
 mod bilingual_text;
@@ -31,7 +32,8 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What was said to the model, without the parts around it that say who, where it was not the owner: a script answers the words alone.
+/// What was said to the model, without the parts around it that say who, where it was not the owner: a script
+/// answers the words alone.
 fn said(message: &Message) -> String {
     let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();
     match (&message.by, &texts[..]) {

@@ -1,5 +1,5 @@
-//! Tools that are not the program's own: where an input names one, it is asked for, with arguments as far as plain words
-//! give them. So an agent of one's own can be tried without a model.
+//! Tools that are not the program's own: where an input names one, it is asked for, with arguments as far as
+//! plain words give them. So an agent of one's own can be tried without a model.
 
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value};

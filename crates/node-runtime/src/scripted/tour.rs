@@ -1,4 +1,5 @@
-//! The tour of the demo: it writes a file, reads, changes and tests it, and says how the change is looked at and undone.
+//! The tour of the demo: it writes a file, reads, changes and tests it, and says how the change is looked at
+//! and undone.
 
 use super::intent::{DemoIntent, ToolWish};
 

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use agentx_types::wire::ApprovalWaiting;
 use tokio::sync::watch;
 
-/// The number of calls that are remembered: those who look later get these, and a call among them is not told again.
+/// The number of calls that are remembered: those who look later get these, and a call among them is not told
+/// again.
 const KEPT: usize = 64;
 
 /// What the server told of.

@@ -217,9 +217,9 @@ impl Connection {
     }
 
     /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as
-    /// the returned value lives. Where the connection is lost they continue behind the last one that came. Where
-    /// the session is published already, they come again from `after_seq` on: pass over each whose `seq` came
-    /// before.
+    /// the returned value lives. Where the connection is lost they continue behind the last one that came.
+    /// Where the session is published already, they come again from `after_seq` on: pass over each whose
+    /// `seq` came before.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or may not be seen, or if the server cannot be reached.
