@@ -47,7 +47,9 @@ pub(crate) fn telling_instructions(settings: &Settings) -> ToolWrapper {
 /// A tool whose results are followed by the instructions of the folder that a call was about.
 struct InstructingTool {
     tool: Arc<dyn Tool>,
+    /// The argument of the tool that names a file.
     path_argument: String,
+    /// Which folders may instruct, as the person decided when the runtime was made.
     settings: Arc<Settings>,
     told: Arc<Told>,
 }

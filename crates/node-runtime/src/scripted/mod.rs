@@ -11,6 +11,30 @@
 //! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its
 //! model has no price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`]
 //! for the whole contract.
+//!
+//! # What it understands
+//!
+//! Phrases, in this order; the first that fits decides:
+//!
+//! 1. an answer of the setting `scripted_answers`;
+//! 2. a tool of the session that is named in the input, with arguments as JSON, `name=value` or plain words;
+//! 3. `tour`, and steps joined by "then";
+//! 4. tools by phrase: list, read, write, replace, search, run;
+//! 5. talk: help, echo, count, story, think, thanks.
+//!
+//! What is not understood is answered with a hint and never guessed.
+//!
+//! ```
+//! use agentx_node_runtime::scripted::ScriptedEnvironment;
+//! use agentx_testing::{fixture, perform};
+//!
+//! # let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! # tokio.block_on(async {
+//! let call = fixture::call_model("echo good morning");
+//! let said = perform(&ScriptedEnvironment::instant(), call).await;
+//! assert_eq!(said.text(), "good morning");
+//! # });
+//! ```
 
 mod answer;
 mod bilingual_text;
@@ -47,7 +71,9 @@ fn said(message: &Message) -> String {
 /// A runtime has one already; attached to another, it serves the same there.
 #[derive(Clone, Debug)]
 pub struct ScriptedEnvironment {
+    /// The pause between two pieces; zero says all of them at once.
     pace: Duration,
+    /// Answers that come before its own, the first that fits.
     answers: Arc<[ScriptedAnswer]>,
     /// Ends it where it is attached.
     attached: Option<CancellationToken>,
