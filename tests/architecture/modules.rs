@@ -11,7 +11,16 @@ use crate::source::{Source, sources};
 /// The crates whose modules know each other in one direction, in each folder.
 const LAYERED: &[&str] = &["bus", "chat", "runtime", "session"];
 /// The crates that others build on, and whose documentation is at least a quarter of their code.
-const DOCUMENTED: &[&str] = &["agent", "agentx", "bus", "llm", "node-runtime", "runtime", "session"];
+const DOCUMENTED: &[&str] = &[
+    "agent",
+    "agentx",
+    "bus",
+    "llm",
+    "node-runtime",
+    "remote-runtime",
+    "runtime",
+    "session",
+];
 
 /// The production files of a crate by the path of their modules; `lib.rs` is the crate itself, and not among them.
 fn modules<'s>(sources: &'s [Source], name: &str) -> Vec<(Vec<&'s str>, &'s Source)> {
