@@ -16,6 +16,7 @@ const DOCUMENTED: &[&str] = &[
     "agentx",
     "bus",
     "llm",
+    "luau-tools",
     "node-runtime",
     "remote-runtime",
     "runtime",

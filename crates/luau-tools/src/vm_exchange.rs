@@ -17,7 +17,9 @@ const CLOCK_EVERY: u32 = 8;
 /// How long safepoints have nothing to do.
 const WHILE: Duration = Duration::from_micros(20);
 
+/// The hatch between a lane's thread and its VM. There is one for each thread.
 struct VmExchange {
+    /// The value that goes in next, or came out last.
     flat: RefCell<FlatValue>,
     /// How deep a value may be nested that is given, and how many bytes it may have.
     largest: Cell<(usize, usize)>,
