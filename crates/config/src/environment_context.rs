@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use agentx_types::Instructions;
 use jiff::Zoned;
 
-use crate::git::{self, Head, WorkingTreeState};
+use crate::git::{self, GitHead, WorkingTreeState};
 use crate::{FolderTrust, Settings};
 
 /// The longest path, branch or name of a system, in bytes.
@@ -67,8 +67,8 @@ fn written(workspace: &Path, state: Option<Option<WorkingTreeState>>, date: &str
 /// The state of a repository; `None` if nothing is known of it.
 fn in_words(state: &WorkingTreeState) -> Option<String> {
     let head = match &state.head {
-        Some(Head::Branch(branch)) => Some(format!("branch {}", short(branch))),
-        Some(Head::Detached) => Some("no branch is checked out".to_owned()),
+        Some(GitHead::Branch(branch)) => Some(format!("branch {}", short(branch))),
+        Some(GitHead::Detached) => Some("no branch is checked out".to_owned()),
         None => None,
     };
     let operation = state
@@ -124,7 +124,7 @@ mod tests {
 
     fn told(branch: &str, date: &str) -> Instructions {
         let state = WorkingTreeState {
-            head: Some(Head::Branch(branch.to_owned())),
+            head: Some(GitHead::Branch(branch.to_owned())),
             operation: None,
         };
         let text = written(Path::new("/home/ada/hello"), Some(Some(state)), date);
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_facts_cost_at_most_300_tokens() {
         let state = WorkingTreeState {
-            head: Some(Head::Branch("feature/".repeat(100))),
+            head: Some(GitHead::Branch("feature/".repeat(100))),
             operation: Some("a cherry-pick"),
         };
         let deep = "/a folder".repeat(500);
@@ -162,13 +162,13 @@ mod tests {
 
     #[test]
     fn of_git_only_what_is_known_is_said() {
-        let line = |head: Option<Head>, operation| {
+        let line = |head: Option<GitHead>, operation| {
             let state = WorkingTreeState { head, operation };
             let text = written(Path::new("/a"), Some(Some(state)), "2026-11-26");
             let line = text.lines().find_map(|line| line.strip_prefix("- Git: "));
             line.map(str::to_owned)
         };
-        let main = || Some(Head::Branch("main".to_owned()));
+        let main = || Some(GitHead::Branch("main".to_owned()));
         for (head, operation, said) in [
             (main(), None, Some("branch main")),
             (
@@ -177,7 +177,7 @@ mod tests {
                 Some("branch main, a merge is in progress"),
             ),
             (
-                Some(Head::Detached),
+                Some(GitHead::Detached),
                 Some("a rebase"),
                 Some("no branch is checked out, a rebase is in progress"),
             ),

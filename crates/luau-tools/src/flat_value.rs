@@ -67,7 +67,7 @@ pub(crate) struct FlatValue(pub(crate) Vec<u8>);
 
 /// What most arguments and results need.
 const ROOM: usize = 256;
-/// Memory beyond this is not kept for what comes next.
+/// Memory beyond this is not kept for what comes next, so that one large value does not stay for ever.
 const KEPT: usize = 16 << 10;
 /// Maximum number of buffers that a thread keeps for its next calls, and the maximum size of each.
 const SPARE: usize = 64;

@@ -137,7 +137,7 @@ pub struct EffectError {
 }
 
 impl EffectError {
-    /// An error with a code and a message.
+    /// An error with a code and a message. Codes are snake_case and stay; words may change.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, 
 /// Maximum number of messages in the row.
 const ROW: usize = 128;
 
-/// The end of those who tell something.
+/// The end of those who tell something. None of them ever waits for the lane.
 pub(crate) struct Inbox<T> {
     /// Where most of what is told fits.
     row: SyncSender<Option<T>>,

@@ -91,7 +91,6 @@ impl Script {
             host,
             largest,
             doing: None,
-            /// Which effects are done, for scripts that ask.
             arrivals: Arrivals::default(),
         };
         tokio::select! {
@@ -166,6 +165,7 @@ struct Invocation<'l> {
     largest: (usize, usize),
     /// Made with the first effect: most runs have none.
     doing: Option<Doing>,
+    /// Which effects are done, for scripts that ask.
     arrivals: Arrivals,
 }
 

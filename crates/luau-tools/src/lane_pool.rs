@@ -25,7 +25,8 @@ use crate::lane_worker;
 use crate::run_channel::Speaker;
 use crate::spin_wait::WaitSpot;
 
-/// How many runs all lanes hold at one time; more wait for their start.
+/// How many runs all lanes hold at one time; more wait for their start. A run that waits takes about 8 KiB,
+/// so this many take some 128 MiB.
 const MOST_RUNS: usize = 16_384;
 /// A stack that holds the nesting which Luau allows, with room for the functions of Rust in between.
 const STACK: usize = 8 << 20;

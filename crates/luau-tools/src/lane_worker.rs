@@ -27,7 +27,8 @@ use crate::vm::{TaskEnd, Vm, VmProgress};
 use crate::vm_pool::Vms;
 use crate::wake_queue::Wakes;
 
-/// How long a run may take outcomes that are there already before others have their turn.
+/// How long a run may take outcomes that are there already before others have their turn: as long as it may
+/// compute.
 const TURN: Duration = Duration::from_millis(4);
 /// How long a lane looks for more before it sleeps: about what it costs to wake it.
 const LOOKS: Duration = Duration::from_micros(50);

@@ -242,7 +242,7 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
     })
 }
 
-/// Random numbers and dates.
+/// Random numbers, from the seed of the run, and dates. None of them is an effect.
 fn numbers(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("is_seeded", |_, shared, ()| {
         Ok(shared.run()?.random.borrow().is_some())

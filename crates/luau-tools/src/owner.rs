@@ -36,7 +36,7 @@ impl Owner {
         Self::on(Lanes::shared())
     }
 
-    /// A new owner on lanes of its own.
+    /// A new owner on lanes of its own, for a program that wants threads of its own for it.
     #[must_use]
     pub fn on(lanes: Arc<Lanes>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);

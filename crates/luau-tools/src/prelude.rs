@@ -11,7 +11,7 @@ use mlua::Lua;
 
 use crate::script::compiler;
 
-/// A part of the sandbox's own Luau, as bytecode.
+/// A part of the sandbox's own Luau, as bytecode. It is compiled once and loaded into every VM.
 pub(crate) struct PreludePart {
     /// What errors of the part itself would show.
     pub(crate) name: &'static str,

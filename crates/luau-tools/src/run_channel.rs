@@ -29,7 +29,7 @@ pub(crate) enum LaneMessage {
     Ended(Result<Value, ScriptError>),
 }
 
-/// Why a run is stopped from outside; zero means that it is not.
+/// Why a run is stopped from outside; zero means that it is not. Here the caller cancelled or dropped it.
 pub(crate) const CANCELLED: u8 = 1;
 /// The time of the run is over.
 pub(crate) const TIMED_OUT: u8 = 2;

@@ -42,7 +42,7 @@ impl RunTimer {
         self.stuck_from.set(None);
     }
 
-    /// When the turn began.
+    /// When the turn began; safepoints compare with it.
     pub(crate) fn entered(&self) -> Instant {
         self.from.get()
     }

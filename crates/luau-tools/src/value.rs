@@ -103,7 +103,8 @@ const fn float(number: i64) -> f64 {
     number as f64
 }
 
-/// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out.
+/// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out. The
+/// words are shown to the author of the script, with the place in front.
 struct Problem(String, Vec<String>);
 
 /// Number of table slots to walk before the clock is read: less than 50 µs.

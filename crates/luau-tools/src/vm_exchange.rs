@@ -1,6 +1,9 @@
 //! What lies between a lane's thread and the VM in which it lets a script run: the value that goes in or
 //! comes out, and how many safepoints may pass before one has something to do. A lane does one thing at a
 //! time, so a thread has one.
+//!
+//! A safepoint that has nothing to do costs little: the clock is read at every eighth one at most,
+//! and not within 20 µs of the last reading.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};

@@ -14,9 +14,10 @@ use crate::script::Compiled;
 use crate::vm::{Home, Vm};
 use crate::vm_template::PreparedVm;
 
-/// VMs without runs that a lane keeps, all owners together. Beyond them the one goes that was idle longest.
+/// VMs without runs that a lane keeps, all owners together. Beyond them the one goes that was idle longest: a
+/// script that is called now and then finds a VM, and one that is not called costs nothing.
 const IDLE: usize = 8;
-/// VMs without an owner that a lane keeps.
+/// VMs without an owner that a lane keeps for owners that come: none of them has held a script.
 const SPARE: usize = 2;
 
 /// All VMs of a lane.

@@ -21,7 +21,7 @@ pub(crate) struct Wakes {
 }
 
 impl Wakes {
-    /// Nobody is to be woken yet.
+    /// Nobody is to be woken yet; `spot` is where those look who do not sleep.
     pub(crate) fn of(spot: Arc<WaitSpot>) -> Self {
         Self {
             spot,

@@ -19,14 +19,14 @@ const OPERATIONS: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorkingTreeState {
     /// What is checked out; `None` if the files do not say.
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<GitHead>,
     /// The operation that is in progress.
     pub(crate) operation: Option<&'static str>,
 }
 
 /// What is checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Head {
+pub(crate) enum GitHead {
     /// This branch.
     Branch(String),
     /// A commit without a branch.
@@ -48,7 +48,7 @@ pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
 
 /// What `HEAD` says; `None` if that is unknown: it cannot be read, it is a link, as old versions of Git made, or it only stands in for another
 /// format, as the branch `.invalid` does where references are in a table (`reftable`).
-fn head(file: &Path) -> Option<Head> {
+fn head(file: &Path) -> Option<GitHead> {
     if file.is_symlink() {
         return None;
     }
@@ -57,10 +57,10 @@ fn head(file: &Path) -> Option<Head> {
     let text = text.trim_end();
     if let Some(branch) = text.strip_prefix("ref: refs/heads/") {
         let is_name = !branch.is_empty() && !branch.starts_with('.');
-        return is_name.then(|| Head::Branch(branch.to_owned()));
+        return is_name.then(|| GitHead::Branch(branch.to_owned()));
     }
     let is_hash = [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_hash.then_some(Head::Detached)
+    is_hash.then_some(GitHead::Detached)
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn state(branch: Option<&str>, operation: Option<&'static str>) -> Option<WorkingTreeState> {
-        let head = branch.map_or(Head::Detached, |branch| Head::Branch(branch.to_owned()));
+        let head = branch.map_or(GitHead::Detached, |branch| GitHead::Branch(branch.to_owned()));
         Some(WorkingTreeState {
             head: Some(head),
             operation,
