@@ -314,7 +314,10 @@ async fn the_first_key_is_remembered_and_another_one_refused() {
     again.end().await;
     let other = World::new(new_data(), at, None).await;
     let why = connect(&other, &listen, &known).await.err().unwrap().to_string();
-    assert!(why.contains("HAS CHANGED"), "{why}");
+    assert!(
+        why.contains("THE KEY OF THE SERVER AT") && why.contains("HAS CHANGED"),
+        "{why}"
+    );
     assert_eq!(known.forget_server(&place).unwrap(), Some(key));
     connect(&other, &listen, &known).await.unwrap().close().await;
     other.end().await;

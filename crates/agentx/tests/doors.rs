@@ -387,7 +387,10 @@ async fn a_runtime_that_is_there_already_has_several_agents() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(valued.contains("the agent's tools run elsewhere and"), "{valued}");
+    assert!(
+        valued.contains("`.with(value)` cannot be combined with `.remote(..)` and `.runtime(..)`"),
+        "{valued}"
+    );
     let other = agentx::agent("").scripted(["x"]).start().await.unwrap();
     let missing = agentx::agent("")
         .model("scripted")
@@ -452,7 +455,7 @@ async fn an_agent_on_a_server_has_its_models_and_its_own_instructions() {
     assert_eq!(&*config.system_prompt, "You greet.");
     let valued = agent.ask("say hi").with(7_u32).await.unwrap_err().to_string();
     assert!(
-        valued.contains("`.with(value)` cannot be combined with `.remote(..)` and"),
+        valued.contains("`.with(value)` cannot be combined with `.remote(..)` and `.runtime(..)`: the agent's tools run elsewhere"),
         "{valued}"
     );
     agent.close().await;

@@ -3,12 +3,13 @@
 //! Nothing here runs a program: Git would run what the repository's settings name. Environment variables and remotes are left out, because they may hold
 //! secrets.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use agentx_types::Instructions;
 use jiff::Zoned;
 
-use crate::git::{self, WorkingTreeState};
+use crate::git::{self, GitHead, WorkingTreeState};
 use crate::{FolderTrust, Settings};
 
 /// The longest path, branch or name of a system, in bytes.
@@ -43,47 +44,40 @@ impl Settings {
     }
 }
 
-/// Whether a session that recorded `before` should record `now`: it continues elsewhere, on another day or on another branch. How many files
-/// are changed, the agent sees for itself.
+/// Whether a session that recorded `before` should record `now`: a line of it is different, as on another day or another branch.
 pub fn environment_has_moved(before: &Instructions, now: &Instructions) -> bool {
-    let facts = |told: &Instructions| -> Vec<String> {
-        let lines = told.text.lines();
-        lines
-            .map(|line| line.split("; ").next().unwrap_or(line).to_owned())
-            .collect()
-    };
-    facts(before) != facts(now)
+    !before.text.lines().eq(now.text.lines())
 }
 
 fn written(workspace: &Path, state: Option<Option<WorkingTreeState>>, date: &str) -> String {
     let git = match state {
-        None => String::new(),
-        Some(None) => "- Git: not a repository\n".to_owned(),
-        Some(Some(state)) => format!("- Git: {}\n", in_words(&state)),
+        None => None,
+        Some(None) => Some("not a repository".to_owned()),
+        Some(Some(state)) => in_words(&state),
     };
+    let git = git.map_or_else(String::new, |words| format!("- Git: {words}\n"));
     format!(
-        "Environment when this session began:\n- Working directory: {}\n{git}- Date: {date}\n- System: {}\n- Shell: {}",
+        "Environment when this session began or was last continued:\n- Working directory: {}\n{git}- Date: {date}\n- System: {}\n- Shell: {}",
         short(&workspace.to_string_lossy()),
         short(&system()),
         shell(),
     )
 }
 
-fn in_words(state: &WorkingTreeState) -> String {
-    let mut words = match &state.branch {
-        Some(branch) => format!("branch {}", short(branch)),
-        None => "no branch is checked out".to_owned(),
+/// The state of a repository; `None` if nothing is known of it.
+fn in_words(state: &WorkingTreeState) -> Option<String> {
+    let head = match &state.head {
+        Some(GitHead::Branch(branch)) => Some(format!("branch {}", short(branch))),
+        Some(GitHead::Detached) => Some("no branch is checked out".to_owned()),
+        None => None,
     };
-    if let Some(operation) = state.operation {
-        words.push_str(&format!(", {operation} is in progress"));
+    let operation = state
+        .operation
+        .map(|operation| format!("{operation} is in progress"));
+    match (head, operation) {
+        (Some(head), Some(operation)) => Some(format!("{head}, {operation}")),
+        (head, operation) => head.or(operation),
     }
-    match state.changed {
-        Some(0) => words.push_str("; no unstaged changes"),
-        Some(1) => words.push_str("; 1 file with unstaged changes"),
-        Some(files) => words.push_str(&format!("; {files} files with unstaged changes")),
-        None => {}
-    }
-    words
 }
 
 /// The operating system, by the name that a distribution gives itself where there is one.
@@ -97,10 +91,18 @@ fn system() -> String {
     }
 }
 
-/// The shell that runs the agent's commands: bash where there is one, else sh.
+/// The name of the shell that runs the agent's commands, found in the places in which the tool `bash` looks for it.
 fn shell() -> &'static str {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if std::env::split_paths(&path).any(|folder| folder.join("bash").is_file()) {
+    shell_on(&std::env::var_os("PATH").unwrap_or_default())
+}
+
+/// bash if it is in a directory of `path` or in one in which systems keep it, else sh. A relative directory does not count.
+fn shell_on(path: &OsStr) -> &'static str {
+    let usual = ["/bin", "/usr/bin"].map(PathBuf::from);
+    let mut files = std::env::split_paths(path)
+        .chain(usual)
+        .map(|directory| directory.join("bash"));
+    if files.any(|file| file.is_absolute() && file.is_file()) {
         "bash"
     } else {
         "sh"
@@ -120,11 +122,10 @@ mod tests {
 
     use super::*;
 
-    fn told(branch: &str, changed: usize, date: &str) -> Instructions {
+    fn told(branch: &str, date: &str) -> Instructions {
         let state = WorkingTreeState {
-            branch: Some(branch.to_owned()),
+            head: Some(GitHead::Branch(branch.to_owned())),
             operation: None,
-            changed: Some(changed),
         };
         let text = written(Path::new("/home/ada/hello"), Some(Some(state)), date);
         Instructions::environment_context(text)
@@ -133,9 +134,8 @@ mod tests {
     #[test]
     fn the_facts_cost_at_most_300_tokens() {
         let state = WorkingTreeState {
-            branch: Some("feature/".repeat(100)),
+            head: Some(GitHead::Branch("feature/".repeat(100))),
             operation: Some("a cherry-pick"),
-            changed: Some(usize::MAX),
         };
         let deep = "/a folder".repeat(500);
         let text = written(
@@ -144,16 +144,61 @@ mod tests {
             "2026-11-26 (America/Argentina/ComodRivadavia)",
         );
         assert!(estimate_text(&text) <= 300, "{}: {text}", estimate_text(&text));
-        let usual = told("main", 3, "2026-11-26 (Europe/Rome)").text;
+        let usual = told("main", "2026-11-26 (Europe/Rome)").text;
         assert!(estimate_text(&usual) <= 80, "{}: {usual}", estimate_text(&usual));
     }
 
     #[test]
-    fn a_session_records_the_facts_again_on_another_day_or_branch() {
-        let before = told("main", 3, "2026-11-26");
-        assert!(!environment_has_moved(&before, &told("main", 7, "2026-11-26")));
-        assert!(environment_has_moved(&before, &told("main", 3, "2026-11-27")));
-        assert!(environment_has_moved(&before, &told("fix", 3, "2026-11-26")));
+    fn a_session_records_the_facts_again_when_a_line_is_different() {
+        let before = told("main", "2026-11-26");
+        assert!(!environment_has_moved(&before, &told("main", "2026-11-26")));
+        assert!(environment_has_moved(&before, &told("main", "2026-11-27")));
+        assert!(environment_has_moved(&before, &told("fix", "2026-11-26")));
+        assert!(
+            environment_has_moved(&told("a; b", "2026-11-26"), &told("a; c", "2026-11-26")),
+            "a branch may have any of these characters in its name"
+        );
+    }
+
+    #[test]
+    fn of_git_only_what_is_known_is_said() {
+        let line = |head: Option<GitHead>, operation| {
+            let state = WorkingTreeState { head, operation };
+            let text = written(Path::new("/a"), Some(Some(state)), "2026-11-26");
+            let line = text.lines().find_map(|line| line.strip_prefix("- Git: "));
+            line.map(str::to_owned)
+        };
+        let main = || Some(GitHead::Branch("main".to_owned()));
+        for (head, operation, said) in [
+            (main(), None, Some("branch main")),
+            (
+                main(),
+                Some("a merge"),
+                Some("branch main, a merge is in progress"),
+            ),
+            (
+                Some(GitHead::Detached),
+                Some("a rebase"),
+                Some("no branch is checked out, a rebase is in progress"),
+            ),
+            (None, Some("a revert"), Some("a revert is in progress")),
+            (None, None, None),
+        ] {
+            assert_eq!(line(head, operation).as_deref(), said);
+        }
+        let outside = written(Path::new("/a"), Some(None), "2026-11-26");
+        assert!(outside.contains("- Git: not a repository\n"), "{outside}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_bash_counts_only_at_an_absolute_path() {
+        let usual = ["/bin/bash", "/usr/bin/bash"].map(Path::new);
+        let usual = usual.iter().any(|file| file.is_file());
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("bash"), "").unwrap();
+        assert_eq!(shell_on(folder.path().as_os_str()), "bash");
+        assert_eq!(shell_on(OsStr::new("")), if usual { "bash" } else { "sh" });
     }
 
     #[test]

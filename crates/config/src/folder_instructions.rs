@@ -7,6 +7,7 @@ use agentx_agent::guarded_files::is_instructions;
 use agentx_types::Instructions;
 
 use crate::Settings;
+use crate::paths::is_project;
 
 /// Files of instructions, in the order in which they are looked for: of each directory the first one counts. Claude Code reads `CLAUDE.md`
 /// (<https://docs.anthropic.com/en/docs/claude-code/memory>).
@@ -53,7 +54,8 @@ impl Settings {
     }
 
     /// The instructions of the folders between the working directory and `file`, a real path, from the outermost one on, as far as the person lets
-    /// the folder instruct the model. Those of the working directory itself the agent has already.
+    /// the folder instruct the model. Those of the working directory itself the agent has already. A directory with a `.git` or `.agentx` of its
+    /// own is another project, which the person did not trust: it and what is below it give none.
     pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
         let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
             return Vec::new();
@@ -65,6 +67,7 @@ impl Settings {
         directories.reverse();
         let files = directories
             .into_iter()
+            .take_while(|directory| !is_project(directory))
             .filter_map(|directory| self.first_in(directory));
         files
             .filter_map(|(path, text)| self.admitted(&path, text))

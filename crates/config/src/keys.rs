@@ -94,7 +94,7 @@ pub const KEYS: &[KeySpec] = &[
     key("limits.max_tokens", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum number of tokens in one run, input and output"),
     key("limits.max_cost", ValueKind::OrNone(&ValueKind::Money), Tighten, None, "maximum cost of one run in US dollars; once it is reached, no further model call is made"),
     key("limits.timeout", ValueKind::OrNone(&ValueKind::Duration), Tighten, None, "maximum time for one run, counted while a program works on it"),
-    key("context.environment", ValueKind::Choice(YES_OR_NO), Free, Some("true"), "whether a model is told the directory, the state of Git, the date, the system and the shell that a session begins with"),
+    key("context.environment", ValueKind::Choice(YES_OR_NO), Tighten, Some("true"), "whether a model is told the directory, the state of Git, the date, the system and the shell that a session begins with"),
     key("condense.at", ValueKind::OrNone(&ValueKind::Count), Trusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
     key("condense.keep", ValueKind::Count, Trusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window"),
     key("condense.model", ValueKind::Text, Trusted, None, "the model that writes summaries; the session's model by default"),

@@ -84,9 +84,12 @@ impl ConfigPaths {
 
 /// The project that a directory is part of: the nearest one upwards with `.agentx` or `.git`, else itself.
 pub(crate) fn root_of(cwd: &Path) -> &Path {
-    cwd.ancestors()
-        .find(|dir| dir.join(WORKSPACE_FOLDER).exists() || dir.join(".git").exists())
-        .unwrap_or(cwd)
+    cwd.ancestors().find(|dir| is_project(dir)).unwrap_or(cwd)
+}
+
+/// Whether a project begins at this directory: it has an `.agentx` or a `.git`.
+pub(crate) fn is_project(dir: &Path) -> bool {
+    dir.join(WORKSPACE_FOLDER).exists() || dir.join(".git").exists()
 }
 
 #[cfg(all(test, unix))]

@@ -171,6 +171,9 @@ fn is_stricter(path: &KeyPath, value: &Value, present: &Value) -> bool {
         (Value::Names(new), Value::Names(old)) => new.iter().all(|name| old.contains(name)),
         (Value::Text(new), Value::Text(old)) if path.0 == ["approval"] => strictness(new) >= strictness(old),
         (Value::Text(new), Value::Text(old)) if path.0 == ["durability"] => new == old || new == "machine",
+        (Value::Text(new), Value::Text(old)) if path.0 == ["context", "environment"] => {
+            new == old || new == "false"
+        }
         _ => false,
     }
 }
@@ -195,6 +198,16 @@ mod tests {
         assert!(is_stricter(&path, &word("machine"), &word("machine")));
         assert!(!is_stricter(&path, &word("process"), &word("machine")));
     }
+
+    #[test]
+    fn a_workspace_may_only_keep_facts_from_the_model() {
+        let path = KeyPath::dotted("context.environment");
+        let word = |word: &str| Value::Text(word.into());
+        assert!(is_stricter(&path, &word("false"), &word("true")));
+        assert!(is_stricter(&path, &word("true"), &word("true")));
+        assert!(!is_stricter(&path, &word("true"), &word("false")));
+    }
+
     #[test]
     fn a_limit_is_stricter_than_none() {
         let path = KeyPath::dotted("limits.timeout");

@@ -348,7 +348,10 @@ fn what_somebody_else_wrote_meanwhile_is_not_overwritten() {
             "log: debug\n",
         );
         let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("the file was changed in the"), "{refused}");
+        assert!(
+            refused.contains("the file was changed in the meantime and is left unchanged"),
+            "{refused}"
+        );
         assert_eq!(home.text().as_deref(), Some(meanwhile));
     }
 }

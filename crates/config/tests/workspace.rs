@@ -250,6 +250,47 @@ fn settings_of_a_folder_read_no_file_elsewhere() {
 }
 
 #[test]
+fn a_restricted_folder_only_keeps_the_facts_of_the_environment_from_the_model() {
+    let off = Desk::new("context: {environment: false}\n").load();
+    assert!(off.ignored.is_empty());
+    assert!(!off.settings.environment_context);
+    let same = Desk::new("context: {environment: true}\n").load();
+    assert!(same.ignored.is_empty() && same.settings.environment_context);
+    let desk = Desk::new("context: {environment: true}\n");
+    desk.write("home/config.yaml", "context: {environment: false}\n");
+    let on = desk.load();
+    assert_eq!(ignored(&on), ["context.environment"]);
+    assert!(!on.settings.environment_context);
+    assert_eq!(on.settings.environment_context(&desk.root()), None);
+    assert!(
+        desk.trusted().settings.environment_context,
+        "a folder that the person trusts may"
+    );
+}
+
+#[test]
+fn another_project_in_a_trusted_folder_instructs_nobody() {
+    let desk = Desk::new("");
+    let root = desk.root();
+    for folder in ["sub/deep", "clone/.git", "clone/src", "own/.agentx", "worktree"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    desk.write("ws/worktree/.git", "gitdir: elsewhere\n");
+    for folder in ["sub", "sub/deep", "clone", "clone/src", "own", "worktree"] {
+        desk.write(&format!("ws/{folder}/AGENTS.md"), folder);
+    }
+    let settings = desk.trusted().settings;
+    let told = |file: &str| -> Vec<String> {
+        let files = settings.instructions_towards(&root.join(file)).into_iter();
+        files.map(|file| file.text.to_string()).collect()
+    };
+    assert_eq!(told("sub/deep/a.txt"), ["sub", "sub/deep"]);
+    for file in ["clone/a.txt", "clone/src/a.txt", "own/a.txt", "worktree/a.txt"] {
+        assert!(told(file).is_empty(), "{file}");
+    }
+}
+
+#[test]
 fn a_restricted_folder_gives_tools_no_more_time_or_output() {
     let wider = Desk::new("tools: {timeout: 5h, max_output_bytes: 100000000}\n").load();
     assert_eq!(ignored(&wider), ["tools.timeout", "tools.max_output_bytes"]);

@@ -175,7 +175,8 @@ impl SecretKey {
     /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
     ///
     /// # Errors
-    /// Returns an error if it is something else; [`KeyError::Encrypted`] if it has a passphrase.
+    /// Returns an error if it is something else; [`KeyError::Encrypted`] if it has a passphrase, and
+    /// [`KeyError::TooManyRounds`] if trying that would take too long.
     pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
         openssh::private::read(file)
     }

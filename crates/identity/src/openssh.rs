@@ -2,10 +2,23 @@
 
 pub(crate) mod private;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ssh_key::Error;
 use ssh_key::public::{Ed25519PublicKey, KeyData};
-use ssh_key::{Algorithm, Error};
 
 use crate::PublicKey;
+
+/// The kind of key that is taken.
+const KIND: &str = "ssh-ed25519";
+/// The other kinds without a security key: what OpenSSH writes in front of them.
+const OTHER_KINDS: &[&str] = &[
+    "ssh-rsa",
+    "ssh-dss",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+];
 
 /// Why something is no key or no signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +57,16 @@ pub enum KeyError {
     /// A private key with a passphrase.
     #[error("the key has a passphrase, which is needed to read it")]
     Encrypted,
+    /// A private key whose passphrase would take too long to be tried.
+    #[error(
+        "the key asks for {rounds} rounds of bcrypt to read its passphrase; at most {most} are supported: `ssh-keygen -p -a 100 -f FILE` writes it anew"
+    )]
+    TooManyRounds {
+        /// How many rounds the file asks for; a few milliseconds each.
+        rounds: u32,
+        /// How many are supported.
+        most: u32,
+    },
     /// Another passphrase than that of the key.
     #[error("this is not the passphrase of the key")]
     WrongPassphrase,
@@ -73,10 +96,16 @@ pub(crate) fn read_public_line(line: &str) -> Result<PublicKey, KeyError> {
     let (Some(kind), Some(letters)) = (words.next(), words.next()) else {
         return Err(KeyError::NoPublicKey);
     };
-    match Algorithm::new(kind) {
-        Ok(Algorithm::Ed25519) => {}
-        Ok(Algorithm::Other(_)) | Err(_) => return Err(KeyError::NoPublicKey),
-        Ok(other) => return Err(other_kind(other.as_str())),
+    if kind != KIND {
+        return Err(if is_kind(kind) {
+            other_kind(kind)
+        } else {
+            KeyError::NoPublicKey
+        });
+    }
+    // What the key itself says counts more than the word before it.
+    if let Ok(blob) = STANDARD.decode(letters) {
+        check_kind(&blob)?;
     }
     let read = ssh_key::PublicKey::from_openssh(&format!("{kind} {letters}"));
     public_key(read.map_err(damaged)?.key_data())
@@ -95,6 +124,41 @@ pub(crate) fn public_key(key: &KeyData) -> Result<PublicKey, KeyError> {
     }
 }
 
+/// Whether OpenSSH calls a kind of key, or a certificate of one, so. Other words are not repeated in errors: they may be secrets of something else.
+fn is_kind(word: &str) -> bool {
+    let name = word.strip_suffix("-cert-v01@openssh.com").unwrap_or(word);
+    let is_of_security_key = || {
+        let name = word
+            .strip_prefix("sk-")
+            .and_then(|name| name.strip_suffix("@openssh.com"));
+        name.is_some_and(|name| {
+            name.len() <= 64 && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+        })
+    };
+    name == KIND && name != word || OTHER_KINDS.contains(&name) || is_of_security_key()
+}
+
+/// Checks that a public key, as OpenSSH has it in its files, says that it is of the one kind that is taken. A key that is too short to say a
+/// kind is left to the library.
+fn check_kind(blob: &[u8]) -> Result<(), KeyError> {
+    match string(blob) {
+        None => Ok(()),
+        Some((kind, _)) if kind == KIND.as_bytes() => Ok(()),
+        Some((kind, _)) => Err(match std::str::from_utf8(kind) {
+            Ok(kind) if is_kind(kind) => other_kind(kind),
+            _ => KeyError::Damaged {
+                what: "it does not say what kind of key it is",
+            },
+        }),
+    }
+}
+
+/// A length of four bytes and so many bytes, and what follows them; `None` if there are fewer.
+fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)
+}
+
 fn other_kind(kind: &str) -> KeyError {
     KeyError::OtherKind {
         kind: kind.to_owned(),
@@ -104,11 +168,10 @@ fn other_kind(kind: &str) -> KeyError {
 /// What the library says about a key that it cannot read.
 pub(crate) fn damaged(error: Error) -> KeyError {
     let what = match error {
-        // The library knows these kinds and is built without them.
-        Error::AlgorithmUnknown => return other_kind("ecdsa"),
-        Error::AlgorithmUnsupported { algorithm } => return other_kind(algorithm.as_str()),
-        Error::Crypto | Error::PublicKey => "its parts do not belong together",
+        Error::Crypto => "its check numbers or its halves do not belong together",
+        Error::PublicKey => "its public half belongs to another key",
         Error::TrailingData { .. } => "something follows the key",
+        Error::FormatEncoding => "its end is not what OpenSSH writes",
         Error::Encoding(_) => "a part of it has another length",
         _ => "it is not what OpenSSH writes",
     };

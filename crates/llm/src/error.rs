@@ -4,6 +4,7 @@
 mod classify;
 mod extra_keys;
 mod extract;
+mod http_date;
 mod max_tokens;
 mod overflow;
 mod refused_parts;
@@ -12,7 +13,6 @@ mod retry_after;
 mod template;
 
 use std::fmt;
-use std::time::UNIX_EPOCH;
 
 use agentx_types::{Overflow, RequestPart, Timestamp};
 
@@ -262,10 +262,7 @@ fn retry_after_ms(headers: &[(&str, &str)], now: Timestamp) -> Option<u64> {
     if let Some(seconds) = number(value) {
         return Some((seconds * 1_000.0) as u64);
     }
-    let at = httpdate::parse_http_date(value).ok()?;
-    let micros = at.duration_since(UNIX_EPOCH).ok()?.as_micros();
-    let at = Timestamp(i64::try_from(micros).ok()?);
-    Some(at.millis_since(now))
+    http_date::parse(value).map(|at| at.millis_since(now))
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -394,6 +394,11 @@ fn when_to_ask_again() {
         "Sun, 06 Nov 1994 08:50:07 GMT",
         "Sunday, 06-Nov-94 08:50:07 GMT",
         "Sun Nov  6 08:50:07 1994",
+        // Servers that do not write dates as the standard says.
+        "Sun, 06 Nov 1994 08:50:07 UTC",
+        "Sun, 6 Nov 1994 08:50:07 GMT",
+        "Sun, 6 NOV 1994 08:50:07 UTC",
+        "Sunday, 6-nov-94 08:50:07 UTC",
     ] {
         assert_eq!(after(&[("retry-after", date)]), Some(30_000), "{date}");
     }
@@ -410,6 +415,14 @@ fn when_to_ask_again() {
         "",
         "Sun, 99 Nov 1994 08:49:37 GMT",
         "Sun, 06 Foo 1994 08:49:37 GMT",
+        "Sun, 6 Nov 1994 08:50:07 CET",
+        "Sun, 06 Nov 1994 08:50:07 +0100",
+        "Sun, 06 Nov 1969 08:50:07 UTC",
+        "Sun, 06 Nov 99999 08:50:07 UTC",
+        "Sun, ä Nov 1994 08:50:07 UTC",
+        "Sun, 06 ä 1994 08:50:07 UTC",
+        "Sun, 06 Nov 1994 UTC",
+        "Sun, 06 Nov 1994 08:50:07 UTC UTC",
         "a b c d e f",
     ] {
         assert_eq!(after(&[("retry-after", nonsense)]), None, "{nonsense}");

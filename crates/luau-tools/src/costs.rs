@@ -1,5 +1,8 @@
 //! Compares the class of cost that `tests/costs/table.rs` states for each function with what one call of it
 //! counts, at three sizes.
+//!
+//! A cost is bytes, values or steps that one call takes in proportion to what it is given. The table is the
+//! promise; a function that a new version of Luau brings fails the test until somebody states its cost.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../tests/costs/calls.rs"]

@@ -1,5 +1,9 @@
 //! JSON of a long text, read a piece at a time, so that others have their turn between two pieces. What it
 //! comes to is a value in a row, without a tree in between.
+//!
+//! The reader takes what `serde_json` takes and nothing else: it is compared with that one on random texts. A
+//! text is at most [`ScriptLimits::json`](crate::ScriptLimits::json) bytes and is charged to the run that
+//! reads it. Between two pieces the run may be stopped, and then nothing of what was read is left.
 
 use crate::flat_value::{FlatPart, FlatValue};
 
@@ -8,28 +12,35 @@ const PIECE: usize = 32 << 10;
 
 /// A text that is being read.
 pub(crate) struct Decoding {
+    /// What is read.
     text: Vec<u8>,
     at: usize,
+    /// What came of it so far.
     flat: FlatValue,
+    /// Arrays and objects that are not closed, the outermost first.
     open: Vec<OpenContainer>,
+    /// What may come next.
     next: DecodeStep,
     depth: usize,
     /// What may still come, as [`FlatValue::of`] counts it.
     left: usize,
 }
 
-/// An array or an object that is not read to its end.
+/// An array or an object that is not read to its end: where its count belongs, and how many values it has.
 struct OpenContainer {
     at: usize,
     count: usize,
     is_object: bool,
 }
 
+/// What may come next in a text, by what came before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DecodeStep {
+    /// A value, as at the beginning or behind a name.
     Value,
     /// The first of an array, or its end.
     ValueOrEnd,
+    /// A name, behind a comma in an object.
     Key,
     /// The first of an object, or its end.
     KeyOrEnd,
@@ -84,12 +95,14 @@ impl Decoding {
         std::mem::take(&mut self.flat)
     }
 
+    /// Passes over blanks between two tokens.
     fn blanks(&mut self) {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
+    /// Reads one token that begins with this byte, if it may stand here.
     fn token(&mut self, byte: u8) -> Result<(), DecodeFailure> {
         match (self.next, byte) {
             (DecodeStep::ValueOrEnd | DecodeStep::CommaOrEnd, b']') => self.close(false),
@@ -110,6 +123,7 @@ impl Decoding {
         }
     }
 
+    /// Reads a value, or opens one.
     fn value(&mut self, byte: u8) -> Result<(), DecodeFailure> {
         self.charge(2)?;
         match byte {
@@ -143,6 +157,7 @@ impl Decoding {
         };
     }
 
+    /// Opens an array or an object, unless it would be too deep.
     fn open(&mut self, is_object: bool) -> Result<(), DecodeFailure> {
         if self.open.len() >= self.depth {
             return Err(DecodeFailure::TooLarge);
@@ -161,6 +176,7 @@ impl Decoding {
         Ok(())
     }
 
+    /// Closes the innermost array or object, and writes how many values it has.
     fn close(&mut self, is_object: bool) -> Result<(), DecodeFailure> {
         let open = self.open.pop().filter(|open| open.is_object == is_object);
         let OpenContainer { at, count, .. } = open.ok_or(DecodeFailure::NoJson)?;
@@ -177,6 +193,7 @@ impl Decoding {
         Ok(())
     }
 
+    /// Reads the name of a field and the colon behind it.
     fn key(&mut self) -> Result<(), DecodeFailure> {
         let name = self.string()?;
         self.left = self.left.saturating_sub(name.len() + 2);
@@ -190,11 +207,13 @@ impl Decoding {
         Ok(())
     }
 
+    /// Takes bytes from what the value may have.
     fn charge(&mut self, bytes: usize) -> Result<(), DecodeFailure> {
         self.left = self.left.checked_sub(bytes).ok_or(DecodeFailure::TooLarge)?;
         Ok(())
     }
 
+    /// Reads `true`, `false` or `null`.
     fn word(&mut self, word: &str, part: FlatPart) -> Result<(), DecodeFailure> {
         let is_it = self
             .text
@@ -222,6 +241,7 @@ impl Decoding {
         serde_json::from_slice(quoted).map_err(|_| DecodeFailure::NoJson)
     }
 
+    /// Reads a number as JSON writes it. All numbers of scripts are doubles.
     fn number(&mut self) -> Result<f64, DecodeFailure> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');

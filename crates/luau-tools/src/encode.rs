@@ -1,5 +1,8 @@
 //! A large value as the text of JSON, written a piece at a time, so that others have their turn between two
 //! pieces.
+//!
+//! What is written is what `serde_json` writes, without spaces. Names of objects come in the order that they
+//! have in the value. The text is handed out only when it is whole.
 
 use std::io::Write;
 
@@ -12,11 +15,13 @@ const PIECE: usize = 64 << 10;
 /// Maximum number of bytes of one text to write at a time: each may become six.
 const OF_TEXT: usize = 8 << 10;
 
-/// A value that is being written.
+/// A value that is being written. It may be given up at any piece.
 pub(crate) struct Encoding {
     /// What is not a tree yet.
     flat: Option<FlatValue>,
+    /// What is not written to its end, the outermost first.
     open: Vec<UnfinishedValue>,
+    /// The text so far.
     out: Vec<u8>,
 }
 
@@ -54,6 +59,7 @@ impl Encoding {
         None
     }
 
+    /// Writes a piece of the innermost value that is open.
     fn go_on(&mut self, open: UnfinishedValue) {
         match open {
             UnfinishedValue::Items(mut items, is_first) => match items.next() {
@@ -78,12 +84,14 @@ impl Encoding {
         }
     }
 
+    /// Parts a value from the one before.
     fn comma(&mut self, is_first: bool) {
         if !is_first {
             self.out.push(b',');
         }
     }
 
+    /// Writes a value, or opens it if it has parts. Long texts are opened as well.
     fn value(&mut self, value: Value) {
         match value {
             Value::Array(items) => {
@@ -102,11 +110,13 @@ impl Encoding {
         }
     }
 
+    /// Writes a value without parts.
     fn small(&mut self, value: &Value) {
         // Memory takes all that is written.
         let _ = write!(self.out, "{value}");
     }
 
+    /// Writes a part of a text; the rest comes with the next piece.
     fn text(&mut self, text: String, from: usize) {
         let rest = text.get(from..).unwrap_or_default();
         let mut end = rest.len().min(OF_TEXT);

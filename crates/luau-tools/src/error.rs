@@ -1,4 +1,15 @@
 //! What can go wrong with a script, said so that its author can mend it: the script, the line, the limit.
+//!
+//! An author of a script is often a model, so an error says what it can act on: which script, which line,
+//! what was expected. It holds no trace of the host. `Display` is what a model reads:
+//!
+//! ```text
+//! weather:12: …                    the script and the line, then what is wrong
+//! weather (libs/text.luau):3: …    in a library, by the name by which it was required
+//! weather:12: … (limit memory)     a limit, by its name in `ScriptLimits`
+//! ```
+//!
+//! [`ScriptError::code`] is for programs and stays the same from version to version; the words do not.
 
 use std::fmt;
 
@@ -39,6 +50,7 @@ pub enum Reason {
 }
 
 impl ScriptError {
+    /// An error of the script as a whole, until a place is put to it.
     pub(crate) fn new(script: &str, reason: Reason) -> Self {
         Self {
             script: script.to_owned(),
@@ -56,6 +68,7 @@ impl ScriptError {
         error
     }
 
+    /// Adds where the script stood, if that was not known.
     pub(crate) fn put(&mut self, place: Option<ScriptLocation>) {
         if let Some(place) = place {
             self.line = Some(place.line);
@@ -123,7 +136,7 @@ pub struct ScriptMistake {
     pub line: u32,
     /// From 1; 1 where the compiler tells only the line.
     pub column: u32,
-    /// The error message.
+    /// What the compiler says, without the place.
     pub message: String,
 }
 

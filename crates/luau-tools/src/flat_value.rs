@@ -42,17 +42,22 @@ pub(crate) mod tag {
     pub(crate) const TRUE: u8 = 2;
     /// In eight bytes.
     pub(crate) const WHOLE: u8 = 3;
+    /// Another number, in eight bytes.
     pub(crate) const NUMBER: u8 = 4;
     /// Up to 255, in one byte: most are.
     pub(crate) const SMALL_WHOLE: u8 = 5;
+    /// A whole number that came as a number of a script, in one byte.
     pub(crate) const SMALL_NUMBER: u8 = 6;
     /// With its length in eight bytes, or in one.
     pub(crate) const TEXT: u8 = 7;
     pub(crate) const SHORT_TEXT: u8 = 8;
     /// With the count in eight bytes.
     pub(crate) const LIST: u8 = 9;
+    /// Of a table, in the order of positions.
     pub(crate) const SORTED: u8 = 10;
+    /// Of a table, in any order.
     pub(crate) const UNSORTED: u8 = 11;
+    /// An object.
     pub(crate) const NAMED: u8 = 12;
 }
 
@@ -62,7 +67,7 @@ pub(crate) struct FlatValue(pub(crate) Vec<u8>);
 
 /// What most arguments and results need.
 const ROOM: usize = 256;
-/// Memory beyond this is not kept for what comes next.
+/// Memory beyond this is not kept for what comes next, so that one large value does not stay for ever.
 const KEPT: usize = 16 << 10;
 /// Maximum number of buffers that a thread keeps for its next calls, and the maximum size of each.
 const SPARE: usize = 64;
@@ -181,11 +186,13 @@ impl FlatValue {
         }
     }
 
+    /// A tag and eight bytes.
     fn wide(&mut self, tag: u8, bytes: [u8; 8]) {
         self.0.push(tag);
         self.0.extend(bytes);
     }
 
+    /// Writes a text with its length.
     pub(crate) fn text(&mut self, text: &str) {
         self.push(FlatPart::Text(text.len()));
         self.0.extend_from_slice(text.as_bytes());
@@ -248,9 +255,11 @@ pub(crate) struct NearValue {
     near: [u8; NEAR],
 }
 
+/// How many bytes such a value may have: a number or a short text.
 const NEAR: usize = 40;
 
 impl NearValue {
+    /// Takes a small value in, and keeps what is larger where it lies.
     pub(crate) fn of(flat: FlatValue) -> Self {
         let mut near = [0; NEAR];
         if let Some(there) = near.get_mut(..flat.0.len()) {

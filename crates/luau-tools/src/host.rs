@@ -4,6 +4,28 @@
 //! Whoever runs scripts implements [`Host`]. A host that records what it is asked and answered can run the
 //! same script again later and hand the recorded answers back: the script then does the same, effect by
 //! effect.
+//!
+//! # What a host promises, and what it gets
+//!
+//! - Effects of a run come in the order of their steps, from 1, without a gap. The same script with the same
+//!   arguments and the same outcomes begins the same effects: nothing else that a script can see differs
+//!   between two runs. That is what makes replaying possible.
+//! - Outcomes may come in any order. A script that awaits one of several sees which was first by
+//!   [`Host::observe`], so that this order is recorded, too.
+//! - A host is never asked after its run has ended; futures that are under way are dropped.
+//!
+//! # Errors
+//!
+//! What an outcome says with an [`EffectError`] is an error in the script, with the code in front: `denied:
+//! the host example.com is not allowed`. A script may catch it with `pcall` and go on. Only limits and
+//! cancelling end a script from outside, and cannot be caught.
+//!
+//! # After a crash
+//!
+//! A run that was cut off has no result. A host that recorded can run the script again with the recorded
+//! outcomes: an effect that had begun and has no outcome is the only one that is done again, or refused where
+//! doing it twice would harm. [`ScriptLimits::spent`](crate::ScriptLimits::spent) says what of the time is
+//! used.
 
 use std::fmt;
 use std::future::Future;
@@ -15,7 +37,7 @@ use serde_json::{Value, json};
 /// A future that can be kept and moved to another thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What an effect came to: a value, or why there is none.
+/// What an effect came to: a value of the shape that its kind says, or why there is none.
 pub type Outcome = Result<Value, EffectError>;
 
 /// One thing that a script asks of the world.
@@ -45,6 +67,40 @@ pub struct EffectPlace {
 ///
 /// Capabilities (which hosts, models, tools, environment names, key spaces) are checked here: a refusal is an
 /// [`EffectError`] with code `denied`, which the script sees as an error that it may catch.
+///
+/// A host that knows two things:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agentx_luau_tools::{
+///     BoxFuture, EffectError, EffectKind, Host, HostEffect, Libraries, Outcome, Script, ScriptLimits,
+/// };
+/// use serde_json::{Value, json};
+///
+/// struct Clock;
+///
+/// impl Host for Clock {
+///     fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
+///         Box::pin(async move {
+///             match effect.kind {
+///                 EffectKind::Now => Ok(json!(86_400.0)),
+///                 other => Err(EffectError::new("denied", format!("{other} is not allowed"))),
+///             }
+///         })
+///     }
+/// }
+///
+/// # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+/// # tokio.block_on(async {
+/// let script = Script::compile("days", "function invoke(ctx, args) return ctx.now() / 86400 end", Libraries::new())?;
+/// let result = script
+///     .invoke(json!({}), Arc::new(Clock), ScriptLimits::default(), Default::default())
+///     .await?;
+/// assert_eq!(result, json!(1));
+/// # Ok::<(), agentx_luau_tools::ScriptError>(())
+/// # }).unwrap();
+/// ```
 pub trait Host: Send + Sync + 'static {
     /// Performs one effect. It is called in the order of the steps and must not block; what has to happen in
     /// that order takes its place in a queue here, before the future is first polled. Futures of one run are
@@ -81,7 +137,7 @@ pub struct EffectError {
 }
 
 impl EffectError {
-    /// An error with a code and a message.
+    /// An error with a code and a message. Codes are snake_case and stay; words may change.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),

@@ -13,10 +13,13 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, TrySendError, 
 /// Maximum number of messages in the row.
 const ROW: usize = 128;
 
-/// The end of those who tell something.
+/// The end of those who tell something. None of them ever waits for the lane.
 pub(crate) struct Inbox<T> {
+    /// Where most of what is told fits.
     row: SyncSender<Option<T>>,
+    /// Where it goes when the row is full.
     rest: Sender<T>,
+    /// Whether something lies in the rest, so that a lane need not look there.
     spilled: Arc<AtomicBool>,
 }
 
@@ -32,6 +35,7 @@ pub(crate) struct Outlet<T> {
     rest_first: Cell<bool>,
 }
 
+/// Both ends of a way to a lane.
 pub(crate) fn inbox<T>() -> (Inbox<T>, Outlet<T>) {
     let (row, from_row) = sync_channel(ROW);
     let (rest, from_rest) = channel();
@@ -98,6 +102,7 @@ impl<T> Outlet<T> {
         }
     }
 
+    /// What lies in the rest, if anything does.
     fn spilled_over(&self) -> Option<T> {
         if !self.spilled.load(Ordering::SeqCst) {
             return None;

@@ -3,6 +3,19 @@
 //!
 //! Everything here runs as part of the caller's own task. So a host's futures live in the caller's runtime,
 //! and dropping the invocation drops them, and stops the script.
+//!
+//! ```text
+//!  caller's task                          a lane's thread
+//!  ─────────────                          ───────────────
+//!  invoke(args) ── args, in a row ──────► a VM of the script's owner, globals of the run's own
+//!    host.perform ◄── effect, step n ──── the script yields
+//!    outcome n ─────────────────────────► the script goes on
+//!    result ◄──────────────────────────── it ends
+//! ```
+//!
+//! An invocation ends in one of three ways: the script ends, the caller cancels or drops it, or its time is
+//! over. In the last two the script is stopped at its next safepoint, and is asked for a
+//! moment where it was.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -131,25 +144,32 @@ async fn over(end: Instant, host: &dyn Host) {
     }
 }
 
+/// The id of a run, by which its lane knows it. Never the same twice in a process.
 fn next_run() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// A run as its caller holds it. Dropping it stops the script.
 struct Invocation<'l> {
     // Before `seat`: that the run shall stop is on its line before its lane is told.
+    /// What the lane says.
     listener: RunListener,
     /// `None` once the run was told to stop.
     seat: Option<RunHandle<'l>>,
+    /// How it waits for what the lane says.
     looks: SpinWaiter<'l>,
+    /// What performs the effects.
     host: Arc<dyn Host>,
     /// How deep an outcome may be nested, and how many bytes it may have.
     largest: (usize, usize),
     /// Made with the first effect: most runs have none.
     doing: Option<Doing>,
+    /// Which effects are done, for scripts that ask.
     arrivals: Arrivals,
 }
 
+/// Effects that are under way, each with its step.
 type Doing = FuturesUnordered<BoxFuture<'static, (u64, Outcome)>>;
 
 /// The next effect that is done, if any is under way.
@@ -191,6 +211,7 @@ impl Invocation<'_> {
         flat.map_err(|problem| EffectError::new("invalid", format!("the outcome is too large: {problem}")))
     }
 
+    /// Hands an effect to the host, in the order of the steps.
     fn begin(&mut self, effect: HostEffect) {
         let step = effect.step;
         let outcome = match effect.kind {
@@ -235,11 +256,14 @@ impl Invocation<'_> {
 /// Which effects of the run are done, in the order in which they came.
 #[derive(Default)]
 struct Arrivals {
+    /// The place of each effect that is done.
     places: HashMap<u64, usize>,
+    /// Who waits for the first of several.
     waiting: Vec<(Vec<u64>, oneshot::Sender<u64>)>,
 }
 
 impl Arrivals {
+    /// Notes that an effect is done, and tells who waited for it.
     fn arrived(&mut self, step: u64) {
         let place = self.places.len();
         self.places.insert(step, place);

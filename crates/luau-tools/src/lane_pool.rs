@@ -1,6 +1,16 @@
 //! Lanes: the threads on which scripts run, never those of the runtime. A VM belongs to one lane; a lane
 //! holds thousands of runs, for a run that waits is a few KiB in a VM and nothing else. A script that
 //! computes gives its turn away every few milliseconds.
+//!
+//! ```text
+//! Lanes ── Lane 0 ── VMs of owner A, each with up to 64 runs
+//!       │         └─ VMs of owner B
+//!       └─ Lane 1 ── …
+//! ```
+//!
+//! A run goes to the lane that has the fewest and stays there. Beyond 16,384 runs in all, new ones wait for
+//! room, which counts into their time. A lane whose thread cannot be made is left out; if none can, runs fail
+//! as `lost`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,23 +25,28 @@ use crate::lane_worker;
 use crate::run_channel::Speaker;
 use crate::spin_wait::WaitSpot;
 
-/// How many runs all lanes hold at one time; more wait for their start.
+/// How many runs all lanes hold at one time; more wait for their start. A run that waits takes about 8 KiB,
+/// so this many take some 128 MiB.
 const MOST_RUNS: usize = 16_384;
-/// A stack that holds the nesting which Luau allows.
+/// A stack that holds the nesting which Luau allows, with room for the functions of Rust in between.
 const STACK: usize = 8 << 20;
 
 /// A pool of threads that run scripts.
 pub struct Lanes {
     lanes: Vec<LaneThread>,
+    /// Places for runs; one is held from before a run begins to after it has ended.
     pub(crate) room: Semaphore,
 }
 
+/// A lane as others see it: how it is told something, and how much it has to do.
 struct LaneThread {
+    /// The way to the lane.
     inbox: Inbox<LaneCommand>,
+    /// What is known of it without asking.
     desk: Arc<LaneStatus>,
 }
 
-/// What is known of a lane from outside.
+/// What is known of a lane from outside, without asking it.
 #[derive(Default)]
 struct LaneStatus {
     /// Runs that are on it.
@@ -146,6 +161,7 @@ impl Lanes {
 }
 
 impl LaneThread {
+    /// Starts the thread of a lane; `None` if the system gives none.
     fn new(index: usize) -> Option<Self> {
         let (inbox, told) = inbox();
         let desk = Arc::<LaneStatus>::default();
@@ -170,6 +186,7 @@ impl<'l> RunHandle<'l> {
         self.lane.desk.load.load(Ordering::Relaxed)
     }
 
+    /// Tells the lane what an effect of this run came to.
     pub(crate) fn outcome(&self, step: u64, outcome: Result<FlatValue, EffectError>) {
         // A lane that is gone says so by closing the other way.
         self.lane.inbox.tell(LaneCommand::Outcome {

@@ -1,4 +1,8 @@
 //! One lane: takes what it is told, lets one run after the other go on, drops VMs that nobody needs.
+//!
+//! Runs take turns of 4 ms, in the order in which they became ready. A run that waits is only looked at again
+//! when its outcome has come. When there is nothing to do, the lane makes VMs ahead, collects garbage, and
+//! sleeps.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hint;
@@ -23,7 +27,8 @@ use crate::vm::{TaskEnd, Vm, VmProgress};
 use crate::vm_pool::Vms;
 use crate::wake_queue::Wakes;
 
-/// How long a run may take outcomes that are there already before others have their turn.
+/// How long a run may take outcomes that are there already before others have their turn: as long as it may
+/// compute.
 const TURN: Duration = Duration::from_millis(4);
 /// How long a lane looks for more before it sleeps: about what it costs to wake it.
 const LOOKS: Duration = Duration::from_micros(50);
@@ -77,17 +82,25 @@ fn next(told: &Outlet<LaneCommand>, lane: &mut LaneWorker) -> Option<LaneCommand
     }
 }
 
+/// What a lane has: its runs, who is ready, its VMs.
 struct LaneWorker {
+    /// By their ids.
     runs: HashMap<u64, Instance>,
+    /// Those that can go on, the one that has waited longest first.
     ready: VecDeque<u64>,
+    /// The VMs of this lane; none of them leaves its thread.
     vms: Vms,
+    /// Whom to wake, and the clock as it was last read.
     wakes: Rc<Wakes>,
 }
 
 /// A run on this lane.
 struct Instance {
+    /// What it has used, and how it is stopped.
     run: Rc<ScriptRun>,
+    /// The VM that it is in.
     vm: Rc<Vm>,
+    /// By which the VM knows it; `None` before it has begun.
     table: Option<Table>,
     /// The arguments before it begins, and the result when it has ended.
     flat: FlatValue,
@@ -98,6 +111,7 @@ struct Instance {
 }
 
 impl LaneWorker {
+    /// A lane without runs.
     fn new(spot: Arc<WaitSpot>) -> Self {
         Self {
             runs: HashMap::new(),
@@ -107,6 +121,7 @@ impl LaneWorker {
         }
     }
 
+    /// Does what the lane was told: begins a run, hands over an outcome, stops one, forgets a script.
     fn told(&mut self, told: LaneCommand) {
         match told {
             LaneCommand::Start(speaker, args) => self.start(speaker, args),
@@ -137,6 +152,8 @@ impl LaneWorker {
         }
     }
 
+    /// Finds a VM for the run and lets it go as far as it comes. If there is no memory for a VM it fails as
+    /// `lost`.
     fn start(&mut self, speaker: Speaker, flat: FlatValue) {
         let id = speaker.start().id;
         flat.fetch();
@@ -195,6 +212,7 @@ impl LaneWorker {
         Some(id)
     }
 
+    /// Gives a run its turn, and sees what became of it.
     fn go_on(&mut self, id: u64) {
         let Some(instance) = self.runs.get_mut(&id) else {
             return;
@@ -210,6 +228,7 @@ impl LaneWorker {
         }
     }
 
+    /// Says the result of a run, and gives its place in the VM back.
     fn end(&mut self, instance: &mut Instance, result: Result<(), ScriptError>) {
         let result = result.map(|()| std::mem::take(&mut instance.flat));
         instance.run.line.ended(result, &self.wakes);
@@ -224,6 +243,7 @@ impl LaneWorker {
 }
 
 impl Instance {
+    /// What errors call the script.
     fn name(&self) -> &str {
         &self.run.script().name
     }
@@ -284,6 +304,7 @@ impl Instance {
         Some((step, outcome.map_err(|error| error.to_string())))
     }
 
+    /// What the end of a script means.
     fn ended(&self, ended: TaskEnd) -> Result<(), ScriptError> {
         let name = self.name();
         if let Some(error) = self.tripped() {

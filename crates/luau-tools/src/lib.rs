@@ -1,6 +1,26 @@
 //! Sandboxed Luau as tools and flows: every effect of a script through one door. The page below is
 //! `docs/LUAU.md`.
 //!
+//! # How the modules play together
+//!
+//! ```text
+//!  Script ─ compiled once ─┐
+//!  invoke.rs  the caller's side: performs effects by the Host, watches the time
+//!      │  run_channel.rs  what a run begins with, says, and whether it shall stop
+//!      │  inbox.rs        what a lane is told
+//!      ▼
+//!  lane_pool.rs, lane_worker.rs   threads, each with many runs in turns
+//!      │  vm_pool.rs, vm_template.rs   VMs by owner, a few made ahead
+//!      ▼
+//!  vm.rs + run.rs   a run in a VM: its globals, what it has used, where it stands
+//!      │  natives.rs, prelude.rs   what scripts are given
+//!      │  value.rs, stack.rs       JSON to Luau and back, the only place with `unsafe`
+//!      └  memory.rs, run_timer.rs  what it is charged with
+//! ```
+//!
+//! Nothing in this crate reads a file, opens a connection or reads the time for a script: all of that is
+//! asked of the [`Host`]. Threads are its own, futures are the caller's.
+//!
 #![doc = include_str!("../../../docs/LUAU.md")]
 
 #[cfg(test)]

@@ -1,15 +1,29 @@
 //! What a script may `require`: sources that the caller has read, by name. Nothing is read from a disk here.
+//!
+//! A library is found by the name that `require` is given: `require("text")` finds `text.luau` or
+//! `text/init.luau`. A library that is no Luau does not keep the script from compiling; whoever requires it
+//! is told its mistake.
 
 use std::collections::BTreeMap;
 
 /// Libraries by their path below `libs/`, such as `text.luau` or `http/init.luau`.
+///
+/// ```
+/// use agentx_luau_tools::Libraries;
+///
+/// let libraries = Libraries::new()
+///     .with("text", "return { shout = function(s) return s:upper() end }")
+///     .with("http/init.luau", "return {}");
+/// # drop(libraries);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Libraries {
+    /// The texts by their paths, in order, so that a hash over them is the same each time.
     sources: BTreeMap<String, String>,
 }
 
 impl Libraries {
-    /// None.
+    /// No libraries: `require` finds nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -1,9 +1,24 @@
 //! What a run may use up. Everything is counted here, whatever the host allows.
+//!
+//! A limit ends a run with [`Reason::Limit`](crate::Reason::Limit), and a script cannot catch it. What a
+//! limit counts is counted before it is used up: an effect that would be one too many is not begun, and
+//! memory that would be too much is not given.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use agentx_luau_tools::ScriptLimits;
+//!
+//! let flow = ScriptLimits { wall: Duration::from_secs(24 * 3600), ..ScriptLimits::default() };
+//! assert_eq!(flow.memory, 32 << 20);
+//! assert_eq!(flow.effects, 10_000);
+//! ```
 
 use std::fmt;
 use std::time::Duration;
 
-/// Limits of one run. `ScriptLimits::default()` suits a tool; a flow raises what it needs.
+/// Limits of one run. `ScriptLimits::default()` suits a tool, which answers within seconds; a flow raises
+/// what it needs, most often [`wall`](Self::wall).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLimits {
     /// Memory of the VM, with garbage that was not collected yet: 32 MiB.

@@ -1,5 +1,9 @@
 //! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; where a
 //! script begins another, the first is given up, so that what lies outside the VM stays little.
+//!
+//! A piece takes well below a millisecond. Between two pieces the script is at a safepoint, so that its
+//! limits hold and others have their turn. What is worked on lies outside of the VM; its size is bounded by
+//! [`ScriptLimits::json`](crate::ScriptLimits::json), and a run has one such work.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,16 +14,21 @@ use crate::flat_value::FlatValue;
 /// Texts and values from here on are worked on in pieces.
 pub(crate) const LARGE: usize = 64 << 10;
 
-/// The long work of a run.
+/// The long work of a run. Its number tells a script that the work which it asks for was given up.
 #[derive(Default)]
 pub(crate) struct LongWork {
+    /// The number of the last work that was begun.
     last: Cell<u64>,
+    /// The work that is under way, and its number: a script that asks for an older one is told that it is
+    /// gone.
     work: RefCell<Option<(u64, PieceWork)>>,
 }
 
 /// What is worked on.
 enum PieceWork {
+    /// A text that is read as JSON.
     Decoding(Box<Decoding>),
+    /// A value that is written as JSON.
     Encoding(Encoding),
 }
 
@@ -48,6 +57,7 @@ impl LongWork {
         self.begin(PieceWork::Encoding(Encoding::of(flat)))
     }
 
+    /// Takes the place of the work that there was.
     fn begin(&self, work: PieceWork) -> u64 {
         let number = self.last.get() + 1;
         self.last.set(number);

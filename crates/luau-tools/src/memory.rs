@@ -33,6 +33,7 @@ pub(crate) struct VmMemory {
 }
 
 impl VmMemory {
+    /// The memory of a VM in which no run has been.
     pub(crate) fn of(lua: &Lua) -> Self {
         Self {
             base: Cell::new(lua.used_memory()),
@@ -86,6 +87,7 @@ impl Vm {
         self.memory.runs.borrow_mut().retain(|one| !Rc::ptr_eq(one, run));
     }
 
+    /// What is in the VM beyond what it takes with no run in it.
     pub(crate) fn over_base(&self) -> usize {
         self.lua.used_memory().saturating_sub(self.memory.base.get())
     }

@@ -1,4 +1,9 @@
 //! The functions of Rust that the sandbox's own Luau builds on. A script never holds one of them.
+//!
+//! Each is called with values that Luau has already checked, on the thread of a lane, while a run is at work.
+//! None may keep a value of the VM beyond its call, and each that may take long asks now and then whether it
+//! may go on. What goes wrong is returned as `nil` and words, which the sandbox's Luau makes an error of at
+//! the script's own line.
 
 use std::rc::Rc;
 
@@ -36,13 +41,16 @@ pub(crate) fn table(lua: &Lua, shared: &Rc<VmShared>, env_meta: &Table) -> mlua:
     Ok(adder.native)
 }
 
+/// Adds functions to the table one after the other.
 struct Adder<'a> {
     lua: &'a Lua,
     shared: &'a Rc<VmShared>,
+    /// The table that the functions are added to.
     native: Table,
 }
 
 impl Adder<'_> {
+    /// Adds a function under a name.
     fn add<A, R>(
         &self,
         name: &str,
@@ -68,6 +76,7 @@ fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<M
     }
 }
 
+/// Functions by which a script asks something of the world, and takes what came of it.
 fn effects(to: &Adder<'_>) -> mlua::Result<()> {
     to.add(
         "begin",
@@ -163,6 +172,7 @@ pub(crate) fn text_of(error: &mlua::Error) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
+/// JSON both ways: small values at once, large ones in pieces.
 fn json(to: &Adder<'_>) -> mlua::Result<()> {
     // A number instead of a value or a text: there is more to do, by `go_on` with that number, unless it has
     // to be done at once.
@@ -232,6 +242,7 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
     })
 }
 
+/// Random numbers, from the seed of the run, and dates. None of them is an effect.
 fn numbers(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("is_seeded", |_, shared, ()| {
         Ok(shared.run()?.random.borrow().is_some())
@@ -271,6 +282,7 @@ fn numbers(to: &Adder<'_>) -> mlua::Result<()> {
     })
 }
 
+/// The state: read as a table, written key by key.
 fn state(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("state_known", |_, shared, table: Luau| {
         let run = shared.run()?;

@@ -1,4 +1,7 @@
 //! Whose scripts they are: scripts of one owner share VMs, those of different owners never do.
+//!
+//! Who counts as an owner is the caller's to say. AgentX takes a folder of tools or flows for one: whoever
+//! may write one of its scripts may write the others, too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,8 +22,10 @@ pub struct Owner {
     held: Arc<HeldVm>,
 }
 
+/// What the last clone of an owner lets go: the VMs of its scripts are not kept after it.
 struct HeldVm {
     id: u64,
+    /// Where its scripts run.
     lanes: Arc<Lanes>,
 }
 
@@ -31,7 +36,7 @@ impl Owner {
         Self::on(Lanes::shared())
     }
 
-    /// A new owner on lanes of its own.
+    /// A new owner on lanes of its own, for a program that wants threads of its own for it.
     #[must_use]
     pub fn on(lanes: Arc<Lanes>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -49,10 +54,12 @@ impl Owner {
         Script::compile_for(self, name, source, libraries)
     }
 
+    /// Tells owners apart; never the same twice in a process.
     pub(crate) fn id(&self) -> u64 {
         self.held.id
     }
 
+    /// The lanes on which its scripts run.
     pub(crate) fn lanes(&self) -> &Arc<Lanes> {
         &self.held.lanes
     }

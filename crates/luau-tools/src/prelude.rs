@@ -1,5 +1,9 @@
 //! The sandbox's own Luau, which makes the standard library safe and gives scripts what they are given; and
 //! the flags of the VM.
+//!
+//! The parts are compiled once in a process and loaded into each VM. They freeze what scripts share, replace
+//! what could reach out of the sandbox or take time without bound, and turn effects into functions that look
+//! ordinary.
 
 use std::sync::OnceLock;
 
@@ -7,9 +11,11 @@ use mlua::Lua;
 
 use crate::script::compiler;
 
-/// A part of the sandbox's own Luau, as bytecode.
+/// A part of the sandbox's own Luau, as bytecode. It is compiled once and loaded into every VM.
 pub(crate) struct PreludePart {
+    /// What errors of the part itself would show.
     pub(crate) name: &'static str,
+    /// Its bytecode, without lines.
     pub(crate) code: Vec<u8>,
 }
 

@@ -1,12 +1,16 @@
 //! The random numbers of a run: from one seed, the same on every machine.
+//!
+//! A run asks its host for a seed once, as an effect ([`EffectKind::Random`](crate::EffectKind::Random)); a
+//! host that replays gives the same one, and so the run has the same numbers. They are not fit for secrets.
 
-/// xoshiro256**, seeded by splitmix64.
+/// xoshiro256**, seeded by splitmix64: fast, and the same numbers on every machine and in every version.
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     state: [u64; 4],
 }
 
 impl Random {
+    /// The numbers that follow from this seed.
     pub(crate) fn new(seed: u64) -> Self {
         let mut x = seed;
         let mut next = || {
@@ -21,6 +25,7 @@ impl Random {
         }
     }
 
+    /// The next 64 bits.
     fn next(&mut self) -> u64 {
         let [a, b, c, d] = &mut self.state;
         let result = b.wrapping_mul(5).rotate_left(7).wrapping_mul(9);

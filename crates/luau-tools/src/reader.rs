@@ -1,4 +1,7 @@
 //! Reads a value in a row, part by part: as JSON here, as values of a VM in `value.rs`.
+//!
+//! What is read was written in this process and is as it says. A place where it is not would be a mistake in
+//! this crate; it reads as nulls and empty texts then, and never beyond the memory.
 
 use std::cell::Cell;
 
@@ -9,14 +12,17 @@ use crate::flat_value::{FlatPart, FlatValue, tag};
 /// Reads a value part by part.
 pub(crate) struct ValueReader<'f> {
     flat: &'f [u8],
+    /// How far it has read.
     at: Cell<usize>,
 }
 
 impl<'f> ValueReader<'f> {
+    /// Reads a value from its beginning.
     pub(crate) fn new(flat: &'f FlatValue) -> Self {
         Self::of(&flat.0)
     }
 
+    /// Reads what lies in these bytes.
     pub(crate) fn of(flat: &'f [u8]) -> Self {
         Self {
             flat,
@@ -32,14 +38,17 @@ impl<'f> ValueReader<'f> {
         bytes.unwrap_or_default()
     }
 
+    /// The next byte; 0 behind the end.
     fn byte(&self) -> u8 {
         self.bytes(1).first().copied().unwrap_or_default()
     }
 
+    /// The next eight bytes.
     fn eight(&self) -> [u8; 8] {
         self.bytes(8).try_into().unwrap_or_default()
     }
 
+    /// A count in eight bytes.
     fn count(&self) -> usize {
         usize::try_from(u64::from_le_bytes(self.eight())).unwrap_or_default()
     }
@@ -63,6 +72,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
+    /// A list whose values each come after their position.
     fn placed_part(&self, sorted: bool) -> FlatPart {
         let count = self.count();
         FlatPart::Placed { count, sorted }
@@ -99,6 +109,7 @@ impl<'f> ValueReader<'f> {
         made
     }
 
+    /// The value that comes next, as a tree.
     pub(crate) fn value(&self) -> Value {
         match self.part() {
             FlatPart::Null => Value::Null,
@@ -112,6 +123,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
+    /// The values of a list in the order of their positions.
     fn in_places(&self, count: usize, sorted: bool) -> Vec<Value> {
         let items = (0..count).map(|_| (self.place(), self.value()));
         if sorted {
@@ -122,6 +134,7 @@ impl<'f> ValueReader<'f> {
         items.into_iter().map(|(_, item)| item).collect()
     }
 
+    /// The fields of an object.
     fn named(&self, count: usize) -> Map<String, Value> {
         let mut fields = Map::with_capacity(count);
         let mut sorted = true;

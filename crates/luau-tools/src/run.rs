@@ -1,5 +1,10 @@
 //! What is known of one run while its script runs: counters, the watch, what goes out. The VM's callbacks
 //! read and write it.
+//!
+//! One of these exists for each run, on the thread of its lane only, so it needs no locks. Whatever a script
+//! does passes here: each effect is counted before it goes out, each safepoint asks whether the turn or the
+//! time is over. A limit that is hit is remembered with the first reason; after that nothing of the script
+//! runs, whatever it catches.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +25,9 @@ use crate::script::Compiled;
 use crate::vm_exchange;
 use crate::wake_queue::Wakes;
 
-/// One run.
+/// One run: what it may use, what it has used, and how it is stopped.
 pub(crate) struct ScriptRun {
+    /// Where effects and the result go out.
     pub(crate) line: Speaker,
     /// Its own copy: what the caller wrote is in the cache of another processor.
     limits: ScriptLimits,
@@ -29,8 +35,11 @@ pub(crate) struct ScriptRun {
     pub(crate) wakes: Rc<Wakes>,
     /// The limit that was hit; nothing of the script runs after it.
     pub(crate) tripped: RefCell<Option<Reason>>,
+    /// Where the script stood when it was stopped.
     pub(crate) place: RefCell<Option<ScriptLocation>>,
+    /// The random numbers, once the seed has come.
     pub(crate) random: RefCell<Option<Random>>,
+    /// The state as the script has changed it so far.
     pub(crate) state: RefCell<ScriptState>,
     /// Effects whose outcome nobody awaits.
     pub(crate) detached: RefCell<BTreeSet<u64>>,
@@ -40,27 +49,38 @@ pub(crate) struct ScriptRun {
     pub(crate) grown: Cell<usize>,
     /// What is done a piece at a time.
     pub(crate) pieces: LongWork,
+    /// How long it has computed.
     watch: RunTimer,
+    /// What it has used of what is counted.
     counts: RunCounters,
 }
 
 /// The state as the script sees it, and the size of each entry.
 #[derive(Default)]
 pub(crate) struct ScriptState {
+    /// The state by its keys, as JSON.
     pub(crate) entries: Map<String, Value>,
+    /// How many bytes each entry counts as.
     pub(crate) sizes: BTreeMap<String, usize>,
 }
 
+/// What is counted in a run. Each is compared with its field of [`ScriptLimits`].
 #[derive(Default)]
 struct RunCounters {
+    /// Effects that were begun; the last one has this step.
     steps: Cell<u64>,
+    /// Effects that reach out.
     requests: Cell<u64>,
+    /// Children that were made.
     agents: Cell<u64>,
+    /// Bytes of chunks and log lines.
     output: Cell<usize>,
+    /// Effects without an outcome, or whose outcome the script has not taken.
     pending: Cell<usize>,
 }
 
 impl ScriptRun {
+    /// A run that has used nothing yet.
     pub(crate) fn new(line: Speaker, wakes: Rc<Wakes>) -> Self {
         // It is told the time when its script begins to compute.
         let now = wakes.lately();
@@ -81,10 +101,12 @@ impl ScriptRun {
         }
     }
 
+    /// What the run may use.
     pub(crate) fn limits(&self) -> &ScriptLimits {
         &self.limits
     }
 
+    /// What is run.
     pub(crate) fn script(&self) -> &Arc<Compiled> {
         &self.line.start().script
     }
@@ -130,6 +152,7 @@ impl ScriptRun {
         self.place.borrow_mut().get_or_insert(place);
     }
 
+    /// Whether a limit was hit, or the run was stopped.
     pub(crate) fn is_tripped(&self) -> bool {
         self.tripped.borrow().is_some()
     }
@@ -204,6 +227,7 @@ impl ScriptRun {
             .set(self.counts.pending.get().saturating_sub(1));
     }
 
+    /// Counts an effect of this kind; an error names the limit that it would go over.
     fn count(&self, kind: EffectKind, bytes: usize) -> Result<(), LimitExceeded> {
         let (limits, counts) = (self.limits(), &self.counts);
         if counts.steps.get() >= limits.effects {
@@ -255,10 +279,12 @@ impl ScriptRun {
     }
 }
 
+/// Counts one more, if there may be one.
 fn add(count: &Cell<u64>, most: u64) -> Option<()> {
     (count.get() < most).then(|| count.set(count.get() + 1))
 }
 
+/// Whether an effect costs somebody else something: a request, a model, a tool.
 const fn reaches_out(kind: EffectKind) -> bool {
     use EffectKind::{
         AgentInput, Generate, GenerateJson, GenerateStream, Http, Invoke, StreamOpen, StreamSend,

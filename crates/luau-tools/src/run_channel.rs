@@ -1,5 +1,9 @@
 //! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether
 //! it shall stop. One allocation for all of it, for a run may last a few microseconds.
+//!
+//! Exactly one thing is said last: the result, or nothing where the lane is gone. Effects that had begun are
+//! said before it. A stop goes the other way, as one byte that the script's safepoints look at; it never
+//! waits for anybody.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -20,26 +24,31 @@ use crate::wake_queue::Wakes;
 
 /// What a lane says of a run. It is bounded by `ScriptLimits::pending` and `ScriptLimits::effects`.
 pub(crate) enum LaneMessage {
+    /// An effect has begun: the host is to perform it.
     Began(HostEffect),
     Ended(Result<Value, ScriptError>),
 }
 
-/// Why a run is stopped from outside; zero means that it is not.
+/// Why a run is stopped from outside; zero means that it is not. Here the caller cancelled or dropped it.
 pub(crate) const CANCELLED: u8 = 1;
 /// The time of the run is over.
 pub(crate) const TIMED_OUT: u8 = 2;
 
 /// A run that begins.
 pub(crate) struct RunStart {
+    /// By which the lane knows the run.
     pub(crate) id: u64,
+    /// What is run.
     pub(crate) script: Arc<Compiled>,
+    /// What it may use.
     pub(crate) limits: ScriptLimits,
 }
 
-/// In this order: what one thread looks at all the time is far from what the other writes.
+/// The line itself, of which each end holds one half of the references.
 #[repr(C)]
 struct RunChannel {
     start: RunStart,
+    /// Why the run shall stop, or zero. Only the caller writes it, and the script's safepoints read it.
     stop: AtomicU8,
     _far: CachePadded,
     /// The last that is said; of a lane that is gone: nothing.
@@ -47,19 +56,24 @@ struct RunChannel {
     /// Effects have begun of which nobody heard yet.
     news: AtomicBool,
     _off: CachePadded,
+    /// What was said and not heard. Its lock is held for a push or a take, never while somebody is woken.
     words: Mutex<MessageWords>,
 }
 
 /// As much as a line of a processor's cache has.
 struct CachePadded(#[expect(dead_code, reason = "it keeps others apart")] [u8; 64]);
 
+/// Effects that nobody has heard of yet, and who is to be woken.
 #[derive(Default)]
 struct MessageWords {
+    /// Effects in the order of their steps.
     began: VecDeque<HostEffect>,
+    /// Who sleeps until something is said.
     listener: Option<Waker>,
 }
 
 impl RunChannel {
+    /// What was said, under its lock.
     fn words(&self) -> MutexGuard<'_, MessageWords> {
         // What is behind it is whole after every single step.
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
@@ -104,10 +118,12 @@ pub(crate) struct Speaker {
 }
 
 impl Speaker {
+    /// What the run began with.
     pub(crate) fn start(&self) -> &RunStart {
         &self.line.start
     }
 
+    /// Says that an effect has begun.
     pub(crate) fn began(&self, effect: HostEffect, wakes: &Wakes) {
         let listener = {
             let mut words = self.line.words();
@@ -206,6 +222,7 @@ impl RunListener {
         .await
     }
 
+    /// Has the script stop at its next safepoint. What is said first holds.
     pub(crate) fn stop(&self, why: u8) {
         if let Some(line) = &self.line {
             line.stop.store(why, Ordering::Relaxed);

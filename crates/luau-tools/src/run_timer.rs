@@ -1,4 +1,8 @@
 //! How long a run has computed, in all and in this turn, and when others on its thread are to have theirs.
+//!
+//! Two clocks count. The time of a turn is the time on the wall, because others wait for it. Whether a script
+//! is stuck, computing where it cannot give its turn away, is counted in the time of the processor if the
+//! system tells that, so that a busy machine ends no run.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -21,6 +25,7 @@ pub(crate) struct RunTimer {
 }
 
 impl RunTimer {
+    /// A run that has not computed yet.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             from: Cell::new(now),
@@ -30,19 +35,19 @@ impl RunTimer {
         }
     }
 
-    /// A turn begins.
+    /// Begins a turn: others are to have theirs 4 ms later.
     pub(crate) fn enter(&self, now: Instant) {
         self.from.set(now);
         self.until.set(now + SLICE);
         self.stuck_from.set(None);
     }
 
-    /// When the turn began.
+    /// When the turn began; safepoints compare with it.
     pub(crate) fn entered(&self) -> Instant {
         self.from.get()
     }
 
-    /// The turn ends.
+    /// Ends the turn, and adds what it took to what the run has used.
     pub(crate) fn leave(&self, now: Instant) {
         self.used.set(self.used(now));
     }

@@ -1,4 +1,11 @@
 //! A script as it was compiled: its text and its libraries as bytecode that only this process made.
+//!
+//! Compiling is done once, on the caller's thread, and takes time in proportion to the text. What comes of it
+//! is shared by all runs. Bytecode is never taken from outside, because the VM trusts it: a text that looks
+//! like bytecode is refused, and what is compiled here never leaves the process.
+//!
+//! A script and its libraries are one thing with one [`hash`](Script::hash): a flow that was recorded with
+//! another text is not replayed with this one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +22,15 @@ use crate::owner::Owner;
 /// A script that can be invoked, any number of times at once. Clones refer to the same script.
 #[derive(Clone)]
 pub struct Script {
+    /// What runs share.
     pub(crate) compiled: Arc<Compiled>,
+    /// Where its runs are computed.
     pub(crate) lanes: Arc<Lanes>,
     /// Clones share it; with the last of them it goes. A run holds what was compiled, and so cannot tell.
     _forgets: Arc<Forgets>,
 }
 
-/// Tells the lanes when a script is gone.
+/// Tells the lanes when the last clone of a script is gone, so that no VM keeps it loaded.
 struct Forgets {
     script: u64,
     owner: Owner,
@@ -33,12 +42,17 @@ pub(crate) struct Compiled {
     pub(crate) id: u64,
     /// Whose it is: it shares a VM with scripts of the same owner alone.
     pub(crate) owner: u64,
+    /// What errors show.
     pub(crate) name: String,
+    /// The bytecode of the text.
     pub(crate) main: Vec<u8>,
+    /// The sources that `require` finds.
     pub(crate) libraries: Libraries,
     /// Bytecode by the name that errors show, `libs/…`; of what is no script, the line and what is wrong.
     pub(crate) compiled: BTreeMap<String, Result<Vec<u8>, String>>,
+    /// The hash over all texts.
     pub(crate) hash: String,
+    /// What is made ready before the script begins.
     pub(crate) wants: Wants,
     /// A run of it took much memory once.
     pub(crate) hungry: AtomicBool,
@@ -47,9 +61,13 @@ pub(crate) struct Compiled {
 /// What the text names, and so is made ready before it begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wants {
+    /// The name `state` occurs: the state is asked for before the first line runs.
     pub(crate) state: bool,
+    /// The name `random` occurs: the seed is asked for.
     pub(crate) random: bool,
+    /// A global of the older API occurs: the VM gets those.
     pub(crate) older: bool,
+    /// The script may await what its agent is told together with something else.
     pub(crate) awaits_recv: bool,
 }
 
@@ -83,6 +101,7 @@ impl Script {
         Owner::on(lanes).compile(name, source, libraries)
     }
 
+    /// Compiles for an owner: the text has to be right, a library that is wrong is told to who requires it.
     pub(crate) fn compile_for(
         owner: &Owner,
         name: &str,
@@ -168,12 +187,14 @@ struct SyntaxMistake {
 }
 
 impl SyntaxMistake {
+    /// The mistake as the error of the script itself.
     fn of(self, name: &str) -> ScriptError {
         let mut error = ScriptError::new(name, Reason::Source(self.message));
         error.line = self.line;
         error
     }
 
+    /// The mistake as it is told to who requires the library.
     fn at(self, library: &str) -> String {
         match self.line {
             Some(line) => format!("{library}:{line}: {}", self.message),
@@ -182,8 +203,8 @@ impl SyntaxMistake {
     }
 }
 
-/// The compiler tells no column: it is that of the word which the message says it got, or of the line's first
-/// word.
+/// Where in its line a mistake is. The compiler tells no column: it is that of the word which the message
+/// says it got, or of the line's first word.
 fn column(source: &str, line: u32, message: &str) -> u32 {
     let index = usize::try_from(line.saturating_sub(1)).unwrap_or(0);
     let text = source.lines().nth(index).unwrap_or_default();
@@ -198,6 +219,7 @@ fn column(source: &str, line: u32, message: &str) -> u32 {
     u32::try_from(before.chars().count() + 1).unwrap_or(1)
 }
 
+/// Checks a text and compiles it. What is checked first is what the compiler could be harmed by.
 fn bytecode(source: &str) -> Result<Vec<u8>, SyntaxMistake> {
     if source.len() > SOURCE_BYTES {
         return Err(SyntaxMistake {
@@ -272,6 +294,7 @@ fn mistake(error: &mlua::Error) -> SyntaxMistake {
     }
 }
 
+/// Length and text of each part, so that no two divisions of the same letters are the same script.
 fn hash(source: &str, libraries: &Libraries) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
@@ -286,6 +309,7 @@ fn hash(source: &str, libraries: &Libraries) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
+/// What a text names, by its letters alone: too much is made ready rather than too little.
 fn wants(source: &str, libraries: &Libraries) -> Wants {
     let names = |word: &str| source.contains(word) || libraries.iter().any(|(_, text)| text.contains(word));
     let dense: String = source.chars().filter(|c| !c.is_whitespace()).collect();

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct WaitSpot {
     lane: CacheAligned<LaneSide>,
+    /// Whether somebody looks; one at a time may.
     taken: CacheAligned<AtomicBool>,
     callers: CacheAligned<WaiterSide>,
     handed: CacheAligned<HandedWaiters>,
@@ -27,6 +28,7 @@ pub(crate) struct WaitSpot {
 struct HandedWaiters {
     /// Whether there is anybody: to be asked without the lock.
     some: AtomicBool,
+    /// Those who are to be woken.
     all: Mutex<Vec<Waker>>,
 }
 
@@ -94,6 +96,7 @@ impl WaitSpot {
         passed.is_multiple_of(LETS_BY)
     }
 
+    /// Stops looking, and notes whether it was worth it.
     fn leave(&self, seen: bool) {
         let looked = &self.callers.0;
         let misses = looked.misses.load(Ordering::Relaxed);
@@ -162,6 +165,7 @@ pub(crate) enum SpinOutcome {
 }
 
 impl<'l> SpinWaiter<'l> {
+    /// One who does not look yet.
     pub(crate) const fn at(spot: &'l WaitSpot) -> Self {
         Self {
             spot,

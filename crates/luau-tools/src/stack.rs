@@ -163,6 +163,7 @@ impl Stack {
     /// The first argument.
     pub(crate) const FIRST: ValuePosition = ValuePosition(1);
 
+    /// How many values are on the stack.
     fn top(&self) -> c_int {
         // SAFETY: it is asked only.
         unsafe { ffi::lua_gettop(self.0) }

@@ -1,4 +1,7 @@
 //! `parse_time`: a date of ISO 8601 as seconds since 1970. Pure, so it is no effect.
+//!
+//! Years are those of the Gregorian calendar, before its time too. A date without a zone is one in UTC,
+//! because a script must not see where its host runs. Leap seconds do not count.
 
 /// `2024-01-01`, `2024-01-01T08:00:00`, `…:00.5Z`, `…+08:00`; a space may stand for `T`. `None` for anything
 /// else.
@@ -42,6 +45,7 @@ fn clock(text: &str) -> Option<f64> {
     Some((hour * 3600 + minute * 60) as f64 + second - offset(zone)?)
 }
 
+/// Seconds by which a zone is ahead of UTC; `Z` is none.
 #[allow(clippy::cast_precision_loss, reason = "a day has few seconds")]
 fn offset(zone: &str) -> Option<f64> {
     let sign = match zone.chars().next() {
@@ -55,11 +59,13 @@ fn offset(zone: &str) -> Option<f64> {
     Some(sign * (hours * 3600 + minutes * 60) as f64)
 }
 
+/// A number of exactly so many digits.
 fn number(text: &str, digits: usize) -> Option<i64> {
     let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
 
+/// How many days a month has.
 const fn days_in(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,

@@ -1,4 +1,8 @@
 //! JSON to Luau and back, within bounds: depth, bytes, cycles. The rules are in `docs/LUAU.md`, "Values".
+//!
+//! Both ways go over a [`FlatValue`](crate::flat_value::FlatValue), never over a tree. What cannot be JSON,
+//! such as a function, a cycle, a number that is none or a table with holes, is refused with its place in the
+//! value: `result.items[3].callback: a function is not JSON`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -28,14 +32,16 @@ pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
     });
 }
 
-/// Makes Luau values of JSON.
+/// Makes Luau values of JSON, directly on the stack of the VM.
 struct ToLuau<'a> {
+    /// Where the parts come from.
     from: &'a ValueReader<'a>,
     /// Nulls of objects are kept.
     keep: bool,
 }
 
 impl ToLuau<'_> {
+    /// Puts the part that was read, and what belongs to it, into the slot.
     fn put(&self, part: FlatPart, slot: StackSlot<'_>) {
         match part {
             FlatPart::Null => slot.null(),
@@ -59,11 +65,13 @@ impl ToLuau<'_> {
         }
     }
 
+    /// Reads one value of a list and puts it at its position.
     fn item(&self, list: &mut Filling<'_>, position: i64) {
         let part = caught(|| self.from.part());
         list.item(position, |slot| self.put(part, slot));
     }
 
+    /// Makes a table of an object, or bytes of one that stands for them.
     fn object(&self, count: usize, slot: StackSlot<'_>) {
         if count == 1
             && let Some(bytes) = caught(|| self.from.attempt(|| self.bytes()))
@@ -89,12 +97,14 @@ impl ToLuau<'_> {
     }
 }
 
+/// The double that a whole number is for a script.
 #[allow(clippy::cast_precision_loss, reason = "Luau has no other numbers")]
 const fn float(number: i64) -> f64 {
     number as f64
 }
 
-/// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out.
+/// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out. The
+/// words are shown to the author of the script, with the place in front.
 struct Problem(String, Vec<String>);
 
 /// Number of table slots to walk before the clock is read: less than 50 µs.
@@ -106,10 +116,12 @@ const SLOTS_BETWEEN_LOOKS: usize = 1 << 14;
 const SLOTS_OF_A_TABLE: usize = SLOTS_BETWEEN_LOOKS / 8;
 
 impl Problem {
+    /// A problem with the value itself.
     fn new(message: impl Into<String>) -> Self {
         Self(message.into(), Vec::new())
     }
 
+    /// The same problem, seen from the value around it.
     fn inside(mut self, step: impl FnOnce() -> String) -> Self {
         if self.1.len() < 8 {
             self.1.push(step());
@@ -163,6 +175,7 @@ struct ToJson<'a> {
 }
 
 impl ToJson<'_> {
+    /// Takes bytes from what the value may have; an error when nothing is left.
     fn take(&mut self, bytes: usize) -> Result<(), Problem> {
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
@@ -187,6 +200,7 @@ impl ToJson<'_> {
         Err(Problem::new("the script was stopped"))
     }
 
+    /// Writes the value that is there.
     fn at(&mut self, stack: &mut Stack, at: ValuePosition, depth: usize) -> Result<(), Problem> {
         self.take(2)?;
         match stack.kind(at) {
@@ -218,12 +232,14 @@ impl ToJson<'_> {
         Ok(())
     }
 
+    /// Writes bytes that are no text as an object that stands for them.
     fn bytes(&mut self, bytes: &[u8]) {
         self.into.push(FlatPart::Named(1));
         self.into.text("$bytes");
         self.into.text(&BASE64.encode(bytes));
     }
 
+    /// Writes a table as a list or an object, by its keys.
     fn table(&mut self, stack: &mut Stack, at: ValuePosition, depth: usize) -> Result<(), Problem> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Problem::new(format!(
@@ -257,6 +273,7 @@ impl ToJson<'_> {
         Ok(())
     }
 
+    /// Writes one field of an object, whose name has to be a text.
     fn field(&mut self, stack: &mut Stack, pair: TablePair, depth: usize) -> Result<(), Problem> {
         if stack.kind(pair.key) != LuauType::Text {
             let kind = stack.kind_name(pair.key);
@@ -275,7 +292,7 @@ impl ToJson<'_> {
     }
 }
 
-/// The positions in a table.
+/// What is known of the keys of a table that may be a list.
 #[derive(Default)]
 struct TablePositions {
     count: usize,
@@ -288,6 +305,7 @@ struct TablePositions {
 }
 
 impl TablePositions {
+    /// Notes a position.
     fn come_by(&mut self, place: i64) {
         self.count += 1;
         self.unsorted |= place != self.last.wrapping_add(1);
@@ -328,6 +346,7 @@ fn whole(number: f64) -> Option<i64> {
     same.then_some(whole)
 }
 
+/// A number as a part; infinities and what is no number are refused.
 fn number_part(number: f64) -> Result<FlatPart, Problem> {
     if let Some(number) = whole(number) {
         return Ok(FlatPart::Whole(number));

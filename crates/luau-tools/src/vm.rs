@@ -30,18 +30,28 @@ const FULL: usize = 8 << 20;
 /// Maximum number of scripts that a VM keeps loaded.
 const MOST_SCRIPTS: usize = 256;
 
-/// A VM and the doors into it.
+/// A VM and the doors into it. It belongs to one lane, and never leaves its thread.
 pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
+    /// Lets a run go on.
     go: Function,
+    /// Begins a run.
     start: Function,
+    /// Makes globals for the next run of a script before it comes.
     ahead: Function,
+    /// Says where a run stands.
     stands: Function,
+    /// What the functions of Rust in it know.
     pub(crate) shared: Rc<VmShared>,
+    /// Whose runs may come in.
     pub(crate) home: Home,
+    /// How many runs are in it.
     pub(crate) runs: Cell<usize>,
+    /// It takes no new runs, and is dropped with its last one.
     pub(crate) retired: Cell<bool>,
+    /// What its runs are charged with.
     pub(crate) memory: VmMemory,
+    /// The VM itself, dropped after everything that refers to it.
     pub(crate) lua: Lua,
 }
 
@@ -191,7 +201,8 @@ impl Vm {
         })
     }
 
-    /// Where a run waits that continues, by its table; else where the script stood that just ran out of memory.
+    /// Where a run waits that continues, by its table; else where the script stood that just ran out of
+    /// memory.
     pub(crate) fn place(&self, table: Option<&Table>) -> Option<ScriptLocation> {
         // It is asked with no run at work, so that no limit of one ends it.
         let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;
@@ -201,6 +212,7 @@ impl Vm {
         })
     }
 
+    /// What the VM's answer means. The run has left the VM after it.
     fn progress(
         &self,
         run: &ScriptRun,
@@ -267,6 +279,8 @@ impl Vm {
 pub(crate) enum TaskEnd {
     /// Its value is in the memory that was given for it.
     Value,
+    /// It ended with an error, whose message this is.
     Raised(String),
+    /// It returned a value that is no JSON; what is wrong with it.
     NoJson(String),
 }

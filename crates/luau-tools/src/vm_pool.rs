@@ -1,5 +1,10 @@
 //! The VMs of a lane: those that hold runs, a few that wait for the next run of their owner's scripts, and a
 //! few that wait for an owner.
+//!
+//! A VM is taken for a run in this order: the one that was made ready for the script that ran last, one of
+//! the owner's with room, a spare one that no owner has had, a new one. A VM that had an owner is never given
+//! to another. When its last run ends it is kept for a while, cleaned, and dropped as the one that was idle
+//! longest.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -9,17 +14,20 @@ use crate::script::Compiled;
 use crate::vm::{Home, Vm};
 use crate::vm_template::PreparedVm;
 
-/// VMs without runs that a lane keeps, all owners together. Beyond them the one goes that was idle longest.
+/// VMs without runs that a lane keeps, all owners together. Beyond them the one goes that was idle longest: a
+/// script that is called now and then finds a VM, and one that is not called costs nothing.
 const IDLE: usize = 8;
-/// VMs without an owner that a lane keeps.
+/// VMs without an owner that a lane keeps for owners that come: none of them has held a script.
 const SPARE: usize = 2;
 
 /// All VMs of a lane.
 #[derive(Default)]
 pub(crate) struct Vms {
+    /// VMs by whose runs may come in.
     by_home: BTreeMap<Home, Vec<Rc<Vm>>>,
     /// Those without runs, the longest idle first.
     idle: VecDeque<Rc<Vm>>,
+    /// Those that no owner has had.
     spare: Vec<PreparedVm>,
     /// Of those without runs, those that may hold garbage.
     dirty: Vec<Rc<Vm>>,
@@ -162,6 +170,7 @@ impl Vms {
         true
     }
 
+    /// Forgets a VM that takes no more runs.
     fn remove(&mut self, vm: &Rc<Vm>) {
         self.dirty.retain(|dirty| !Rc::ptr_eq(dirty, vm));
         let Some(all) = self.by_home.get_mut(&vm.home) else {

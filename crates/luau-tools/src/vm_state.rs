@@ -1,5 +1,7 @@
 //! What the functions of Rust in a VM know: whose turn it is, which scripts are loaded, how values go in and
 //! out.
+//!
+//! What is here belongs to one VM and is reached from its functions. Nothing of it is a script's to see.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -19,8 +21,11 @@ use crate::vm_exchange;
 /// What the functions of Rust in a VM know.
 #[derive(Default)]
 pub(crate) struct VmShared {
+    /// The run whose script computes now; none between two turns.
     pub(crate) current: RefCell<Option<Rc<ScriptRun>>>,
+    /// The metatable that marks a table as an array, also when it is empty.
     pub(crate) array: OnceCell<Table>,
+    /// Scripts that are loaded, by their ids.
     pub(crate) scripts: RefCell<BTreeMap<u64, LoadedScript>>,
     depth: Cell<usize>,
     /// What puts values into the hatch, and takes them from there.
@@ -32,7 +37,9 @@ pub(crate) struct VmShared {
 
 /// A script in a VM. No run has these functions themselves, each has its own copies with its own globals.
 pub(crate) struct LoadedScript {
+    /// The text as a function, which each run gets with globals of its own.
     pub(crate) main: Rc<Function>,
+    /// Libraries that were required once, in the same form.
     pub(crate) libraries: HashMap<String, Function>,
 }
 
@@ -196,6 +203,7 @@ impl VmShared {
     }
 }
 
+/// The error for a VM that is asked before it is made whole, which does not happen.
 fn not_ready() -> mlua::Error {
     mlua::Error::runtime("the VM is not ready")
 }

@@ -16,14 +16,17 @@ use crate::vm_state::VmShared;
 /// A VM without a script.
 pub(crate) struct PreparedVm {
     // Before `lua`: what refers to values of the VM goes first.
+    /// Functions of the sandbox that only this crate calls.
     pub(crate) inner: Table,
     native: Table,
+    /// What scripts see of the standard library.
     pub(crate) base: Table,
     pub(crate) shared: Rc<VmShared>,
     pub(crate) lua: Lua,
 }
 
 impl PreparedVm {
+    /// Makes a VM: the libraries that are safe, the sandbox over them, everything frozen.
     pub(crate) fn new() -> mlua::Result<Self> {
         let libraries = StdLib::TABLE
             | StdLib::STRING

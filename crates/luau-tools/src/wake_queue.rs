@@ -12,13 +12,16 @@ use crate::spin_wait::WaitSpot;
 pub(crate) struct Wakes {
     /// The lane's: those who look see there that it continues.
     spot: Arc<WaitSpot>,
+    /// Those who are to be woken together.
     all: RefCell<Vec<Waker>>,
+    /// Since when the first of them waits.
     since: Cell<Option<Instant>>,
     /// When it was last asked what time it is: whoever computes asks often, and to ask takes time.
     lately: Cell<Instant>,
 }
 
 impl Wakes {
+    /// Nobody is to be woken yet; `spot` is where those look who do not sleep.
     pub(crate) fn of(spot: Arc<WaitSpot>) -> Self {
         Self {
             spot,
@@ -35,6 +38,7 @@ const MOMENT: Duration = Duration::from_micros(30);
 const SEVERAL: usize = 16;
 
 impl Wakes {
+    /// Has somebody woken when it suits, and soon.
     pub(crate) fn later(&self, listener: Option<Waker>) {
         self.spot.said();
         let Some(listener) = listener else { return };

@@ -1,4 +1,7 @@
 //! Agents of files: a runtime is told of them by whoever has read the files.
+//!
+//! This crate reads no agent files. `crates/agent-files` reads them and `crates/assembly` gives the result to
+//! the runtime; without that the list is empty and every name is refused.
 
 use std::sync::Arc;
 

@@ -1,4 +1,17 @@
 //! Reactors that come and go while sessions run.
+//!
+//! A reactor is started in three steps that are not undone by a crash of the reactor: it gets a handle of the
+//! bus that remembers what is served by it, its `start` runs within 30 seconds, and its id is listed.
+//! `restart` says what follows if its task fails: it is removed, or started again at once, a number of times
+//! within a while.
+//!
+//! A request goes to the most specific responder for its topic and key, and among equals to the one attached
+//! last: so a reactor comes before what the runtime has itself. Requests that the earlier one has begun stay
+//! with it until it is detached. A call that was with a reactor when that was dropped is `unknown`: it may
+//! have acted, so nobody repeats it.
+//!
+//! Reactors live as long as the last clone of the runtime. They are not on record in any session: a program
+//! that starts again attaches its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
@@ -13,7 +26,7 @@ use tokio::sync::Mutex;
 
 use crate::NodeRuntime;
 
-/// How long a reactor may take to start.
+/// How long a reactor may take to start. After that it is dropped in the middle, and `attach` fails.
 const START: Duration = Duration::from_secs(30);
 
 /// The reactors of a runtime. Clones refer to the same set; the last one takes them down where they stand.
@@ -21,9 +34,13 @@ const START: Duration = Duration::from_secs(30);
 pub(crate) struct AttachedReactors {
     bus: SystemBus,
     /// The runtime's own responders.
+    /// They were there before any reactor, so everything else on the bus was attached.
     own: Arc<[ResponderId]>,
+    /// The tasks. Starting and stopping wait for each other; hearing and serving do not.
     set: Arc<Mutex<Reactors<SystemBus>>>,
+    /// What is known of each, readable while one of them starts or stops.
     list: ReactorList,
+    /// Which responders each reactor brought, so that a list can name them.
     served: Arc<StdMutex<BTreeMap<ReactorId, ServedBy>>>,
 }
 

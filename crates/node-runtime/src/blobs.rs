@@ -1,4 +1,9 @@
 //! Reads the blobs that a request refers to, before it is built: building does no I/O.
+//!
+//! A conversation holds pictures, sounds and documents by the hash of their bytes. Each is read once for a
+//! request, however often it occurs, and as a whole: vendors bound a request far below what a process can
+//! hold. Bytes that travel in the conversation itself (base64) and addresses that the vendor fetches need no
+//! reading.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +33,7 @@ pub(crate) async fn load_blobs(store: &dyn BlobStore, request: &ModelRequest) ->
     blobs
 }
 
+/// Looks into results of tools too: a tool may answer with a picture.
 fn collect<'a>(parts: &'a [ContentPart], ids: &mut Vec<&'a BlobId>) {
     for part in parts {
         match part {

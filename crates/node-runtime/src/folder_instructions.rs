@@ -1,6 +1,14 @@
-//! Instructions of subfolders: the first time that an agent reads or changes a file there, the folder's `AGENTS.md` follows the result of the call.
+//! Instructions of subfolders: the first time that an agent reads or changes a file there, the folder's
+//! `AGENTS.md` follows the result of the call.
 //!
-//! The result is a fact of the session, so a later reader sees what the model was told. Scripts that call the same tools get results without it.
+//! The result is a fact of the session, so a later reader sees what the model was told. Scripts that call the
+//! same tools get results without it.
+//!
+//! What was told is remembered by the process, for each agent, and not by the log. So an agent is not told a
+//! file again when the result that held it was undone by a rewind, or when a summary took its place; it can
+//! read the file. A process that continues the session remembers nothing and tells each file once more. A
+//! folder that was looked at is not looked at again: instructions that are written there later are told by
+//! the next process.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,17 +17,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentx_config::Settings;
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_tools::ToolWrapper;
-use agentx_types::{ContentPart, Instructions, SessionId, ToolSpec};
+use agentx_types::{AgentStateId, ContentPart, Instructions, SessionId, ToolSpec};
 use serde_json::Value;
 
-/// How much of a file is told, in bytes; the agent can read the rest.
+/// How many bytes of instructions follow one result, whatever the number of files; the agent can read the
+/// rest.
 const MAX_BYTES: usize = 16 << 10;
-/// How many folders are remembered over all sessions. Beyond that they are told once more.
-const MAX_TOLD: usize = 4_096;
+/// How many files and folders are remembered over all agents of all sessions. Beyond that all of it is
+/// forgotten, and told once more.
+const MAX_REMEMBERED: usize = 4_096;
 
-/// Wraps tools with a path so that they tell the instructions which the settings find towards the file of a call.
+/// Wraps tools with a path so that they tell the instructions which the settings find towards the file of a
+/// call.
 pub(crate) fn telling_instructions(settings: &Settings) -> ToolWrapper {
-    let (settings, told) = (Arc::new(settings.clone()), Arc::new(Mutex::default()));
+    let (settings, told) = (Arc::new(settings.clone()), Arc::<Told>::default());
     Arc::new(move |tool: Arc<dyn Tool>| {
         let Some(path_argument) = tool.spec().path_argument else {
             return tool;
@@ -36,10 +47,11 @@ pub(crate) fn telling_instructions(settings: &Settings) -> ToolWrapper {
 /// A tool whose results are followed by the instructions of the folder that a call was about.
 struct InstructingTool {
     tool: Arc<dyn Tool>,
+    /// The argument of the tool that names a file.
     path_argument: String,
+    /// Which folders may instruct, as the person decided when the runtime was made.
     settings: Arc<Settings>,
-    /// The files that each session was told, by their paths.
-    told: Arc<Mutex<BTreeSet<(SessionId, String)>>>,
+    told: Arc<Told>,
 }
 
 impl Tool for InstructingTool {
@@ -50,19 +62,18 @@ impl Tool for InstructingTool {
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let named = input.get(&self.path_argument).and_then(Value::as_str);
         let file = named.map(|path| context.workspace.join(path));
-        let (session, told, settings) = (
-            context.session_id.clone(),
-            self.told.clone(),
-            self.settings.clone(),
-        );
+        let agent = Agent {
+            session: context.session_id.clone(),
+            agent: context.journal.agent_state_id().cloned(),
+        };
+        let (told, settings) = (self.told.clone(), self.settings.clone());
         let called = self.tool.call(input, context);
         Box::pin(async move {
             let mut outcome = called.await;
             if let Some(file) = file.filter(|_| !outcome.is_error()) {
-                let found = tokio::task::spawn_blocking(move || towards(&settings, &file)).await;
-                let new = found.unwrap_or_default().into_iter();
-                let new = new.filter(|file| is_news(&told, &session, &file.path));
-                outcome.content.extend(new.map(|file| part(&file)));
+                outcome
+                    .content
+                    .extend(instructions(&told, settings, &agent, file).await);
             }
             outcome
         })
@@ -73,36 +84,77 @@ impl Tool for InstructingTool {
     }
 }
 
-/// The instructions towards a file; none where it is a folder, or instructions itself.
-fn towards(settings: &Settings, file: &Path) -> Vec<Instructions> {
-    let real: Option<PathBuf> = std::fs::canonicalize(file).ok();
-    let Some(real) = real.filter(|real| real.is_file()) else {
-        return Vec::new();
-    };
+/// What follows the result of a call of `agent` about `file`: the instructions towards it that the agent was
+/// not told yet.
+async fn instructions(
+    told: &Told,
+    settings: Arc<Settings>,
+    agent: &Agent,
+    file: PathBuf,
+) -> Option<ContentPart> {
+    let folder = file.parent()?.to_owned();
+    if told.has(agent, &folder) {
+        return None;
+    }
+    let found = tokio::task::spawn_blocking(move || towards(&settings, &file)).await;
+    let mut found = found.ok()??;
+    told.is_news(agent, &folder);
+    found.retain(|file| told.is_news(agent, Path::new(&file.path)));
+    (!found.is_empty()).then(|| in_one_part(&found))
+}
+
+/// The instructions towards a file, without the file itself; `None` if it is a folder or cannot be found.
+fn towards(settings: &Settings, file: &Path) -> Option<Vec<Instructions>> {
+    let real: PathBuf = std::fs::canonicalize(file).ok()?;
+    if !real.is_file() {
+        return None;
+    }
     let mut found = settings.instructions_towards(&real);
     found.retain(|instructions| Path::new(&instructions.path) != real);
-    found
+    Some(found)
 }
 
-/// Whether a session was not told this file yet. From now on it was.
-fn is_news(told: &Mutex<BTreeSet<(SessionId, String)>>, session: &SessionId, path: &str) -> bool {
-    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-    if told.len() >= MAX_TOLD {
-        told.clear();
+/// An agent of a session. A session may have several, and what one of them read the others did not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Agent {
+    session: SessionId,
+    /// `None` outside of a session.
+    agent: Option<AgentStateId>,
+}
+
+/// The files that agents were told, and the folders that were looked at for them, as calls named these.
+#[derive(Default)]
+struct Told(Mutex<BTreeSet<(Agent, PathBuf)>>);
+
+impl Told {
+    fn has(&self, agent: &Agent, path: &Path) -> bool {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.contains(&(agent.clone(), path.to_owned()))
     }
-    told.insert((session.clone(), path.to_owned()))
+
+    /// Whether the path is new to the agent. From now on it is not.
+    fn is_news(&self, agent: &Agent, path: &Path) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() >= MAX_REMEMBERED {
+            told.clear();
+        }
+        told.insert((agent.clone(), path.to_owned()))
+    }
 }
 
-fn part(file: &Instructions) -> ContentPart {
-    let text = &file.text[..file.text.floor_char_boundary(MAX_BYTES)];
-    let end = if text.len() < file.text.len() {
-        "\n… The file is longer; read it for the rest."
-    } else {
-        ""
-    };
-    ContentPart::text(format!(
-        "\n\nInstructions for this folder, from {}:\n\n{}{end}",
-        file.path,
-        text.trim_end()
-    ))
+/// All of the files in one part, the outermost folder first, within [`MAX_BYTES`].
+fn in_one_part(files: &[Instructions]) -> ContentPart {
+    let mut text =
+        "\n\n[Instructions of the folders of this file. Follow them for work in these folders.]".to_owned();
+    let mut left = MAX_BYTES;
+    for file in files {
+        let shown = &file.text[..file.text.floor_char_boundary(left)];
+        left -= shown.len();
+        text.push_str(&format!("\n\nFrom {}:\n\n{}", file.path, shown.trim_end()));
+        if shown.len() < file.text.len() {
+            text.push_str("\n… The file is longer; read it for the rest.");
+        }
+    }
+    text.push_str("\n\n[End of the instructions of folders.]");
+    ContentPart::text(text)
 }

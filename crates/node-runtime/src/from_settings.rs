@@ -1,4 +1,21 @@
-//! From settings to a runtime: the one place where log, models and tools are chosen as configuration files say.
+//! From settings to a runtime: the one place where log, models and tools are chosen as configuration files
+//! say.
+//!
+//! What follows from what:
+//!
+//! | setting | part |
+//! | --- | --- |
+//! | `data_dir`, `durability` | the log: SQLite, synced at each commit for `machine` |
+//! | `providers.*` | an [`Endpoint`] for each, with its key and headers |
+//! | `models.*` and the catalog | the models of lists, prices, wire options |
+//! | `calls.*` | [`CallLimits`] and [`RetryPolicy`]; what is not set keeps its default |
+//! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
+//! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
+//! | `scripted_answers` | what the offline demo says first |
+//! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
+//!
+//! Settings that change later do not reach a runtime that is made: a front end makes another one, or opens
+//! its sessions with changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +47,8 @@ impl NodeRuntime {
 }
 
 impl NodeParts {
-    /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio runtime.
+    /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio
+    /// runtime.
     ///
     /// # Errors
     /// Returns an error if the database cannot be opened.
@@ -41,7 +59,9 @@ impl NodeParts {
         Ok(Self::of(settings, program, (open(settings)?, options)))
     }
 
-    /// Makes the parts with `log` in place of the log in the data directory, where nothing is written then.
+    /// Makes the parts with `log` in place of the log in the data directory, where nothing is written then:
+    /// no database is opened, and commands that run are not written down. So a killed program leaves its
+    /// commands running.
     pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
         Self::of(settings, program, (log, tool_options(settings)))
     }
@@ -88,6 +108,7 @@ pub fn open_log(settings: &Settings) -> Result<Arc<dyn SessionLog>, LogError> {
     Ok(open(settings)?)
 }
 
+/// Opens the database of the data directory and brings older ones up to date.
 fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
     let options = LogOptions {
         durability: match settings.durability {
@@ -99,7 +120,8 @@ fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
     SqliteLog::open(settings.data_dir.join(DATABASE), options)
 }
 
-/// Every provider's endpoint, by its name.
+/// Every provider's endpoint, by its name. A provider that is in no catalog has none. Headers whose variable
+/// is not set are left out, as the configuration promises.
 pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     let endpoint = |provider: &ProviderSettings| {
         let entry = settings.catalog.provider(&provider.name)?;
@@ -116,7 +138,8 @@ pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     settings.providers.iter().filter_map(endpoint).collect()
 }
 
-/// What is not set stays as it is built in.
+/// The limits and retries of model calls. What is not set stays as it is built in ([`CallLimits::default`],
+/// [`RetryPolicy::default`]); times are whole milliseconds.
 fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     let (limits, retry) = (CallLimits::default(), RetryPolicy::default());
     let time = |set: Option<u64>, default: Duration| set.map_or(default, Duration::from_millis);
@@ -135,8 +158,8 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     (limits, retry)
 }
 
-/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a header that any layer
-/// names for a provider, whatever its variable is called.
+/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a
+/// header that any layer names for a provider, whatever its variable is called.
 pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
     let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
     settings.keys.iter().fold(kept, |environment, key| {
@@ -156,6 +179,8 @@ pub fn built_in_tools() -> Arc<[ToolSpec]> {
     Toolbox::builtin(ToolOptions::default()).specs()
 }
 
+/// The options of the built-in tools. `tools.timeout` bounds what a model may ask for and lowers the defaults
+/// that are above it. `tools.max_output_bytes` is halved: the beginning and the end of an output are kept.
 fn tool_options(settings: &Settings) -> ToolOptions {
     let mut options = ToolOptions::default();
     options.bash.environment = program_environment(settings);
@@ -172,7 +197,8 @@ fn tool_options(settings: &Settings) -> ToolOptions {
     options
 }
 
-/// The offline demo first, then the catalog.
+/// The offline demo first, then the catalog. A model whose provider has no key says which variable to set, so
+/// that a list can show it and an attempt to open it can explain itself.
 fn models(catalog: &Catalog, providers: &[ProviderSettings]) -> Vec<ModelInfo> {
     let missing = |provider: &str| {
         let Some(provider) = providers.iter().find(|known| known.name == provider) else {

@@ -1,4 +1,19 @@
 //! What a front end can ask of the runtime of this process.
+//!
+//! Each method checks first that the session belongs to the runtime's owner: another owner's session does not
+//! exist here ([`LogError::NotFound`]), whatever its id. What follows then is either a read of the log, which
+//! needs no lease and works while another process drives the session, or one of these:
+//!
+//! | method | needs the session closed | what it writes |
+//! | --- | --- | --- |
+//! | `open`, `open_named` | yes: it takes the lease | `session_opened` or `writer_attached` |
+//! | `rename` | yes | `session_titled` |
+//! | `restore` | yes, or `open` handed in | `files_restoring`, `files_restored` |
+//! | `delete` | yes | `session_closed`, then the rows are removed |
+//! | `fork` | no | a new log that begins with its parent's events |
+//! | `import` | no, the session must be new | all of its rows |
+//!
+//! A method that needs the lease and does not get it fails with [`LogError::Busy`].
 
 use std::sync::Arc;
 

@@ -1,8 +1,47 @@
 //! The runtime that acts: its sessions, effectors and environments.
 //!
-//! It is made of parts ([`NodeParts`]) that know no configuration and no database. What more there is comes by features:
-//! `http` brings model environments over HTTP, `tools` what the built-in tools need, and `settings`, which has both, makes the parts
-//! as the configuration files say, with sessions in SQLite.
+//! It is made of parts ([`NodeParts`]) that know no configuration and no database. What more there is comes
+//! by features: `http` brings model environments over HTTP, `tools` what the built-in tools need, and
+//! `settings`, which has both, makes the parts as the configuration files say, with sessions in SQLite.
+//!
+//! # How the parts play together
+//!
+//! ```text
+//!    front end or server                      reactors that come and go (`attach`)
+//!           │ Runtime                                   │ serve tools, models; hear events
+//!           ▼                                           ▼
+//!    ┌─ NodeRuntime ──────────── bus of requests and committed events ─────────────┐
+//!    │  driver of each open session                                               │
+//!    │     call_model ──► ModelRouter ──► model::ModelEffector   (HTTP)            │
+//!    │                              └──► scripted::ScriptedEnvironment (offline)   │
+//!    │     condense   ──► Condenser   ──► ModelRouter                              │
+//!    │     call_tool  ──► ToolEffector ──► Toolbox                                 │
+//!    │     every fact ──► SessionLog  (committed before anybody hears it)          │
+//!    └─────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! - [`NodeParts`] are chosen once. [`NodeRuntime::new`] joins them; nothing is opened or sent before the
+//!   first session.
+//! - A session is opened by one process at a time, the holder of its lease in the log. Others follow it by
+//!   reading the log.
+//! - Effectors never write to the log. They say events into a sink, and the driver commits what they say.
+//!
+//! # Features
+//!
+//! | feature | brings | needs |
+//! | --- | --- | --- |
+//! | `http` | [`model`]: endpoints, attempts, retries | `reqwest`, `rustls` |
+//! | `gzip` | answers that a gateway packs unasked | `flate2` |
+//! | `http2` | HTTP/2 with keep-alive pings | |
+//! | `tools` | `plan_restore` and `restore` of files | the built-in tools |
+//! | `settings` (default) | [`NodeRuntime::from_settings`], sessions in SQLite | all of the above |
+//!
+//! # After a crash
+//!
+//! The log is the only thing that outlives the process. Whoever opens a session again folds it: a run that
+//! was under way continues, a tool call without a result is `interrupted`, or `unknown` where it may have
+//! acted, and commands that it left running are ended before anything else ([`COMMANDS`] says which they
+//! were). A model call that was cut off is asked again and its half answer stays on record.
 
 #[cfg(feature = "http")]
 pub mod model;
@@ -21,6 +60,7 @@ mod model_router;
 #[cfg(not(feature = "tools"))]
 mod no_rewind;
 mod node;
+mod node_parts;
 mod pending_change;
 mod replay;
 #[cfg(feature = "tools")]
@@ -34,12 +74,16 @@ mod try_tool;
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
 #[cfg(feature = "settings")]
 pub use from_settings::{built_in_tools, open_log, program_environment};
-pub use node::{NodeParts, NodeRuntime, WireOptionsOf};
+pub use node::NodeRuntime;
+pub use node_parts::{NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;
 
-/// The name of the database in a data directory.
+/// The name of the database in a data directory: one SQLite file with all sessions of the directory, beside
+/// its `-wal` and `-shm` while a program has it open.
 pub const DATABASE: &str = "sessions.db";
-/// The directory in a data directory where programs write down which commands they run.
+/// The directory in a data directory where programs write down which commands they run, one file for each
+/// process. The file of a killed program is read by whoever continues with one of its sessions, and removed
+/// once none of its commands lives.
 pub const COMMANDS: &str = "commands";

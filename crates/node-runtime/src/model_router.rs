@@ -1,5 +1,9 @@
 //! Which environment answers a model call: the scripted one for the offline demo, HTTP for every other
 //! provider.
+//!
+//! The choice follows from the request alone: the API of its model is recorded in the session, so a session
+//! of the demo stays one, and replaying asks nobody. An environment that is attached for a provider comes
+//! before both, on the bus.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
 //! Putting files back is the built-in tools' affair; a runtime that is built without them says so.
+//!
+//! The session is looked up all the same, so that somebody else's session is not found here either.
 
 use std::sync::Arc;
 

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_bus::Bus;
-use agentx_llm::WireOptions;
 use agentx_runtime::{
-    Actions, AgentEventBus, Agents, CallSlots, Clock, Condenser, ContextView, DriverParts, Effector,
-    LogError, ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds,
-    SessionInfo, SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
+    Actions, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError, ModelInfo,
+    NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds, SessionInfo, SessionLog,
+    SessionQuery, StandingRules, SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -19,48 +18,29 @@ use agentx_types::{
 use crate::attached_reactors::AttachedReactors;
 use crate::blobs::load_blobs;
 use crate::ids;
+use crate::node_parts::{NodeParts, WireOptionsOf};
 use crate::replay;
-use crate::scripted::ScriptedEnvironment;
 use crate::tool_effector::ToolEffector;
 
 /// How many sessions without an event a list may have to pass over.
 const UNBORN: usize = 16;
 
-/// How a server wants to be spoken to, by model.
-pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
-
-/// What a [`NodeRuntime`] is made of.
-pub struct NodeParts {
-    /// Where sessions are kept.
-    pub log: Arc<dyn SessionLog>,
-    /// Whose they are.
-    pub owner: OwnerId,
-    /// The models that it knows.
-    pub models: Vec<ModelInfo>,
-    /// How their servers want to be spoken to.
-    pub wire_options: WireOptionsOf,
-    /// Asks models over the network.
-    pub network: Arc<dyn Effector>,
-    /// Answers without any model.
-    pub scripted: ScriptedEnvironment,
-    /// The tools that it offers.
-    pub tools: Toolbox,
-    /// Tells the time.
-    pub clock: Arc<dyn Clock>,
-    /// The program and its version, for the log.
-    pub program: String,
-    /// Where its data is, for messages.
-    pub data_dir: PathBuf,
-    /// The files that calls are kept from in every session; `None` leaves it to each session's configuration.
-    pub guard: Option<Arc<Guard>>,
-}
-
 /// The runtime that acts.
+///
+/// It has no sessions of its own in memory: a session lives as long as its handles and then gives its lease
+/// back. What it shares with [`for_owner`](Self::for_owner) and [`as_server`](Self::as_server) is the log,
+/// the bus, the reactors and the places for calls; what differs is whose sessions it shows and how it marks
+/// them.
+///
+/// The settings of the builders below hold for sessions that are opened afterwards. Sessions that are open
+/// keep what they were opened with.
 pub struct NodeRuntime {
+    /// What every session that is opened gets a clone of: the log, the bus, the effectors, the clock.
     pub(crate) driver: DriverParts,
     pub(crate) owner: OwnerId,
     pub(crate) models: Vec<ModelInfo>,
     wire_options: WireOptionsOf,
+    /// The box itself, for what concerns commands that are left running.
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
@@ -217,6 +197,7 @@ impl NodeRuntime {
         self.driver.log.as_ref()
     }
 
+    /// The ids of a session that may be made. They are drawn even if an existing one is opened.
     fn ids(&self) -> Result<SessionIds, RuntimeError> {
         let ids = ids::session().and_then(|session_id| Ok((session_id, ids::agent()?)));
         let (session_id, agent_state_id) = ids.map_err(RuntimeError::Refused)?;
@@ -227,6 +208,7 @@ impl NodeRuntime {
         })
     }
 
+    /// Refuses a model that cannot be asked because something is missing, before a session with it exists.
     fn check_model(&self, model: &ModelSpec) -> Result<(), RuntimeError> {
         let known = self
             .models

@@ -1,5 +1,20 @@
 //! The file that a call which waits for a decision would change, as it is now. A chat shows the change before
 //! anybody decides, also one that is elsewhere: its server reads the file for it.
+//!
+//! Nothing here changes a file or waits for anybody. A preview is one read of the disk, made on a thread for
+//! blocking work, and may be out of date when it is seen: the tool checks again when the call runs.
+//!
+//! | what is there | `text` | `withheld` |
+//! | --- | --- | --- |
+//! | a text file of up to 1 MiB | its text | |
+//! | nothing | | |
+//! | a directory, a device, a pipe | | "it is not a regular file" |
+//! | a larger file | | "it has more than 1024 KiB" |
+//! | bytes that are no UTF-8 | | "it is not text" |
+//! | a file that the agent may not read ([`DiskPreview::ToTheAgent`]) | | the rule that says so |
+//!
+//! `leads_to` is set where a link on the way leads elsewhere than the path says, so that a person who allows
+//! `notes.txt` sees that it is `~/.bashrc`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,7 +29,7 @@ use serde_json::json;
 
 use crate::NodeRuntime;
 
-/// Files beyond this are not shown.
+/// Files beyond this are not shown: a preview is held in memory and sent to a front end.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What of the disk is shown.

@@ -1,10 +1,19 @@
 //! Deriving a session again from its log, without any model, and comparing it with what was live.
+//!
+//! A replay proves two things: that the fold of this version gives the same events as the one that wrote the
+//! session, and that the rows were not changed since. It reads in pages of 4,096 facts, holds one fold in
+//! memory and writes nothing, so it works on a session that another process drives; that session's later
+//! events are not part of it.
+//!
+//! A digest is recorded with each commit and covers what was derived since the last writer took over. So a
+//! report names the first range of events that differs, and not only that something does. Facts from before
+//! the first writer of this kind have no digest and are counted without being compared.
 
 use agentx_runtime::{DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
 use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill};
 use std::sync::Arc;
 
-/// Number of facts in a page.
+/// Number of facts in a page: what is in memory at once, beside the fold.
 const PAGE: usize = 4096;
 
 /// Folds the whole log and compares digests batch by batch. Batches that the session's parents wrote have
@@ -63,7 +72,8 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
 pub(crate) struct LastModelRequest {
     /// The event that it follows from.
     pub(crate) seq: u64,
-    /// The request.
+    /// What the model was asked then, as the fold builds it again; not what travelled, which the log does not
+    /// keep.
     pub(crate) request: Arc<ModelRequest>,
     /// What is condensed in it, and what has been since.
     pub(crate) condensed: Vec<CondensedRange>,

@@ -1,5 +1,13 @@
 //! Putting files back: the facts of the session, the disk of this machine, and a place to write down what
 //! happened.
+//!
+//! A plan is made from the log alone and changes nothing. Putting back records `files_restoring` first, with
+//! what it is about to do, then writes the files, then records `files_restored`. A program that dies between
+//! the two leaves a record of what was begun, and the same wish can be given again: files that are back
+//! already are left as they are.
+//!
+//! If the session is open in this program its driver writes the two facts. Else they are written here, which
+//! needs the session's lease: nobody else can drive it meanwhile.
 
 use std::sync::Arc;
 
@@ -17,6 +25,7 @@ use crate::node::NodeRuntime;
 struct OpenedHere(Arc<dyn Session>);
 
 impl FactRecorder for OpenedHere {
+    /// Has the session's driver write the fact. It knows only the two that restoring makes.
     fn record(&self, event: EnvironmentEvent) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         match event {
             EnvironmentEvent::FilesRestoring(restoring) => self.0.note(SharingFact::Restoring(restoring)),

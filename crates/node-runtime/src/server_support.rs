@@ -1,4 +1,11 @@
 //! What a server needs of this runtime beyond what a front end does.
+//!
+//! The methods that name no owner answer for sessions of all of them: a server decides who may ask, before it
+//! asks here. None of them takes a lease.
+//!
+//! After a kill a server asks [`NodeRuntime::under_way_at_a_server`] once and opens what it names, so that
+//! runs continue without anybody at a keyboard. A session that a person drove on this machine is not among
+//! them: its work goes on when that person opens it.
 
 use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, SessionInfo};
 use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
@@ -136,5 +143,6 @@ fn pass_over(session: &SessionId, error: &RuntimeError) {
     tracing::warn!(%session, %error, "cannot be read and is skipped");
 }
 
-/// How many events of a session are read first to find its last writer.
+/// How many events of a session are read first to find its last writer. Most sessions have fewer, or were
+/// opened not long before their end; the step doubles where that is not so.
 const LOOK_BACK: u64 = 512;

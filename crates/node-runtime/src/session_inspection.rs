@@ -1,5 +1,8 @@
 //! What a server shows of one session beside what every runtime does: its row, how it stands without opening
 //! it, its blobs.
+//!
+//! All of these read the log without taking the session's lease. What they say is true of some moment between
+//! the call and its answer; whoever needs more follows the session.
 
 use std::ops::Range;
 

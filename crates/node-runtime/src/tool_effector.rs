@@ -1,4 +1,13 @@
-//! The effector for the tools that a runtime has itself: looks each one up by its name, and ends what sessions leave running.
+//! The effector for the tools that a runtime has itself: looks each one up by its name, and ends what
+//! sessions leave running.
+//!
+//! A call takes one of the places for calls that run at once, unless its tool says that it only waits for
+//! others. It is called through [`Toolbox::get_for_agent`], so what wraps tools for an agent, such as
+//! instructions of folders, is in its result. A name that no tool has is answered with the nearest one; it
+//! fails the call and not the run.
+//!
+//! When a session is opened after a crash, commands that its last process left are ended before the session
+//! continues, and what was ended is put on record. When a session is closed, its background jobs end with it.
 
 use std::sync::Arc;
 
@@ -10,7 +19,9 @@ use tokio_util::sync::CancellationToken;
 /// Runs tools, many at once, each as its own task. Clones share the same state.
 #[derive(Clone)]
 pub struct ToolEffector {
+    /// The tools, by name; shared with the runtime that lists them.
     tools: Arc<Toolbox>,
+    /// Runs calls in turn, and says their results.
     calls: ToolCalls,
 }
 

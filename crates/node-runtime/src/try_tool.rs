@@ -1,5 +1,11 @@
 //! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and
 //! nothing is recorded; what it says meanwhile is told to who tries it.
+//!
+//! The call has the id `call_1` in a session `ses_none` that no log has. Its journal has no steps from
+//! before, so a tool that records its steps ([`Journal`]) does every one of them. Blobs that it makes belong
+//! to no session: the next garbage collection of the log removes them. When it ends, everything that it left
+//! running is ended with it; if the program is killed meanwhile, the next start finds the commands by
+//! [`NodeRuntime::may_have_tried`] and ends them with [`NodeRuntime::end_tried`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,7 +95,7 @@ impl NodeRuntime {
 /// Stands for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
-/// What a tool has said that was not told.
+/// How many batches of events may wait until `hears` was told; then the tool waits.
 const QUEUE: usize = 64;
 
 /// The call as it would be wanted in a session.

@@ -1,5 +1,9 @@
 //! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come
 //! from elsewhere, space that is given back. Called by the runtime of a server.
+//!
+//! Lists come in pages of 200, which are asked for one after the other until there are as many as were
+//! wanted, so a list of all sessions of a large server is many requests. A session that is changed meanwhile
+//! may be missing or there twice; whoever shows a list asks again.
 
 use std::sync::Arc;
 
@@ -14,9 +18,10 @@ use serde_json::{Value, json};
 use crate::RemoteRuntime;
 use crate::http::{ListPage, Query};
 
-/// How many sessions a page of a list has.
+/// How many sessions a page of a list has; a server gives no more at once.
 const PAGE: usize = 200;
 
+/// What a server answers when it has given space back.
 #[derive(Deserialize)]
 struct FreedSpace {
     freed_bytes: u64,
@@ -44,6 +49,7 @@ impl RemoteRuntime {
         Ok(found)
     }
 
+    /// One's own sessions and those that one has a part in, the latest first.
     pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         self.pages(query, &[]).await
     }
@@ -91,7 +97,8 @@ impl RemoteRuntime {
         self.core().http.json(Query::post(&["import"], body)).await
     }
 
-    /// What one's own sessions there have cost.
+    /// What one's own sessions there have cost, added up as `query` wants it. A server adds up, so that days
+    /// are its.
     pub(crate) async fn spent(&self, query: UsageQuery) -> Result<Vec<UsageRow>, RuntimeError> {
         let by = json!(query.by);
         let (since, day) = match query.since {
@@ -107,7 +114,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Lets the server give space back.
+    /// Lets the server give space back that nothing refers to any more. Returns how many bytes that were.
     pub(crate) async fn give_back(&self) -> Result<u64, RuntimeError> {
         let freed: FreedSpace = self.core().http.json(Query::post(&["gc"], json!({}))).await?;
         Ok(freed.freed_bytes)

@@ -1,5 +1,12 @@
 //! Who connects: a person with a key, or a visitor. A key signs a server's challenge and nothing else, and
 //! only for the server that was dialled.
+//!
+//! Keys live in this process and never travel. What travels is the public key and one signature for each
+//! connection, and one for each token (an hour at most). A visitor sends neither.
+//!
+//! The client's own nonce travels with each handshake, and a server that names a key has to sign that nonce
+//! with it: a proxy that holds the certificate of an address, and not the server's key, cannot pass for the
+//! server that was met there before.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +16,17 @@ use agentx_types::wire::Authenticate;
 
 use crate::peer::{Peer, ServerChallenge};
 
-/// Who connects.
+/// The person that connects. `Debug` shows a public key and no more.
+///
+/// ```
+/// use agentx_identity::SecretKey;
+/// use agentx_remote_runtime::Credentials;
+///
+/// let key = SecretKey::generate()?;
+/// let shown = format!("{:?}", Credentials::from(key));
+/// assert!(shown.starts_with("Key(ed25519:"));
+/// # Ok::<(), agentx_identity::KeyError>(())
+/// ```
 #[derive(Clone, Default)]
 pub enum Credentials {
     /// Somebody with a key.

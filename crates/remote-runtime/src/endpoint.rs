@@ -1,4 +1,7 @@
 //! Where a server is: its address as it was given, the addresses made from it, and what of it may be shown.
+//!
+//! An address may have a path, as behind a proxy that serves several things: `https://example.com/agents`. It
+//! has no secret: what an address holds is in the history of a shell and in logs.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,6 +10,17 @@ use agentx_runtime::RuntimeError;
 use reqwest::Url;
 
 /// The address of a server. Shown, it is only scheme, host, port and path.
+///
+/// ```
+/// use agentx_remote_runtime::ServerEndpoint;
+///
+/// let server = ServerEndpoint::parse("127.0.0.1:5200")?;
+/// assert_eq!(server.to_string(), "http://127.0.0.1:5200");
+/// assert_eq!(server.host_and_port(), "localhost:5200", "all names of this machine are one");
+/// assert!(server.is_origin("http://localhost:5200"));
+/// assert!(ServerEndpoint::parse("http://me:secret@127.0.0.1:5200").is_err());
+/// # Ok::<(), agentx_runtime::RuntimeError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerEndpoint {
     base: Url,
@@ -89,6 +103,7 @@ impl ServerEndpoint {
         format!("{host}:{}", port.unwrap_or_default())
     }
 
+    /// Host and port, the same for all ways to write them.
     fn place(&self) -> (String, Option<u16>) {
         let host = self.base.host_str().unwrap_or_default().to_ascii_lowercase();
         let host = host

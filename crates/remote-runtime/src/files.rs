@@ -1,5 +1,11 @@
 //! The files that an agent works on lie where its server is: what a call would change of them, and how they
 //! go back.
+//!
+//! Nothing of this program's own disk is read or written. A server shows of its disk only what the agent
+//! itself may read, and restores files in the session's workspace; who asked is on record there.
+//!
+//! A plan is as old as its answer: what is restored is checked against the disk again, and what is not as the
+//! plan said any more is reported.
 
 use agentx_runtime::{FileInQuestion, RestorePlan, RestoreReport, RestoreWish, RuntimeError};
 use agentx_types::{SessionId, ToolCallId};

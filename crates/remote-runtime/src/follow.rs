@@ -1,5 +1,15 @@
 //! Following a session of a server: facts as they come, and what they mean, derived here by the same fold as
 //! everywhere. A reader that is slow is left behind and comes back by itself; nobody else notices.
+//!
+//! # One subscription, many readers
+//!
+//! All readers of a session in this program share one subscription at the server ([`FeedSubscription`]). The
+//! last few thousand facts are kept with it, and how the session stood before them, so a second reader that
+//! begins near the end needs nothing from the server. A reader that begins earlier has the subscription asked
+//! for again from there; the others pass over what they had.
+//!
+//! A reader takes at most 1,024 deliveries ahead of its front end. One that takes nothing for a while is cut
+//! off from the shared stream, notes what it has, and begins again from there when its front end goes on.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,19 +26,23 @@ use crate::environment::{Facts, FeedSubscription};
 use crate::http::Query;
 use crate::remote_core::RemoteCore;
 
-/// Number of facts before the end for which later readers need nothing from the server.
+/// How many facts before the end the state of a session is kept at: readers that begin later need nothing
+/// from the server.
 const LOOK_BACK: u64 = 4096;
 
 /// What a reader wants.
 pub(crate) struct FollowRequest {
+    /// Which session.
     pub(crate) session: SessionId,
+    /// The reader has everything up to this event, or wants nothing of it.
     pub(crate) after_seq: u64,
+    /// Facts, or what they mean.
     pub(crate) view: View,
     /// The fact at `after_seq`, where the reader has it: the server has to have the same one.
     pub(crate) has: Option<Fact>,
     /// Whether it continues after all that is there now.
     pub(crate) on: bool,
-    /// Ends it.
+    /// Ends the following, as when its session handle is closed. The reader sees the end of its subscription.
     pub(crate) end: CancellationToken,
 }
 
@@ -70,6 +84,7 @@ pub(crate) async fn follow(
     Ok(subscription)
 }
 
+/// The last event of a session, by asking.
 async fn head(core: &RemoteCore, session: &SessionId) -> Result<u64, RuntimeError> {
     let info: SessionInfo = core
         .http
@@ -124,10 +139,13 @@ async fn or_went_back(
 
 /// A session as a connection brings it: facts after the one that the server was asked for.
 struct ConnectedSession {
+    /// The server.
     core: Arc<RemoteCore>,
+    /// Keeps the events coming as long as the reader lives.
     held: FeedSubscription,
     wanted: FollowRequest,
     /// `None` before the first, and after it was left behind.
+    /// The stream of facts that all readers of the session share.
     facts: Option<mpsc::Receiver<Facts>>,
     /// Facts that were stored before the reading began.
     first: Vec<Fact>,

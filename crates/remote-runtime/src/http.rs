@@ -1,4 +1,11 @@
 //! Requests to a server over HTTP. Waits and answers are bounded, and errors are those of a local runtime.
+//!
+//! A question is asked again by itself in four cases, all within the 90 seconds of [`ANSWER`]: no connection
+//! stood, the answer was lost and the question is repeatable, the token was too old, or the server was busy
+//! and named a time of at most 10 seconds. Everything else is the answer.
+//!
+//! A token is made with the first question, renewed half a minute before its end, and shared by all
+//! questions: whoever comes while one is made waits for that one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +21,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
+use crate::http_failure::{HttpFailure, reason};
 use crate::peer::{NONCE_HEADER, Peer, ServerChallenge, Trouble, new_nonce};
 pub(crate) use crate::query::Query;
 use crate::{ConnectOptions, Credentials, ServerEndpoint};
@@ -22,29 +30,34 @@ use crate::{ConnectOptions, Credentials, ServerEndpoint};
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long an answer may take, from the question to its last byte.
 const ANSWER: Duration = Duration::from_secs(90);
-/// How many bytes an answer may have.
+/// How many bytes an answer may have. The largest is a blob or the rows of a long session.
 const ANSWER_BYTES: usize = 256 << 20;
 /// How long is waited before what was lost is asked again.
 const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
-/// How long a server that was asked too much may want one to wait.
+/// How long a server that was asked too much may want one to wait; a longer wish is an error for the caller.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 /// How long is waited for room at a server that has none.
 const FULL_AFTER: Duration = Duration::from_secs(1);
 /// Time before the end of a token at which it is renewed.
 const RENEW_BEFORE: Duration = Duration::from_secs(30);
 
-/// The code of a problem: the server has reached its connection limit.
+/// The code of a problem: the server has reached its connection limit, and did not look at the question.
 const FULL: &str = "full";
 
-/// Asks a server.
+/// Asks a server. One for each remote runtime, used by many tasks at once.
 pub(crate) struct Http {
+    /// Keeps connections; follows no redirects, because a token would go along.
     client: Client,
+    /// Which server it has to be.
     peer: Peer,
     who: Credentials,
+    /// What this program calls itself, for the server's log.
     name: String,
+    /// The token, made when it is first needed and shared by all questions.
     token: Mutex<Option<CachedToken>>,
 }
 
+/// A token of the server, which stands for a signature until it expires.
 struct CachedToken {
     secret: Arc<str>,
     until: Instant,
@@ -53,11 +66,14 @@ struct CachedToken {
 /// A page of a list.
 #[derive(Deserialize)]
 pub(crate) struct ListPage<T> {
+    /// What is on the page.
     pub(crate) items: Vec<T>,
+    /// How the next page is asked for; `None` on the last one.
     #[serde(default)]
     pub(crate) next: Option<String>,
 }
 
+/// Asks for a token: the key, what was signed, and the signature.
 #[derive(Serialize)]
 struct TokenRequest<'a> {
     public_key: &'a str,
@@ -75,6 +91,7 @@ struct ChallengeAnswer {
     proof: Option<String>,
 }
 
+/// A token, and when it ends by the server's clock.
 #[derive(Deserialize)]
 struct TokenAnswer {
     token: String,
@@ -131,6 +148,7 @@ impl Http {
         })
     }
 
+    /// Asks until there is an answer, as the rules above say.
     async fn ask(&self, ask: &Query<'_>) -> Result<Vec<u8>, RuntimeError> {
         let mut renewed = false;
         let mut waits = RETRY_AFTER.iter();
@@ -161,6 +179,7 @@ impl Http {
         }
     }
 
+    /// Asks once, with this token.
     async fn once(&self, ask: &Query<'_>, token: Option<&str>) -> Result<Vec<u8>, HttpFailure> {
         let mut url = self.peer.dialled().http(ask.segments);
         if !ask.query.is_empty() {
@@ -191,6 +210,7 @@ impl Http {
         Err(self.refusal(status, &body))
     }
 
+    /// Reads an answer, which has a bound: a server may be anybody's.
     async fn read(&self, mut response: Response) -> Result<Vec<u8>, HttpFailure> {
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(|error| self.lost(error))? {
@@ -255,7 +275,7 @@ impl Http {
         RuntimeError::Remote {
             code: "unauthenticated".into(),
             detail: format!(
-                "{} does not allow visitors; connect with a key that it trusts (`Who::Key`)",
+                "{} does not allow visitors; connect with a key that it trusts (`Credentials::Key`)",
                 self.endpoint()
             ),
         }
@@ -279,6 +299,7 @@ impl Http {
         Ok(Some(secret))
     }
 
+    /// Drops a token that the server refused, unless another task has replaced it already.
     async fn forget(&self, token: Option<&str>) {
         let mut kept = self.token.lock().await;
         if kept.as_ref().map(|token| &*token.secret) == token {
@@ -286,6 +307,7 @@ impl Http {
         }
     }
 
+    /// Signs in: a challenge, a check of the server, a signature, a token.
     async fn new_token(&self) -> Result<CachedToken, RuntimeError> {
         let nonce = new_nonce().map_err(RuntimeError::Refused)?;
         let ask = Query::post(&["auth", "challenge"], Value::Object(Default::default()));
@@ -340,50 +362,6 @@ impl Http {
             self.unreachable(format!("its sign-in is not that of an AgentX server: {error}"))
         })
     }
-}
-
-/// Why a question has no answer.
-enum HttpFailure {
-    /// The connection let it down.
-    Lost {
-        error: reqwest::Error,
-        /// Whether the server cannot have seen the question.
-        unsent: bool,
-    },
-    /// The server does not know who asks.
-    Unauthorized(RuntimeError),
-    /// There were too many questions.
-    Later { error: RuntimeError, after: Duration },
-    /// The server said no.
-    Answered(RuntimeError),
-}
-
-impl HttpFailure {
-    fn lost(error: reqwest::Error) -> Self {
-        let unsent = error.is_connect();
-        Self::Lost {
-            // An address in an error may be shown to anybody.
-            error: error.without_url(),
-            unsent,
-        }
-    }
-}
-
-/// Why there was no answer, in few words: what went wrong first, and not the layers that passed it on.
-fn reason(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        return "it did not answer in time".into();
-    }
-    let mut first: &dyn std::error::Error = error;
-    while let Some(cause) = first.source() {
-        first = cause;
-    }
-    let words = first.to_string();
-    // The number of an error says nothing that its words do not.
-    let words = words.split(" (os error").next().unwrap_or_default();
-    words
-        .trim_start_matches("failed to lookup address information: ")
-        .to_owned()
 }
 
 fn now_ms() -> u64 {

@@ -1,4 +1,14 @@
 //! What a server sends, told apart: a fact of a session, a notice, or something that is not for this client.
+//!
+//! ```text
+//! {"seq":7,"session_id":"ses_1", … }            a fact
+//! {"seq":7,"index":0,"session_id":"ses_1", … }  what somebody derived from it: not asked for, passed over
+//! {"kind":"heartbeat", … }                      a notice
+//! {"seq":7,"session_id":"ses_1", ?? }           strange: a fact of a newer version
+//! ```
+//!
+//! A frame that is none of these makes the whole connection untrustworthy, and it is made again. A strange
+//! fact ends only its session, because what comes after it may depend on it.
 
 use std::sync::Arc;
 
@@ -15,9 +25,9 @@ pub enum IncomingFrame {
     Notice(Box<ServerNotice>),
     /// An event whose payload this version does not understand.
     Strange {
-        /// Of which session.
+        /// The session that cannot be followed past it.
         session_id: SessionId,
-        /// Its place.
+        /// The place of the event in its log.
         seq: u64,
         /// What is wrong with it.
         what: String,
@@ -37,10 +47,7 @@ struct Peek {
     session_id: Option<SessionId>,
 }
 
-/// Reads a frame.
-///
-/// # Errors
-/// Returns an error if it is none: then nothing that comes by this connection can be trusted.
+/// Reads a text frame of a server.
 pub fn read(text: &str) -> Result<IncomingFrame, String> {
     // Our servers write the `seq` first; others pay for a second look.
     if text.starts_with("{\"seq\":")
@@ -72,7 +79,7 @@ pub fn read(text: &str) -> Result<IncomingFrame, String> {
     }
 }
 
-/// Facts have no index; what has one is what somebody derived from them.
+/// Facts have no index; what has one is what somebody derived from them, and is derived here instead.
 fn of_envelope(fact: Envelope<EnvironmentEvent>, bytes: usize) -> IncomingFrame {
     if fact.index.is_some() {
         return IncomingFrame::Other;

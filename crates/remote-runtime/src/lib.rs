@@ -1,5 +1,46 @@
 //! The runtime that mirrors: a WebSocket as the environment, and a remote runtime behind the same trait as
 //! the local one.
+//!
+//! ```text
+//!  front end ── Runtime ──► RemoteRuntime ──► http      one question, one answer: lists, states, blobs, imports
+//!                               │
+//!                               ├──► RemoteSession ──► Connection   frames that are answered: say, approve, change
+//!                               └──► follow ─────────► Connection   facts of a session, in order and once
+//!                                                         │
+//!                                     WebSocketEnvironment + reconnect::Machine   one socket for all sessions
+//! ```
+//!
+//! - A server is reached in two ways. What has an answer of its own goes over HTTP with a token; what has to
+//!   keep its order, and events, go over one WebSocket that all sessions share.
+//! - Facts come over the wire, not what they mean. The meaning is derived here by the same fold as in the
+//!   runtime that wrote them, so a mirror shows to the byte what the server's own front end shows.
+//! - The log of the server is the only truth. A mirror that loses its connection asks for what came after its
+//!   last fact, and for that fact again: if the server has another one there, its log went back, and the
+//!   reader is told so ([`RuntimeError::WentBack`](agentx_runtime::RuntimeError::WentBack)) instead of seeing
+//!   two histories as one.
+//!
+//! # What happens when
+//!
+//! | event | what a front end sees |
+//! | --- | --- |
+//! | the connection is lost | [`ConnectionState::Waiting`]; events stop, nothing is missing afterwards |
+//! | a wish was on its way then | it is sent again, at most three times in all, and done once |
+//! | the server restarts | as above; runs that it continues go on |
+//! | the server has another key | an error that names both keys; nothing was signed |
+//! | this program dies | nothing: the sessions go on at the server, where others can take the wheel |
+//! | `attempts` failures in a row | [`ConnectionState::GaveUp`]; [`RemoteRuntime::dial_now`] tries again |
+//!
+//! # Bounds
+//!
+//! One connection has at most 1,024 wishes without an answer and 256 that wait to be sent; a session keeps
+//! 8,192 facts or 8 MiB for later readers; an answer over HTTP has at most 256 MiB and 90 seconds. What goes
+//! beyond a bound fails by name, and nothing waits without an end.
+//!
+//! # Versions
+//!
+//! Server and program need not be of the same version, only of the same protocol. Fields that this version
+//! does not know are passed over in answers; an event of a newer kind ends the following of its session with
+//! an error that names it, because what comes after it could be understood wrongly.
 
 mod all_sessions;
 mod credentials;
@@ -8,10 +49,12 @@ mod environment;
 mod files;
 mod follow;
 mod http;
+mod http_failure;
 pub mod incoming;
 mod kept_mirror;
 mod options;
 mod peer;
+mod presence;
 mod query;
 pub mod reconnect;
 mod remote_core;
@@ -24,5 +67,6 @@ pub use endpoint::ServerEndpoint;
 pub use environment::{CallsWaiting, Connection, People, PublishGuard, WebSocketEnvironment};
 pub use kept_mirror::{MirrorProgress, MirrorTask, keep};
 pub use options::{ConnectOptions, ConnectionState};
-pub use runtime::{Presence, RemoteRuntime};
+pub use presence::Presence;
+pub use runtime::RemoteRuntime;
 pub use session::RemoteSession;

@@ -1,4 +1,20 @@
 //! How a server is reached, and how that goes.
+//!
+//! The defaults are those of a person at a terminal: a connection is tried again for ever, and a wish fails
+//! after half a minute.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use agentx_remote_runtime::{ConnectOptions, Credentials};
+//!
+//! let mut options = ConnectOptions::new("https://agents.example.com", Credentials::Visitor, "my-tool/1.0");
+//! options.attempts = Some(5);
+//! assert_eq!(options.answer_within, Duration::from_secs(30));
+//! assert!(!options.allow_plain, "a server proves its key, or nothing is signed");
+//! ```
+//!
+//! Nothing here is a secret but the key inside [`Credentials`], which `Debug` does not show.
 
 use std::time::Duration;
 
@@ -11,7 +27,7 @@ use crate::Credentials;
 pub struct ConnectOptions {
     /// Its address: `http`, `https`, `ws` or `wss`, or only host and port.
     pub url: String,
-    /// Who connects.
+    /// The person that connects: a key, or nobody in particular.
     pub who: Credentials,
     /// What this program calls itself; the same when it connects again. 1 to 64 printable ASCII characters.
     pub client: String,
@@ -50,6 +66,7 @@ impl ConnectOptions {
 }
 
 /// How the connection stands.
+/// It is told as it changes; a reader that looks rarely sees only the latest one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionState {
     /// Nothing has asked for it yet.
@@ -60,13 +77,14 @@ pub enum ConnectionState {
         /// How often that was tried in a row, from 1.
         attempt: u32,
     },
-    /// It is there.
+    /// The server knows who is there, and what is wanted of it can be asked.
     Connected,
     /// It is lost, and tried again.
     Waiting {
-        /// When, in milliseconds.
+        /// How long is waited before the next attempt, in milliseconds. A server that wants a rest decides
+        /// it.
         retry_in_ms: u64,
-        /// The reason.
+        /// What the server, the system or this program said, for people.
         why: String,
     },
     /// It is lost for good.

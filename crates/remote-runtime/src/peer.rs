@@ -4,6 +4,15 @@
 //! with its key.
 //!
 //! The key of each host and port is remembered; another one there later is refused.
+//!
+//! | address | how the server is known | what a signature is bound to |
+//! | --- | --- | --- |
+//! | `http://` | its own key, by the handshake (RFC 7250) | the connection's keying material, or the key |
+//! | `https://` | its certificate, and a proof of the key that it names | the key in the nonce |
+//! | `http://` with `allow_plain` | not at all | the key in the nonce, if there is one |
+//!
+//! A refusal of this kind is final for an address and never tried again by itself: a person has to look. It
+//! is [`RuntimeError::Denied`] over HTTP and ends the connection for good over the WebSocket.
 
 use std::error::Error;
 use std::fmt;
@@ -36,8 +45,11 @@ pub(crate) struct Peer {
     endpoint: ServerEndpoint,
     /// The address that is dialled.
     dialled: ServerEndpoint,
+    /// How TLS checks the server; `None` where there is no TLS.
     tls: Option<Arc<ClientConfig>>,
+    /// The key of this address, shared by both ways to it.
     memory: Arc<RememberedKey>,
+    /// Follows from the address and `allow_plain`, and does not change.
     way: ServerIdentity,
 }
 
@@ -46,7 +58,7 @@ pub(crate) struct Peer {
 enum ServerIdentity {
     /// By its own key, in the handshake.
     Key,
-    /// By its certificate.
+    /// By its certificate, as browsers know it.
     Certificate,
     /// Not at all: the person said that the way to it can be trusted.
     Plain,
@@ -54,6 +66,7 @@ enum ServerIdentity {
 
 /// What a server wants signed, and what it shows of itself.
 pub(crate) struct ServerChallenge<'a> {
+    /// What the server wants signed: a nonce, what it calls itself, and until when.
     pub(crate) challenge: &'a AuthChallenge,
     /// Its signature over the challenge and `nonce`, where it gave one.
     pub(crate) proof: Option<&'a str>,
@@ -270,6 +283,7 @@ impl RememberedKey {
         }
     }
 
+    /// Says what the keyring found as a refusal, if it is one.
     fn unchanged(&self, key: &PublicKey, met: Result<ServerKeyStatus, KeyringError>) -> Result<(), String> {
         match met.map_err(unreadable)? {
             ServerKeyStatus::New | ServerKeyStatus::Known => Ok(()),
@@ -289,6 +303,8 @@ impl RememberedKey {
         }
     }
 
+    /// The words for a key that is another one. They are in capitals because a person must not read past
+    /// them.
     fn changed(&self, now: &str, before: &PublicKey) -> String {
         let (endpoint, place) = (&self.endpoint, self.endpoint.host_and_port());
         format!(
@@ -299,6 +315,7 @@ impl RememberedKey {
     }
 }
 
+/// A keyring that cannot be read vouches for nobody, so nothing is signed.
 fn unreadable(error: KeyringError) -> String {
     format!("cannot read the known servers: {error}")
 }
@@ -315,10 +332,12 @@ impl fmt::Display for TlsRefusal {
 
 impl Error for TlsRefusal {}
 
+/// A refusal of ours as TLS can carry it out of a handshake.
 fn refusal(why: String) -> rustls::Error {
     rustls::Error::Other(OtherError(Arc::new(TlsRefusal(why))))
 }
 
+/// The key in a raw public key, which stands where a certificate would.
 fn key_of(public: &CertificateDer<'_>) -> Result<PublicKey, rustls::Error> {
     PublicKey::from_spki(public).ok_or(rustls::Error::InvalidCertificate(CertificateError::BadEncoding))
 }

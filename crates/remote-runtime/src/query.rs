@@ -1,4 +1,17 @@
 //! One question to a server over HTTP: what is asked, and whether it may be asked again.
+//!
+//! Whether a question may be asked again follows from what it is: reading may, and what changes something may
+//! if it has a key by which the server knows it. A fork or a new session has one; putting files back has
+//! none.
+//!
+//! ```text
+//! GET    /v1/sessions/ses_1/state                  repeatable
+//! POST   /v1/sessions          idempotency-key: …  repeatable
+//! POST   /v1/sessions/ses_1/restore                asked once
+//! DELETE /v1/sessions/ses_1                        asked once
+//! ```
+//!
+//! Values of parameters that are `None` are left out, which a server reads as its default.
 
 use agentx_runtime::RuntimeError;
 use reqwest::Method;
@@ -6,11 +19,15 @@ use serde_json::Value;
 
 use crate::http::new_key;
 
-/// One question.
+/// One question, before it is known which server is asked and as whom.
 pub(crate) struct Query<'a> {
+    /// What is done with it.
     pub(crate) method: Method,
+    /// The path below `/v1`, each part escaped where it is needed.
     pub(crate) segments: &'a [&'a str],
+    /// What follows the question mark.
     pub(crate) query: Vec<(&'static str, String)>,
+    /// Sent as JSON.
     pub(crate) body: Option<Value>,
     /// By which the server knows that it is the same, sent again.
     pub(crate) key: Option<String>,
@@ -21,6 +38,7 @@ pub(crate) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
+    /// A question without body or key; reading is repeatable, everything else is not.
     pub(crate) fn new(method: Method, segments: &'a [&'a str]) -> Self {
         Self {
             repeatable: method == Method::GET,
@@ -33,10 +51,12 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// Reads something.
     pub(crate) fn get(segments: &'a [&'a str]) -> Self {
         Self::new(Method::GET, segments)
     }
 
+    /// Changes something, or asks what does not fit into an address.
     pub(crate) fn post(segments: &'a [&'a str], body: Value) -> Self {
         Self {
             body: Some(body),
@@ -44,11 +64,13 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// Adds a parameter, if there is a value for it.
     pub(crate) fn with(mut self, name: &'static str, value: Option<String>) -> Self {
         self.query.extend(value.map(|value| (name, value)));
         self
     }
 
+    /// Has the server prove its key by a signature over `nonce`.
     pub(crate) fn with_nonce(mut self, nonce: String) -> Self {
         self.nonce = Some(nonce);
         self

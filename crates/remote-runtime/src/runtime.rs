@@ -17,39 +17,38 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::environment::FeedSubscription;
 use crate::follow::{self, FollowRequest};
 use crate::http::{Http, Query};
+use crate::presence::Presence;
 use crate::remote_core::RemoteCore;
 use crate::session::RemoteSession;
-use crate::{CallsWaiting, ConnectOptions, ConnectionState, People, ServerEndpoint};
+use crate::{CallsWaiting, ConnectOptions, ConnectionState, ServerEndpoint};
 
-/// The runtime of a server.
+/// The runtime of a server: sessions that are written elsewhere, behind the trait that the local one has.
+///
+/// ```no_run
+/// use agentx_remote_runtime::{ConnectOptions, Credentials, RemoteRuntime};
+/// use agentx_runtime::{OpenRequest, Runtime as _};
+///
+/// # async fn open() -> Result<(), agentx_runtime::RuntimeError> {
+/// let options = ConnectOptions::new("https://agents.example.com", Credentials::Visitor, "reader");
+/// let server = RemoteRuntime::connect(options).await?;
+/// let session = server.open(OpenRequest::Resume("ses_1".into(), Vec::new())).await?;
+/// println!("{:?}", session.state().await?.last_seq);
+/// server.close().await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct RemoteRuntime {
     core: Arc<RemoteCore>,
+    /// What the server calls this person; read once, when it was reached.
     person: Person,
+    /// What it offered then, so that lists need no request. A visitor is offered nothing.
     models: Vec<ModelInfo>,
     tools: Vec<ToolSpec>,
 }
 
-/// Who is there in a session, for as long as this lives.
-pub struct Presence {
-    people: watch::Receiver<People>,
-    _held: FeedSubscription,
-}
-
-impl Presence {
-    /// Who is there now, as far as the server has said.
-    pub fn now(&self) -> People {
-        self.people.borrow().clone()
-    }
-
-    /// Waits until something about them is new; `false` if nothing ever will be.
-    pub async fn changed(&mut self) -> bool {
-        self.people.changed().await.is_ok()
-    }
-}
-
+/// A session that a request made or found.
 #[derive(Deserialize)]
 struct Named {
     session_id: SessionId,
@@ -145,13 +144,12 @@ impl RemoteRuntime {
     /// Returns an error if the session does not exist, or it cannot be reached.
     pub async fn presence(&self, session: &SessionId) -> Result<Presence, RuntimeError> {
         let held = self.core.connection.hold(session);
-        let people = held.feed.people();
-        if people.borrow().role.is_none() {
+        if held.feed.people().borrow().role.is_none() {
             // Who follows a session is told who is there; its events are not wanted for this.
             let head = self.info(session).await?.last_seq;
             self.core.connection.follow(&held, head).await?;
         }
-        Ok(Presence { people, _held: held })
+        Ok(Presence::new(held))
     }
 
     /// A blob that a session names.
@@ -205,6 +203,7 @@ impl RemoteRuntime {
     }
 }
 
+/// Refuses a name that cannot stand in a header.
 fn check_client(client: &str) -> Result<(), RuntimeError> {
     let is_good =
         (1..=64).contains(&client.len()) && client.bytes().all(|byte| (b' '..=b'~').contains(&byte));

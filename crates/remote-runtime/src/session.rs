@@ -1,4 +1,20 @@
 //! A session of a server, as front ends see it.
+//!
+//! # Saying something twice
+//!
+//! A front end calls a method once, and the connection may be lost before its answer. The same frame is sent
+//! again then, with the same idempotency key for a message, so that the server does it once. Other frames
+//! have no key: after a lost connection their refusal says that the first one may have been done, which a
+//! person can look up in the events.
+//!
+//! A message of more than about a megabyte, as one with pictures, does not fit into a frame and goes over
+//! HTTP.
+//!
+//! # The wheel
+//!
+//! What changes a session may be said by whoever holds the wheel. The epoch of the wheel travels with each
+//! frame if this program holds it: if somebody else took it meanwhile, the server refuses what was meant for
+//! another state. Closing a session gives the wheel back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,24 +37,27 @@ use crate::follow::{self, FollowRequest};
 use crate::http::{Query, new_key};
 use crate::remote_core::RemoteCore;
 
-/// The largest frame that a server takes is 1 MiB; what comes near it goes another way.
+/// The largest frame that a server takes is 1 MiB; what comes near it goes over HTTP.
 const FRAME_BYTES: usize = 1_000_000;
 
 /// A session of a server. What is said in it is said by frames, each answered; one without an answer is sent
 /// again by the next connection, and what was said twice is one message.
 pub struct RemoteSession {
+    /// The server.
     core: Arc<RemoteCore>,
     session: SessionId,
     /// From the first subscription on, its events keep coming: the next one finds most of them here.
     held: Mutex<Option<FeedSubscription>>,
     /// Whether something was said that may have taken the wheel.
     said: AtomicBool,
+    /// Fires when this handle was closed; the session at the server goes on.
     closed: CancellationToken,
 }
 
-/// What an HTTP request that became an event is answered with.
+/// What an HTTP request that became an event is answered with: where that event is.
 #[derive(Deserialize)]
 struct EventResponse {
+    /// The place in the log of the event that the request became.
     seq: u64,
 }
 
@@ -53,6 +72,7 @@ impl RemoteSession {
         }
     }
 
+    /// Refuses what is asked of a handle that was closed.
     fn check_open(&self) -> Result<(), RuntimeError> {
         if !self.closed.is_cancelled() {
             return Ok(());
@@ -90,6 +110,7 @@ impl RemoteSession {
         }
     }
 
+    /// The event that an accepted frame became; a server that does not say it is not one of ours.
     fn seq_of(&self, accepted: &Accepted) -> Result<u64, RuntimeError> {
         accepted.seq.ok_or_else(|| RuntimeError::Remote {
             code: "bad_answer".into(),
@@ -97,6 +118,7 @@ impl RemoteSession {
         })
     }
 
+    /// Sends one of the commands that have no frame of their own: `change`, `rename`, `context`, `revise`, …
     async fn command(&self, command: &str, args: Value) -> Result<u64, RuntimeError> {
         let frame = CommandFrame {
             session_id: self.session.clone(),
@@ -108,6 +130,7 @@ impl RemoteSession {
         self.ask(frame).await
     }
 
+    /// Sends a message, by frame if it fits and else over HTTP. Both have the same key.
     async fn say(&self, input: UserInput) -> Result<u64, RuntimeError> {
         self.check_open()?;
         let key = match input.idempotency_key {
@@ -138,11 +161,13 @@ impl RemoteSession {
         Ok(taken.seq)
     }
 
+    /// Asks for the wheel, hands it over or gives it back.
     async fn wheel(&self, wish: WheelWish) -> Result<Accepted, RuntimeError> {
         let session_id = self.session.clone();
         self.core.ask(WheelFrame { session_id, wish }).await.0
     }
 
+    /// Has the server write a fact about sharing. What became of files it writes itself.
     async fn put_on_record(&self, note: SharingFact) -> Result<u64, RuntimeError> {
         match note {
             SharingFact::Access(access) => {
@@ -169,6 +194,7 @@ impl RemoteSession {
         }
     }
 
+    /// Follows the session from after an event, until this handle is closed.
     async fn follow(&self, after_seq: u64, view: View) -> Result<Subscription, RuntimeError> {
         self.check_open()?;
         let wanted = FollowRequest {
@@ -185,6 +211,7 @@ impl RemoteSession {
         Ok(subscription)
     }
 
+    /// Closes the handle. It gives the wheel back if it held it, or may have taken it by what it said.
     async fn end(&self) {
         if self.closed.is_cancelled() {
             return;

@@ -1,5 +1,10 @@
 //! TLS for both ways to a server: rustls with ring, the machine's root certificates, and those that were
 //! given.
+//!
+//! For `https://` addresses only. A server at an `http://` address is dialled with TLS as well, but is known
+//! by its key and not by a certificate (`peer.rs`).
+//!
+//! The verifier is the platform's own, so certificates that a company installed on the machine count as well.
 
 use std::sync::Arc;
 

@@ -382,7 +382,7 @@ async fn a_visitor_who_is_not_let_in_is_told_what_the_library_takes() {
     let said = error.to_string();
     assert!(
         said.contains("does not allow visitors")
-            && said.contains("Who::Key")
+            && said.contains("Credentials::Key")
             && !said.contains("no such token"),
         "{said}"
     );

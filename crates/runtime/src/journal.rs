@@ -163,6 +163,11 @@ impl Journal {
         &self.tool_call_id
     }
 
+    /// The id of the agent that calls, which tells apart the agents of a session; `None` in a journal that keeps nothing.
+    pub fn agent_state_id(&self) -> Option<&AgentStateId> {
+        self.events.as_ref().map(EventSink::agent)
+    }
+
     /// The agent that calls, as it was when the call began.
     pub fn caller(&self) -> &CallingAgent {
         &self.caller

@@ -228,6 +228,9 @@ async fn runs_of_somebody_who_is_trusted_no_more_are_stopped() {
     Keyring::at(world.data.path()).untrust(ann.public_key()).unwrap();
     let ended = desk.find(|frame| frame["event"] == "run_finished").await;
     let why = ended["payload"]["reason"].as_str().unwrap();
-    assert!(why.contains("the owner of this session is no longer"), "{why}");
+    assert!(
+        why.contains("the owner of this session is no longer trusted by this server"),
+        "{why}"
+    );
     world.end().await;
 }

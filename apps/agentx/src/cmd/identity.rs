@@ -1,6 +1,6 @@
 //! `agentx identity`: who one is to servers, and who has access to a server of this data directory.
 
-use std::io::IsTerminal as _;
+use std::io::Read as _;
 use std::path::Path;
 
 use agentx::identity::{KeyError, Keyring, PublicKey, SecretKey, Trusted, TrustedAs, owner_of};
@@ -11,6 +11,7 @@ use agentx::remote::ServerEndpoint;
 use agentx::runtime::describe;
 use agentx::types::{Rule, RuleEffect};
 
+use super::passphrase::read_encrypted;
 use crate::args::{AgentArgs, Global, IdentityCommand, TrustArg};
 use crate::console::Console;
 use crate::error::ChatError;
@@ -21,6 +22,8 @@ use crate::start;
 
 /// What an exported key is called, where OpenSSH wants a comment.
 const COMMENT: &str = "agentx";
+/// How much of a file is read for a key; `ssh-keygen` writes less than 4 KiB.
+const MAX_KEY_BYTES: u64 = 1 << 20;
 /// How long a name may be.
 const NAME_CHARS: usize = 64;
 
@@ -97,27 +100,21 @@ fn new(
 
 fn read_openssh(path: &Path) -> Result<SecretKey, ChatError> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| ChatError::File {
-        path: shown.to_string(),
-        what: error.to_string(),
-    })?;
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path);
+    file.and_then(|file| file.take(MAX_KEY_BYTES).read_to_end(&mut bytes))
+        .map_err(|error| ChatError::File {
+            path: shown.to_string(),
+            what: error.to_string(),
+        })?;
     let wrong = |what: String| ChatError::Input {
         what: format!("{shown}: {what}"),
     };
     let key = match SecretKey::from_openssh(&bytes) {
-        Err(KeyError::Encrypted) if !std::io::stdin().is_terminal() => {
-            let what =
-                "the key has a passphrase; run this command on a terminal, where AgentX can ask for it";
-            return Err(wrong(what.to_owned()));
-        }
-        Err(KeyError::Encrypted) => {
-            let asked = rpassword::prompt_password(format!("Passphrase of {shown}: "));
-            let passphrase = asked.map_err(|error| wrong(error.to_string()))?;
-            SecretKey::from_encrypted_openssh(&bytes, passphrase)
-        }
-        read => read,
+        Err(KeyError::Encrypted) => read_encrypted(&bytes, &format!("Passphrase of {shown}: ")),
+        read => read.map_err(|error| error.to_string()),
     };
-    key.map_err(|error| wrong(error.to_string()))
+    key.map_err(wrong)
 }
 
 fn show(key: &PublicKey, json: bool, console: &mut Console) -> Result<(), ChatError> {

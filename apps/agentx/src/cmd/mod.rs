@@ -17,6 +17,7 @@ pub(crate) mod manual;
 pub(crate) mod mirror;
 pub(crate) mod models;
 mod parameter_names;
+mod passphrase;
 pub(crate) mod reactors;
 pub(crate) mod replay;
 pub(crate) mod rewind;

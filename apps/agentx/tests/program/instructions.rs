@@ -29,7 +29,7 @@ fn a_model_is_told_where_it_works_and_the_demo_is_not() {
     let workspace = fs::canonicalize(sandbox.path("ws")).unwrap();
     let place = format!("- Working directory: {}\\n", workspace.display());
     for told in [
-        "Environment when this session began:",
+        "Environment when this session began or was last continued:",
         &place,
         "- Git: branch topic/tides\\n",
         "- Date: 20",

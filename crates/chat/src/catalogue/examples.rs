@@ -109,6 +109,10 @@ fn keys() -> Vec<ChatError> {
         }),
         keyring(KeyringError::Key(KeyError::Encrypted)),
         keyring(KeyringError::Key(KeyError::WrongPassphrase)),
+        keyring(KeyringError::Key(KeyError::TooManyRounds {
+            rounds: 1 << 31,
+            most: 10_000,
+        })),
         ChatError::NoIdentity {
             path: "/data/identity".into(),
         },

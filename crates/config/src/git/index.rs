@@ -2,7 +2,6 @@
 //! The format is that of <https://git-scm.com/docs/index-format>.
 
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use super::{path_of, readable};
 
@@ -10,10 +9,8 @@ use super::{path_of, readable};
 const MAX_BYTES: u64 = 256 << 20;
 /// Times, device, inode, mode, owner and size, in front of the hash.
 const STAT: usize = 40;
-/// Where in it the time of the last change, the mode and the size are.
-const MODIFIED: usize = 8;
+/// The offset of the mode in it.
 const MODE: usize = 24;
-const SIZE: usize = 36;
 /// The kind of an entry that stands for a folder whose files are not in the index: what is in it is not known.
 const FOLDER: u32 = 0o040_000;
 /// The kind of an entry that is a repository.
@@ -32,9 +29,9 @@ pub(super) fn repositories(index: &Path, hash: usize) -> Result<Vec<PathBuf>, St
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
-    let each = |entry: &IndexEntry<'_>| {
-        if entry.mode & KIND == REPOSITORY {
-            found.push(path_of(entry.name));
+    let each = |mode: u32, name: &[u8]| {
+        if mode & KIND == REPOSITORY {
+            found.push(path_of(name));
         }
     };
     match read(&bytes, hash, each) {
@@ -49,43 +46,12 @@ pub(super) fn has_files_below(index: &Path, hash: usize, folder: &Path) -> bool 
         return false;
     };
     let mut has_files = false;
-    let each = |entry: &IndexEntry<'_>| has_files |= path_of(entry.name).starts_with(folder);
+    let each = |_, name: &[u8]| has_files |= path_of(name).starts_with(folder);
     read(&bytes, hash, each).is_some() && has_files
 }
 
-/// How many files of the working tree `top` differ from the index in size or time; `None` where the index cannot be read.
-pub(super) fn changed_files(index: &[u8], hash: usize, top: &Path) -> Option<usize> {
-    let mut changed = 0;
-    let each = |entry: &IndexEntry<'_>| {
-        if entry.mode & KIND == REPOSITORY {
-            return;
-        }
-        let found = top.join(path_of(entry.name)).symlink_metadata().ok();
-        let is_same = found.is_some_and(|found| {
-            let time = found
-                .modified()
-                .ok()
-                .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-            // The index keeps 32 bits of either number.
-            u64::from(entry.size) == found.len() & 0xffff_ffff
-                && time.is_some_and(|time| time.as_secs() & 0xffff_ffff == u64::from(entry.modified))
-        });
-        changed += usize::from(!is_same);
-    };
-    read(index, hash, each).map(|()| changed)
-}
-
-/// What the index says of a file.
-struct IndexEntry<'a> {
-    mode: u32,
-    /// When the file was changed, in seconds since 1970.
-    modified: u32,
-    size: u32,
-    name: &'a [u8],
-}
-
-/// Reads an index and gives each entry to `each`; `None` where it cannot be read.
-fn read(bytes: &[u8], hash: usize, mut each: impl FnMut(&IndexEntry<'_>)) -> Option<()> {
+/// Reads an index and gives the mode and the name of each entry to `each`; `None` if it cannot be read.
+fn read(bytes: &[u8], hash: usize, mut each: impl FnMut(u32, &[u8])) -> Option<()> {
     let (version, count) = (number(bytes, 4)?, number(bytes, 8)?);
     if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
         return None;
@@ -95,7 +61,6 @@ fn read(bytes: &[u8], hash: usize, mut each: impl FnMut(&IndexEntry<'_>)) -> Opt
     for _ in 0..count {
         let start = at;
         let mode = number(bytes, at + MODE)?;
-        let (modified, size) = (number(bytes, at + MODIFIED)?, number(bytes, at + SIZE)?);
         at += STAT + hash;
         let flags = u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?);
         at += 2;
@@ -120,12 +85,7 @@ fn read(bytes: &[u8], hash: usize, mut each: impl FnMut(&IndexEntry<'_>)) -> Opt
         if mode & KIND == FOLDER {
             return None;
         }
-        each(&IndexEntry {
-            mode,
-            modified,
-            size,
-            name: &name,
-        });
+        each(mode, &name);
     }
     is_whole(bytes, at, hash).then_some(())
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use settings::UNREADABLE;
-pub(crate) use working_tree::{WorkingTreeState, working_tree_state};
+pub(crate) use working_tree::{GitHead, WorkingTreeState, working_tree_state};
 
 /// The name under which this is accepted, beside the files of a folder.
 pub(crate) const ACCEPTED_AS: &str = "what .git runs";

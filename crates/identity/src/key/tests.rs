@@ -127,19 +127,31 @@ fn other_kinds_of_keys_are_named() {
         );
         assert!(error.to_string().contains("ssh-keygen -t ed25519"), "{error}");
     }
-    for word in ["hello", "me@here", "ssh-"] {
+    for word in [
+        "hello",
+        "me@here",
+        "ssh-",
+        "ssh-made-up",
+        "sk-made-up-secret",
+        "ecdsa-",
+    ] {
         let read = format!("{word} AAAA").parse::<PublicKey>();
         assert_eq!(read, Err(KeyError::NoPublicKey), "{word}");
     }
     // The word before it says ed25519, the key itself something else.
     let mut blob = Vec::new();
-    for part in [&b"ssh-rsa"[..], &[1; 3], &[1; 32]] {
+    for part in [&b"ssh-rsa"[..], &[1; 32]] {
         blob.extend_from_slice(&u32::try_from(part.len()).unwrap().to_be_bytes());
         blob.extend_from_slice(part);
     }
     use base64::Engine as _;
     let letters = base64::engine::general_purpose::STANDARD.encode(&blob);
-    assert!(format!("ssh-ed25519 {letters}").parse::<PublicKey>().is_err());
+    assert_eq!(
+        format!("ssh-ed25519 {letters}").parse::<PublicKey>(),
+        Err(KeyError::OtherKind {
+            kind: "ssh-rsa".to_owned()
+        })
+    );
 }
 
 #[test]

@@ -2,24 +2,43 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ssh_key::LineEnding;
 use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey, KeypairData, PrivateKey};
 use ssh_key::public::Ed25519PublicKey;
+use ssh_key::{Kdf, LineEnding};
 
-use super::{damaged, public_key};
+use super::{check_kind, damaged, public_key, string};
 use crate::key::wipe;
 use crate::{KeyError, SecretKey};
 
 const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const END: &str = "-----END OPENSSH PRIVATE KEY-----";
+/// What the content of a file begins with.
+const MAGIC: &[u8] = b"openssh-key-v1\0";
+/// The most rounds of bcrypt that a passphrase is hashed with, about a minute; `ssh-keygen` writes 16 or 24 unless it is told otherwise.
+const MAX_ROUNDS: u32 = 10_000;
 
 /// Reads a private key file that has no passphrase.
 pub(crate) fn read(text: &[u8]) -> Result<SecretKey, KeyError> {
     let key = parse(text)?;
     if key.is_encrypted() {
+        check_rounds(key.kdf())?;
         return Err(KeyError::Encrypted);
     }
     secret_key(&key)
+}
+
+/// Refuses a file that would keep the program busy for hours: it says itself how often a passphrase is hashed.
+fn check_rounds(derivation: &Kdf) -> Result<(), KeyError> {
+    match derivation {
+        Kdf::Bcrypt { rounds: 0, .. } => Err(KeyError::Damaged {
+            what: "it asks for no rounds of bcrypt",
+        }),
+        Kdf::Bcrypt { rounds, .. } if *rounds > MAX_ROUNDS => Err(KeyError::TooManyRounds {
+            rounds: *rounds,
+            most: MAX_ROUNDS,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Reads a private key file with its passphrase. A file without one needs none, and is read all the same.
@@ -29,6 +48,7 @@ pub(crate) fn read_encrypted(text: &[u8], passphrase: &[u8]) -> Result<SecretKey
     if !key.is_encrypted() {
         return secret_key(&key);
     }
+    check_rounds(key.kdf())?;
     // With another passphrase the two check numbers differ.
     let decrypted = key.decrypt(passphrase).map_err(|error| match error {
         ssh_key::Error::Crypto => KeyError::WrongPassphrase,
@@ -55,12 +75,42 @@ fn parse(text: &[u8]) -> Result<PrivateKey, KeyError> {
     let mut blob = decoded.map_err(|_| KeyError::Damaged {
         what: "it is not base64",
     })?;
-    let key = PrivateKey::from_bytes(&blob);
+    let key = check_header(&blob).and_then(|()| PrivateKey::from_bytes(&blob).map_err(damaged));
     wipe(&mut blob);
-    let key = key.map_err(damaged)?;
-    // The kind comes before the passphrase: nobody is asked for the passphrase of a key that is not taken.
+    let key = key?;
     public_key(key.public_key().key_data())?;
     Ok(key)
+}
+
+/// Checks the version, the number of keys and the kind of the key, which come before the passphrase: nobody is asked for the passphrase of a
+/// key that is not taken, and the library does not say the name of a kind that it is built without. A file that is too short is left to it.
+fn check_header(blob: &[u8]) -> Result<(), KeyError> {
+    let damaged = |what| Err(KeyError::Damaged { what });
+    let Some(rest) = blob.strip_prefix(MAGIC) else {
+        return damaged("its version is not known");
+    };
+    let Some((cipher, rest)) = string(rest) else {
+        return Ok(());
+    };
+    // How the key of the cipher is derived, and the options of that.
+    let behind = |rest| string(rest).map(|(_, rest)| rest);
+    let keys = behind(rest).and_then(behind);
+    let Some((keys, rest)) = keys.and_then(|rest| rest.split_first_chunk::<4>()) else {
+        return Ok(());
+    };
+    if *keys != [0, 0, 0, 1] {
+        return damaged("it does not hold exactly one key");
+    }
+    let Some((public, rest)) = string(rest) else {
+        return Ok(());
+    };
+    check_kind(public)?;
+    // Some ciphers write a tag behind the secret part.
+    let is_longer = behind(rest).is_some_and(|rest| !rest.is_empty());
+    if cipher == b"none" && is_longer {
+        return damaged("something follows the key");
+    }
+    Ok(())
 }
 
 /// The lines between the first and the last one. The library takes only lines of 70 letters, and other programs write other ones.

@@ -9,12 +9,12 @@
 /// ```
 pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     const SHOWN: usize = 3;
-    let wanted = wanted.to_lowercase();
+    let wanted = letters(wanted);
     let farthest = (wanted.chars().count() / 3).clamp(2, 6);
     let mut found: Vec<(usize, &str)> = names
         .into_iter()
         .filter_map(|name| {
-            let lower = name.to_lowercase();
+            let lower = letters(name);
             let distance = distance(&wanted, &lower);
             let begins = wanted.len() >= 3 && lower.starts_with(&wanted);
             (distance <= farthest || begins).then_some((distance, name))
@@ -29,6 +29,15 @@ pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Ve
         .collect()
 }
 
+/// How many letters of a word are compared: a name that a model, a file or a server made up can have any length, and comparing two costs the
+/// product of their lengths.
+const LONGEST: usize = 64;
+
+/// The letters of a word that are compared, in lower case.
+fn letters(word: &str) -> String {
+    word.chars().take(LONGEST).flat_map(char::to_lowercase).collect()
+}
+
 /// How many keystrokes apart two words are: a character more, less, other, or two swapped.
 fn distance(a: &str, b: &str) -> usize {
     strsim::osa_distance(a, b)
@@ -36,7 +45,19 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::distance;
+    use super::{LONGEST, distance, nearest};
+
+    #[test]
+    fn only_the_beginning_of_a_word_of_any_length_is_compared() {
+        let same = "m".repeat(LONGEST);
+        let (wanted, name) = (
+            same.clone() + &"a".repeat(1 << 20),
+            same.clone() + &"b".repeat(1 << 20),
+        );
+        assert_eq!(nearest(&wanted, [name.as_str()]), [name.as_str()]);
+        let short = same[1..].to_owned() + &"a".repeat(1 << 20);
+        assert!(nearest(&short, ["gpt-5"]).is_empty());
+    }
 
     #[test]
     fn counts_keystrokes() {

@@ -25,7 +25,7 @@ const REUSE_TIME: Duration = Duration::from_millis(200);
 /// Comments and pings keep an answer without text alive for this many times the limit on silence.
 const WORDLESS: u32 = 6;
 
-/// How an attempt ended.
+/// How an attempt ended. Only `Failed` may be followed by another attempt.
 pub(super) enum CallEnd {
     /// The answer is whole; its end was said.
     Answered,

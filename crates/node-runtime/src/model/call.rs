@@ -1,5 +1,20 @@
 //! One model call: attempts, the waits between them, and exactly one end. See the [module](super) for its
 //! grammar.
+//!
+//! # The order of things
+//!
+//! 1. The endpoint of the model's provider is found, and what is known to be wrong is said without sending
+//!    anything: another server than before (`other_server`), no key (`missing_key`), an address that is none
+//!    (`bad_address`), a key that no header can hold (`bad_key`), tools that this API refuses
+//!    (`bad_request`).
+//! 2. The request is built once, with the blobs that it names, and is the same to the byte for each attempt.
+//! 3. Attempts follow each other until one answers, a policy gives up, or the call is cancelled. Ids that a
+//!    failed attempt gave are taken: the next answer does not use them again.
+//!
+//! # Cancelling
+//!
+//! A call that is cancelled drops its connection at once, which is what stops a vendor's work and bill. What
+//! had come is kept, with an estimate of its tokens, and the stream ends as `Interrupted`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,14 +37,21 @@ use super::policy::{FailedAttempt, RetryDecision, Tries};
 use super::{ModelParts, call_events};
 use crate::blobs::load_blobs;
 
-/// A call with all that it needs.
+/// A call with all that it needs. It is used up by [`Call::run`].
 pub(super) struct Call {
+    /// Endpoints, limits and clocks of the effector.
     pub(super) parts: Arc<ModelParts>,
+    /// Connections, shared by all calls of the effector.
     pub(super) clients: Arc<ModelClients>,
+    /// The action that is answered. Its id gives the messages of each attempt theirs.
     pub(super) action: Arc<Action>,
+    /// What is asked: the model, the conversation, the tools.
     pub(super) request: Arc<ModelRequest>,
+    /// Ids of messages and calls that the conversation has already.
     pub(super) taken: Arc<TakenIds>,
+    /// Where it says what comes. It refuses once the session is gone.
     pub(super) events: EventSink,
+    /// Fires when the call has to stop.
     pub(super) cancel: CancellationToken,
     /// The sessions in which a person wants the next attempt at once.
     pub(super) retries: broadcast::Sender<SessionId>,
@@ -118,6 +140,7 @@ impl Call {
         Ok(request)
     }
 
+    /// Makes attempts until one answers or none is left, and says what became of each.
     async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
         let mut taken = self.taken.clone();
         let mut tries = Tries::default();

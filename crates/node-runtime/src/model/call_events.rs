@@ -1,4 +1,7 @@
 //! The events that a call says on its own account, beside those that its decoder makes.
+//!
+//! They are facts: each is committed as it is made here, and a program that reads the log years later sees
+//! the same code and words. So messages are scrubbed of secrets before they come here.
 
 use std::time::Duration;
 

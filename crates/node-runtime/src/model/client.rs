@@ -3,6 +3,10 @@
 //! Reading the machine's root certificates takes milliseconds that a call to a local server, or
 //! `agentx --version`, should not pay; so the plain client trusts nobody, and the TLS client is made on a
 //! thread of its own.
+//!
+//! Redirects are never followed, Nagle's algorithm is off, and TCP keep-alive asks every 30 seconds whether
+//! the other end is there (HTTP/2 pings do the same where that is spoken). Proxies come from the usual
+//! variables (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), which are read when a client is made.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,11 +19,14 @@ use super::failure::{AttemptFailure, describe};
 /// Environment variables by which a proxy may be reached over TLS, whatever the address.
 const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-/// Both clients of an effector.
+/// Both clients of an effector. A client that could not be made is tried again at the next call.
 #[derive(Debug)]
 pub(super) struct ModelClients {
+    /// The longest time until a connection stands, of both.
     connect: Duration,
+    /// For `http://`: it knows no certificates, so it is made at once.
     plain: OnceLock<Client>,
+    /// For `https://`, and for any address behind a proxy that is reached by TLS.
     tls: OnceCell<Client>,
 }
 
@@ -71,6 +78,7 @@ fn needs_tls(url: &Url) -> bool {
             .any(|name| std::env::var(name).is_ok_and(|proxy| proxy.starts_with("https:")))
 }
 
+/// Makes one client. With `tls` the certificates of the machine are read, which takes milliseconds.
 fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
     // Another part of the process may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -85,6 +93,7 @@ fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
     })
 }
 
+/// What both clients have in common.
 fn configure(builder: ClientBuilder, connect: Duration) -> ClientBuilder {
     let builder = builder
         .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))

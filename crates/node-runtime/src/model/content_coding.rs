@@ -1,5 +1,9 @@
 //! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways
 //! pack it anyway.
+//!
+//! Only gzip is unpacked, and only with the feature `gzip`. Anything else is an error that names the coding,
+//! and is not asked for again: it would be packed in the same way. A body that unpacks to more than its limit
+//! is cut off soon after it, so that a small answer cannot fill the memory.
 
 use reqwest::Response;
 
@@ -13,8 +17,10 @@ pub(super) struct IncomingBody {
     most: usize,
 }
 
+/// How a body is packed, by its `content-encoding`.
 enum ContentCoding {
     None,
+    /// Several gzip streams behind each other count as one, as some proxies send them.
     #[cfg(feature = "gzip")]
     Gzip(gzip::Unpacker),
     /// In a way that nobody here can read.
@@ -23,7 +29,7 @@ enum ContentCoding {
 
 /// Why a body cannot be read on.
 pub(super) enum UnreadableBody {
-    /// The transport failed.
+    /// The connection broke, or the body ended before its length.
     Lost(reqwest::Error),
     /// It is not packed as the answer says, or in a way that is not known.
     Packed(String),

@@ -1,5 +1,12 @@
 //! Where a provider is and how it is entered. What must not be seen stays in here: everything that is said
 //! about an endpoint goes through [`Endpoint::scrub`] or [`Endpoint::place`].
+//!
+//! # What counts as a secret here
+//!
+//! The key, the values of extra headers, a password in the address and the whole query of the address. A
+//! secret of fewer than 6 characters is not looked for in what others say, because hiding it would garble
+//! ordinary words; it is still never said by this crate itself. Headers with secrets are marked as sensitive,
+//! so that `Debug` of a request does not show them.
 
 use std::net::IpAddr;
 
@@ -26,11 +33,16 @@ const MIN_SECRET_CHARS: usize = 6;
 /// A provider's address and its key.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
+    /// What the catalog knows of the provider: its API, how the key is sent, which variables name key and
+    /// address.
     provider: ProviderEntry,
+    /// The address that is asked, or what is wrong with it. Said at a call, so that other providers work.
     url: Result<Url, String>,
-    /// The address that sessions record.
+    /// The address that sessions record: scheme, host and port. A conversation is not sent to another one.
     origin: Option<String>,
+    /// The key. `None` is an error at a call if the provider needs one, and fine otherwise.
     key: Option<Secret>,
+    /// Headers that a person added. One of the provider's own headers is replaced by one of the same name.
     headers: Vec<(String, Secret)>,
     /// Where a key is said that is missing, if not in the configuration.
     key_hint: Option<String>,
@@ -229,6 +241,7 @@ impl Endpoint {
         Ok(headers)
     }
 
+    /// Everything that [`Endpoint::scrub`] looks for, the longest first.
     fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self
             .headers

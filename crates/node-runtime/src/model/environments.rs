@@ -1,5 +1,10 @@
 //! The models of a vendor as a reactor: attached to a runtime that acts, with a key of their own, and
 //! detached again, while sessions run.
+//!
+//! An environment comes before the runtime's own effector for the calls of its provider. It brings its own
+//! connections, limits and retries (the defaults), and its key is in no configuration and no log. A session
+//! that was begun at another address than the vendor's records it and continues nowhere else: if the
+//! environment is [at](ClaudeEnvironment::at) a different one, such a call fails as `other_server`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -107,14 +112,18 @@ impl Environment for OpenAiEnvironment {
     }
 }
 
-/// Shared parts of the vendor environments.
+/// What both have in common: which provider they serve, how it is entered, and what ends them.
 #[derive(Debug)]
 struct Vendor {
+    /// The name of the reactor in lists.
     kind: &'static str,
     /// The name of the provider in the catalog.
     provider: &'static str,
+    /// Never shown, also not by `Debug`.
     api_key: Secret,
+    /// Another address than the vendor's own. It is checked when the environment starts.
     base_url: Option<String>,
+    /// Ends the serving. A stopped environment is not started again.
     stop: CancellationToken,
 }
 
@@ -136,11 +145,13 @@ impl Vendor {
         }
     }
 
+    /// Begins to serve the calls of the provider. Nothing is sent, so a wrong key shows at the first call.
     fn start(&self, bus: &SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let models = Arc::new(self.models(bus)?);
         Ok(bus.serve_models(self.provider, models).until(self.stop.clone()))
     }
 
+    /// The effector behind the environment: the built-in catalog, this one endpoint, default limits.
     fn models(&self, bus: &SystemBus) -> Result<ModelEffector, ReactorFailure> {
         let catalog = Catalog::builtin();
         let catalog = match &self.base_url {

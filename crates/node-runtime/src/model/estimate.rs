@@ -4,6 +4,10 @@
 //! Vendors bill what was read and written until the connection ended. Anthropic counts what was read when an
 //! answer begins; servers of OpenAI's protocol count everything at its end, and many local servers and
 //! gateways never do.
+//!
+//! The estimate is the same as that of the window of a conversation ([`estimate_text`]).
+//! `Usage::estimated_tokens` says how many of the tokens of a report are estimated, so that lists can mark
+//! them.
 
 use agentx_agent::{estimate_request, estimate_text};
 use agentx_types::{EnvironmentEvent, ModelRequest, Usage, UsageReport};
@@ -36,6 +40,7 @@ impl TokenEstimate {
         }
     }
 
+    /// Keeps words for the estimate. A long answer is counted in pieces, so that little text is held.
     fn add(&mut self, text: &str) {
         /// How much text is kept before it is counted.
         const PIECE: usize = 4096;

@@ -1,4 +1,21 @@
 //! What can go wrong in one attempt, as one value: from transports, limits and providers alike.
+//!
+//! # Codes
+//!
+//! | `code` | what happened | tried again |
+//! | --- | --- | --- |
+//! | `bad_setup`, `missing_key`, `bad_key`, `bad_address`, `other_server` | nothing was sent | no |
+//! | `connection_failed` | no connection: refused, no route, no name | waited for |
+//! | `tls` | the certificate or the handshake | no |
+//! | `connection_lost` | the connection ended before an answer began | a few times |
+//! | `stream_broken` | it ended in the middle of an answer | a few times |
+//! | `timeout` | a limit of ours ran out while the server may be at work | no, unless no connection stood |
+//! | `redirected` | HTTP 3xx: a key must not follow | no |
+//! | `bad_response` | too long, wrongly packed, or no answer at all | as the decoder says |
+//! | others | what the provider says, by [`ErrorCode`] | as that code says |
+//!
+//! "Waited for" and "a few times" are the two ways of [`RetryPolicy`](super::RetryPolicy): a server that is
+//! not there costs nothing to ask again, and an answer that broke off may have to be paid twice.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +26,7 @@ use agentx_types::{Overflow, RequestPart, show_time};
 
 use super::policy::CallLimits;
 
-/// Which limit that is.
+/// The limit that ran out if only comments and pings came, as the setting and its factor.
 const WORDLESS: &str = "six times `calls.idle_timeout`";
 /// What a person can do where a model takes no tools.
 const WITHOUT_TOOLS: &str =
@@ -20,7 +37,8 @@ const WITHOUT_TOOLS: &str =
 pub(super) struct AttemptFailure {
     /// Stable, for programs.
     pub(super) code: &'static str,
-    /// For people.
+    /// What people read: who failed, at which address, and what can be done. Scrubbed of secrets before it is
+    /// said.
     pub(super) message: String,
     /// The HTTP status, if there was one.
     pub(super) status: Option<u16>,

@@ -2,6 +2,9 @@
 //! its provider is hardly there; the server knows what is. Servers of OpenAI's protocol say so at `/models`
 //! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and
 //! LM Studio too.
+//!
+//! The answer is trusted for nothing but names: a list is at most 1 MiB, is waited for 5 seconds, and an
+//! entry without an `id` is passed over. Nothing of it is kept; a session records the model that was chosen.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,7 +29,7 @@ const MOST_BYTES: usize = 1 << 20;
 pub enum NoList {
     /// It answers with this status, HTTP 401 or 403: the key is wrong, or it wants one.
     KeyRefused(u16),
-    /// Anything else.
+    /// It cannot be reached, answers late or with another status, or its answer is no list.
     Failed(String),
 }
 
@@ -64,6 +67,7 @@ pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Res
     Some(asked.unwrap_or_else(|_| late()).map_err(scrubbed))
 }
 
+/// Asks for the list, without a retry: a person waits for the prompt.
 async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, NoList> {
     let in_words = |failure: AttemptFailure| NoList::Failed(failure.message);
     let url = list_of(endpoint.checked_url().map_err(NoList::Failed)?);

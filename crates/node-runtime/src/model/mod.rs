@@ -92,7 +92,7 @@ pub struct ModelParts {
     pub blobs: Arc<dyn BlobStore>,
     /// Tells the time, for `retry-after` dates.
     pub clock: Arc<dyn Clock>,
-    /// Waits between attempts.
+    /// Waits between attempts: [`SystemBackoff`] with real dice, another one in tests.
     pub pause: Arc<dyn Backoff>,
     /// How long things may take.
     pub limits: CallLimits,
@@ -121,6 +121,30 @@ impl ModelParts {
 }
 
 /// Asks models over HTTP. See the [module](self) for what it says. Clones share connections.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use agentx_llm::{Catalog, Secret};
+/// use agentx_node_runtime::model::{CallLimits, Endpoint, ModelEffector, ModelParts};
+/// use agentx_runtime::MemoryLog;
+/// use agentx_types::ModelSpec;
+///
+/// let catalog = Catalog::builtin();
+/// let provider = catalog.provider("openai").unwrap();
+/// let endpoint = Endpoint::new(provider, None, Some(Secret::new("made-up".to_owned())));
+/// let parts = ModelParts::new(
+///     BTreeMap::from([("openai".to_owned(), endpoint)]),
+///     Arc::new(move |model: &ModelSpec| catalog.wire_options(model)),
+///     Arc::new(MemoryLog::new()),
+/// );
+/// // No answer may take longer than a minute; everything else is as usual.
+/// let limits = CallLimits { total: Some(Duration::from_secs(60)), ..parts.limits };
+/// let effector = ModelEffector::new(ModelParts { limits, ..parts });
+/// # drop(effector);
+/// ```
 #[derive(Clone)]
 pub struct ModelEffector {
     parts: Arc<ModelParts>,

@@ -1,5 +1,15 @@
 //! How long a call may take, when it is tried again, and the waiting in between: values and one pure
 //! decision.
+//!
+//! The decision takes the failures so far, a number from a die and nothing else, so it is tested without
+//! clocks or servers. With the defaults a server that is overloaded is asked after about 0.5, 1, 2, 4, 8 and
+//! 16 seconds and then every 30 seconds, each wait between half of that and all of it, until 10 minutes are
+//! over. A `retry-after` of the provider replaces a shorter wait of ours; one that is longer than
+//! [`RetryPolicy::retry_for`] ends the call at once, because a person waits for it.
+//!
+//! Two things are given up on after 15 seconds, because waiting hardly helps: an address of this machine
+//! where nothing listens, and a server that is no vendor's and answers HTTP 500 with the same words three
+//! times.
 
 use std::time::Duration;
 
@@ -39,6 +49,18 @@ impl Default for CallLimits {
 }
 
 /// When and how often a failed call is tried again.
+///
+/// The values are those of `calls.retries` and `calls.retry_for`:
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use agentx_node_runtime::model::{CallLimits, RetryPolicy};
+///
+/// assert_eq!(RetryPolicy::default().retries, 4);
+/// assert_eq!(RetryPolicy::default().retry_for, Duration::from_secs(600));
+/// assert_eq!(CallLimits::default().total, None, "an answer streams for as long as it takes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// How often an answer that broke off or made no sense is asked for again: each may have to be paid.
@@ -206,8 +228,8 @@ impl Tries {
         }))
     }
 
-    /// For how long the server is still waited for if it continues failing so, the next pause included; `None`
-    /// where attempts are counted instead.
+    /// For how long the server is still waited for if it continues failing so, the next pause included;
+    /// `None` where attempts are counted instead.
     pub(super) fn left(&self) -> Option<Duration> {
         self.left
     }

@@ -1,6 +1,10 @@
 //! How fast a stream flows, and so how it is said. Pieces that come far apart are said as they come. Where
 //! they come close behind each other some are held back for the next ones and said with them: a commit and a
 //! frame for each would cost more than the pieces do.
+//!
+//! Vendors send some tens of pieces a second, and a small model on this machine may send a thousand. At the
+//! first pace every piece is committed and shown as it comes. At the second one, pieces of 3 to 5 ms become
+//! one commit, which nobody can see: a screen is drawn every 16 ms.
 
 use std::time::Duration;
 
@@ -11,8 +15,8 @@ use tokio::time::Instant;
 const CLOSE: Duration = Duration::from_millis(5);
 /// Number of events after which the stream flows. Short answers end before, and nothing of them is held back.
 const FLOWS: u32 = 16;
-/// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this needs
-/// no timer.
+/// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this
+/// needs no timer.
 const TOGETHER: Duration = Duration::from_millis(3);
 /// Where none comes they are held back no longer than this.
 const LONGEST: Duration = Duration::from_millis(5);
@@ -38,7 +42,7 @@ impl StreamPace {
         };
     }
 
-    /// Something was said.
+    /// Notes that events were said at this time: what comes soon after them may be held back.
     pub(super) fn said(&mut self, now: Instant) {
         self.said = Some(now);
     }

@@ -1,4 +1,8 @@
 //! From a request to the answer: pure. The same request always gets the same answer.
+//!
+//! The answer depends on the whole request, and on nothing else: which input was the last one, how many
+//! answers asked for tools since then, and which results followed. So a run that is interrupted, resumed or
+//! replayed goes on with the step that is next, and a fork answers as its parent did.
 
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};
@@ -9,6 +13,7 @@ use super::{bilingual_text, named_tools, summary};
 
 /// How many inputs of a transcript the demo repeats, and how many characters of each.
 const SAID: usize = 20;
+/// How many characters of each of these inputs are repeated.
 const SAID_CHARS: usize = 160;
 
 /// What the demo answers.
@@ -16,7 +21,7 @@ const SAID_CHARS: usize = 160;
 pub(super) struct DemoAnswer {
     /// Shown as reasoning, before the text.
     pub(super) thinking: String,
-    /// The text.
+    /// What is said, in Markdown: results of tools first, then what comes next.
     pub(super) text: String,
     /// The tools that are asked for, with their arguments.
     pub(super) calls: Vec<(String, Value)>,
@@ -106,6 +111,7 @@ fn last_results(since: &[std::sync::Arc<Message>]) -> Vec<&ToolResultPart> {
         .collect()
 }
 
+/// Adds what an intent says or asks for. A tool that the session does not offer is named instead of called.
 fn carry_out(intent: &DemoIntent, request: &ModelRequest, chinese: bool, answer: &mut DemoAnswer) {
     let said = match intent {
         DemoIntent::Greet => bilingual_text::GREETING.get(chinese).to_owned(),

@@ -1,4 +1,7 @@
 //! What the demo says, in English and Chinese. Every text is plain about what speaks: a script, not a model.
+//!
+//! A text is chosen by the language of the input: one Chinese character makes it Chinese. Texts name
+//! commands as they are typed, so they change with the commands.
 
 /// A text in both languages.
 #[derive(Clone, Copy)]
@@ -8,6 +11,7 @@ pub(super) struct BilingualText {
 }
 
 impl BilingualText {
+    /// The text for a person who writes Chinese, or else English.
     pub(super) fn get(self, chinese: bool) -> &'static str {
         if chinese { self.zh } else { self.en }
     }

@@ -1,4 +1,15 @@
-//! What plain words ask for. A table of phrases, not a model: deterministic, and honest about what it does not know.
+//! What plain words ask for. A table of phrases, not a model: deterministic, and honest about what it does
+//! not know.
+//!
+//! # Reading an input
+//!
+//! Only the first line that is not empty counts. It is cut at "then" into steps, one model call each, and a
+//! step at "and" into things that are done at once, if each piece asks for a tool. If one piece is not
+//! understood the whole line is read as one: `write salt and pepper to a.txt` is a single file.
+//!
+//! Within a piece, words of politeness are taken off, and the readers are asked in the order in which they
+//! are sure of themselves: run, write, replace, search, list, read. Each returns `None` for what is not its
+//! own.
 
 use super::phrase::{
     after, after_any, file_name, has_any, looks_like_path, split_last, unquoted, without_end,
@@ -9,7 +20,7 @@ use super::tour;
 /// The highest number that is counted to.
 const MAX_COUNT: u32 = 20_000;
 
-/// What one piece of an input asks for.
+/// What one piece of an input asks for. `Tool` needs a tool of the session; everything else is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DemoIntent {
     Greet,
@@ -18,26 +29,37 @@ pub(super) enum DemoIntent {
     Connect,
     Thanks,
     Bye,
+    /// To say these words, without the quotes around them.
     Echo(String),
+    /// To count from 1 to this number, at most [`MAX_COUNT`].
     Count(u32),
     Story,
+    /// To show reasoning about this topic, which is a demonstration only.
     Think(String),
     Tool(ToolWish),
     Unclear,
 }
 
-/// Something that needs a tool.
+/// Something that needs a tool. The names of the arguments follow from the schema of the tool that is
+/// offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ToolWish {
+    /// `glob`: a pattern below the workspace.
     List { pattern: String },
+    /// `read`: a file.
     Read { path: String },
+    /// `bash`: a command line, passed on as it was typed.
     Run { command: String },
+    /// `write`: the content gets a line break at its end.
     Write { path: String, content: String },
+    /// `edit`: a text of the file that becomes another one.
     Replace { path: String, old: String, new: String },
+    /// `grep`: a regular expression, everywhere or below a path.
     Search { pattern: String, path: Option<String> },
 }
 
-/// Words anywhere in a text, and what it then asks for; the first that fits.
+/// Words anywhere in a text, and what it then asks for; the first that fits. ASCII words have to be whole
+/// ones.
 const TALK: &[(&[&str], DemoIntent)] = &[
     (
         &["api key", "apikey", "connect", "real model"],
@@ -167,6 +189,7 @@ pub(super) fn parse(text: &str) -> DemoIntent {
         .unwrap_or(DemoIntent::Unclear)
 }
 
+/// The tool that a piece wants. The readers are asked in the order in which they are sure of themselves.
 fn tool(text: &str, lower: &str) -> Option<ToolWish> {
     run(text, lower)
         .or_else(|| write(text))
@@ -176,6 +199,8 @@ fn tool(text: &str, lower: &str) -> Option<ToolWish> {
         .or_else(|| read(text))
 }
 
+/// `run uname -a`, `execute the command ls`, `$ ls`, `what time is it`, `运行 ls`. The command is everything
+/// that follows.
 fn run(text: &str, lower: &str) -> Option<ToolWish> {
     if has_any(lower, &["what time", "what day", "几点", "星期几", "几号"]) {
         return Some(ToolWish::Run {
@@ -189,6 +214,8 @@ fn run(text: &str, lower: &str) -> Option<ToolWish> {
     })
 }
 
+/// `read a.md`, `cat a.md`, `读取 a.md`; with weaker words such as `show` or `open` only what looks like a
+/// path.
 fn read(text: &str) -> Option<ToolWish> {
     let sure = after_any(text, &["read", "cat", "读取", "读一下", "读"]).and_then(file_name);
     let perhaps = after_any(
@@ -202,6 +229,7 @@ fn read(text: &str) -> Option<ToolWish> {
     })
 }
 
+/// `list the files here`, `what files are in src`, `list *.rs files`, `ls`, `列出 src 里的文件`.
 fn list(text: &str, lower: &str) -> Option<ToolWish> {
     let english = has_any(lower, &["files", "directory", "folder", "directories"])
         && has_any(lower, &["list", "what", "which", "show"]);
@@ -227,6 +255,7 @@ fn list(text: &str, lower: &str) -> Option<ToolWish> {
     Some(ToolWish::List { pattern })
 }
 
+/// `search for main in src`, `grep "a b"`, `在 src 里搜索 main`. A place such as `the files` is everywhere.
 fn search(text: &str) -> Option<ToolWish> {
     let chinese = after(text, "在").and_then(|rest| {
         let (place, pattern) = split_last(rest, &["里搜索", "中搜索", "里查找", "中查找", "搜索", "查找"])?;
@@ -265,6 +294,7 @@ fn search(text: &str) -> Option<ToolWish> {
     })
 }
 
+/// `write hello to a.txt`, `create a file a.txt with hello`, `把 你好 写到 a.txt`. The last "to" parts them.
 fn write(text: &str) -> Option<ToolWish> {
     let (content, path) = if let Some(rest) = after_any(text, &["把", "将"]) {
         split_last(rest, &["写到", "写入", "写进", "保存到", "存到"])?
@@ -288,6 +318,7 @@ fn write(text: &str) -> Option<ToolWish> {
     })
 }
 
+/// `replace a with b in c.txt`, `change a to b in c.txt`, `把 c.txt 里的 a 改成 b`.
 fn replace(text: &str) -> Option<ToolWish> {
     let (path, old, new) = if let Some(rest) = after_any(text, &["replace", "change"]) {
         let (change, path) = split_last(rest, &[" in "])?;
@@ -307,6 +338,7 @@ fn replace(text: &str) -> Option<ToolWish> {
     })
 }
 
+/// What needs no tool: `echo x`, `think about x`, `count to 100`, and the words of [`TALK`].
 fn talk(text: &str, lower: &str) -> Option<DemoIntent> {
     if let Some(rest) = after_any(
         text,
@@ -345,6 +377,7 @@ fn talk(text: &str, lower: &str) -> Option<DemoIntent> {
         .find_map(|(needles, intent)| has_any(lower, needles).then(|| intent.clone()))
 }
 
+/// The last number in a text: `count from 1 to 20` counts to 20.
 fn last_number(text: &str) -> Option<u32> {
     text.split(|c: char| !c.is_ascii_digit())
         .filter_map(|digits| digits.parse().ok())

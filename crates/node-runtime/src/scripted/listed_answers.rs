@@ -1,4 +1,9 @@
 //! Answers that were listed beforehand: the first that fits the request is given. Pure.
+//!
+//! An answer names up to four things that have to fit: `system` and `input` as patterns with `*`, `result` as
+//! a pattern over all results since the input, and `nth`, the number of the answer in the conversation,
+//! counting from one. An answer without `result` fits only where no tool was called since the input, so that
+//! a script that calls a tool does not call it for ever. If none fits the demo answers as usual.
 
 use std::sync::Arc;
 
@@ -30,6 +35,7 @@ struct Cue {
 }
 
 impl Cue {
+    /// Reads from a request what the patterns are held against. Several results are joined by line breaks.
     fn of(request: &ModelRequest) -> Self {
         let system: Vec<&str> = request.system.iter().map(AsRef::as_ref).collect();
         let asked = request
@@ -60,6 +66,7 @@ impl Cue {
         }
     }
 
+    /// Whether everything that the answer names fits. What it does not name fits always, but for `result`.
     fn fits(&self, answer: &ScriptedAnswer) -> bool {
         let pattern = |pattern: &Option<String>, text: &str| {
             pattern.as_ref().is_none_or(|pattern| wildcard(pattern, text))

@@ -1,15 +1,40 @@
 //! The scripted environment: an offline demo in the place of a model, used where no key is there.
 //!
-//! It performs `call_model` with no network: it says plainly that it is a script, answers a few phrases in English and
-//! Chinese, asks for tools when asked in plain words, and sums up their real results. Everything around it (approvals,
-//! interrupts, the log, replay) works as with a real model. The same request always gives the same events. A tool that is not
-//! the program's own is asked for where an input names it.
+//! It performs `call_model` with no network: it says plainly that it is a script, answers a few phrases in
+//! English and Chinese, asks for tools when asked in plain words, and sums up their real results. Everything
+//! around it (approvals, interrupts, the log, replay) works as with a real model. The same request always
+//! gives the same events. A tool that is not the program's own is asked for where an input names it.
 //!
-//! Where it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an agent with tools of
-//! its own, or a whole flow, runs the same way every time.
+//! Where it is given answers (the setting `scripted_answers`), the first that fits is said instead: so an
+//! agent with tools of its own, or a whole flow, runs the same way every time.
 //!
-//! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its model has no
-//! price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`] for the whole contract.
+//! Its token counts are estimates (a quarter of the ASCII characters, each other character whole), and its
+//! model has no price. A call ends with one `stream_end`, as that of a real model does; see [`crate::model`]
+//! for the whole contract.
+//!
+//! # What it understands
+//!
+//! Phrases, in this order; the first that fits decides:
+//!
+//! 1. an answer of the setting `scripted_answers`;
+//! 2. a tool of the session that is named in the input, with arguments as JSON, `name=value` or plain words;
+//! 3. `tour`, and steps joined by "then";
+//! 4. tools by phrase: list, read, write, replace, search, run;
+//! 5. talk: help, echo, count, story, think, thanks.
+//!
+//! What is not understood is answered with a hint and never guessed.
+//!
+//! ```
+//! use agentx_node_runtime::scripted::ScriptedEnvironment;
+//! use agentx_testing::{fixture, perform};
+//!
+//! # let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! # tokio.block_on(async {
+//! let call = fixture::call_model("echo good morning");
+//! let said = perform(&ScriptedEnvironment::instant(), call).await;
+//! assert_eq!(said.text(), "good morning");
+//! # });
+//! ```
 
 mod answer;
 mod bilingual_text;
@@ -31,7 +56,8 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What was said to the model, without the parts around it that say who, where it was not the owner: a script answers the words alone.
+/// What was said to the model, without the parts around it that say who, where it was not the owner: a script
+/// answers the words alone.
 fn said(message: &Message) -> String {
     let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();
     match (&message.by, &texts[..]) {
@@ -45,7 +71,9 @@ fn said(message: &Message) -> String {
 /// A runtime has one already; attached to another, it serves the same there.
 #[derive(Clone, Debug)]
 pub struct ScriptedEnvironment {
+    /// The pause between two pieces; zero says all of them at once.
     pace: Duration,
+    /// Answers that come before its own, the first that fits.
     answers: Arc<[ScriptedAnswer]>,
     /// Ends it where it is attached.
     attached: Option<CancellationToken>,

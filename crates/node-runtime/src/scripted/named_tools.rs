@@ -1,5 +1,14 @@
-//! Tools that are not the program's own: where an input names one, it is asked for, with arguments as far as plain words
-//! give them. So an agent of one's own can be tried without a model.
+//! Tools that are not the program's own: where an input names one, it is asked for, with arguments as far as
+//! plain words give them. So an agent of one's own can be tried without a model.
+//!
+//! Arguments are taken from the first of these that gives any:
+//!
+//! 1. a JSON object anywhere behind the name: `weather {"city": "Rome"}`;
+//! 2. assignments: `weather city=Rome days=3`, or with quotes `city="New York"`;
+//! 3. plain words for the required arguments, in the order of the schema: a choice that is named, the first
+//!    number, `true` for a boolean, and for the first text whatever is left: `weather for Rome`.
+//!
+//! What the words do not give is left out. The tool then answers that it is missing, as it would to a model.
 
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value};
@@ -24,6 +33,8 @@ pub(super) fn calls(text: &str, tools: &[ToolSpec]) -> Vec<(String, Value)> {
         .unwrap_or_default()
 }
 
+/// The call that one piece asks for. The tool that is named first is meant, and of two names that begin at
+/// the same place the longer one.
 fn call(text: &str, tools: &[ToolSpec]) -> Option<(String, Value)> {
     let known = tools.iter().filter(|tool| !OWN.contains(&tool.name.as_str()));
     let found = known.filter_map(|tool| Some((tool, after_name(text, &tool.name)?)));
@@ -108,6 +119,7 @@ struct RemainingWords<'a> {
 }
 
 impl RemainingWords<'_> {
+    /// The value for one argument by its schema. A schema without a type, or with a list of them, gets none.
     fn value(&mut self, name: &str, property: &Value) -> Option<Value> {
         if let Some(choices) = property.get("enum").and_then(Value::as_array) {
             return self.choice(choices);

@@ -1,5 +1,8 @@
 //! Small tools for reading plain words: prefixes whatever their case, quotes, names of files. Used by the
 //! intents only.
+//!
+//! They return pieces of the input, never fail, and cut only at the boundaries of characters, because an
+//! input is whatever a person or a program types.
 
 /// What follows `prefix` in `text`, whatever the case of ASCII letters. A prefix that ends in a letter or
 /// digit must be a whole word there.

@@ -1,5 +1,9 @@
 //! Speaks an answer: small pieces with short pauses, and an end that always comes, also when it is
 //! interrupted.
+//!
+//! The events are those of a real model: `stream_start`, chunks, calls in pieces, a usage, one `stream_end`.
+//! With a pace a piece is committed at a time; without one up to 128 are, so that long answers in tests cost
+//! little. A sink that refuses ends the play without a word, because the session is gone.
 
 use std::time::Duration;
 
@@ -70,6 +74,7 @@ async fn wait(pace: Duration, cancel: &CancellationToken) -> bool {
     }
 }
 
+/// Says what the call cost, as an estimate, and why it ended. Both are one batch: no end is without its cost.
 async fn end(events: &EventSink, request: &ModelRequest, output_tokens: u64, stop_reason: StopReason) {
     let usage = Usage {
         input_tokens: input_tokens(request),
@@ -88,6 +93,7 @@ async fn end(events: &EventSink, request: &ModelRequest, output_tokens: u64, sto
         .await;
 }
 
+/// Everything that is said between the start and the end: reasoning, text, calls.
 fn pieces_of(answer: &DemoAnswer, number: &str) -> Vec<EnvironmentEvent> {
     let thinking = split(&answer.thinking).map(|text| {
         ThinkingChunk {
@@ -112,6 +118,7 @@ fn pieces_of(answer: &DemoAnswer, number: &str) -> Vec<EnvironmentEvent> {
     thinking.chain(text).chain(calls).collect()
 }
 
+/// A call as a model streams it: its name, its arguments piece by piece, then the whole.
 fn call_pieces(tool_call_id: ToolCallId, name: &str, input: &Value) -> Vec<EnvironmentEvent> {
     let name = name.to_owned();
     let start = ToolCallStart {
@@ -150,6 +157,7 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Where the first piece of a text ends. It is never 0 unless the text is empty.
 fn piece_len(text: &str) -> usize {
     let mut han = 0;
     let mut in_space = false;
@@ -164,6 +172,7 @@ fn piece_len(text: &str) -> usize {
     text.len()
 }
 
+/// Estimated tokens of one piece, at least one.
 fn tokens_of(event: &EnvironmentEvent) -> u64 {
     match event {
         EnvironmentEvent::TextChunk(chunk) => tokens(&chunk.text).max(1),
@@ -173,6 +182,7 @@ fn tokens_of(event: &EnvironmentEvent) -> u64 {
     }
 }
 
+/// Estimated tokens of a request: its system prompts and all parts of its messages. Media count as nothing.
 fn input_tokens(request: &ModelRequest) -> u64 {
     let system = request.system.iter().map(|text| tokens(text));
     let parts = request.messages.iter().flat_map(|message| &message.content);
@@ -189,6 +199,7 @@ fn part_tokens(part: &ContentPart) -> u64 {
     }
 }
 
+/// A quarter of the ASCII characters, rounded up, and each other character whole.
 fn tokens(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().filter(|c| !c.is_ascii()).count();

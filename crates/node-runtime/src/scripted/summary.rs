@@ -1,4 +1,6 @@
 //! What the demo says about the result of a tool: taken from the real result, and brief.
+//!
+//! At most 8 lines of 160 characters are repeated, in a block of their own, with fences in them replaced.
 
 use agentx_types::{ContentPart, ToolResultPart};
 

@@ -1,12 +1,16 @@
 //! Calls in other people's sessions that wait for whoever decides, as the server tells of them. They come
 //! with the connection and not with a session, and may be told again when the connection is made again.
+//!
+//! A call is named by its session and its own id. That it was told of does not mean that it still waits:
+//! somebody else may have decided, which the session's events say.
 
 use std::collections::VecDeque;
 
 use agentx_types::wire::ApprovalWaiting;
 use tokio::sync::watch;
 
-/// The number of calls that are remembered: those who look later get these, and a call among them is not told again.
+/// The number of calls that are remembered: those who look later get these, and a call among them is not told
+/// again.
 const KEPT: usize = 64;
 
 /// What the server told of.
@@ -15,14 +19,16 @@ pub(super) struct ReportedCalls {
     told: watch::Sender<ReportedCall>,
 }
 
+/// The latest calls, and how many there were.
 #[derive(Default)]
 struct ReportedCall {
-    /// The total number.
+    /// How many calls were told of since this program connected; a reader knows by it what it missed.
     count: u64,
     last: VecDeque<ApprovalWaiting>,
 }
 
 impl ReportedCalls {
+    /// Notes that a call waits. One that is known already is not told again.
     pub(super) fn add(&self, call: ApprovalWaiting) {
         let id = |call: &ApprovalWaiting| (call.session_id.clone(), call.tool_call_id.clone());
         self.told.send_if_modified(|told| {
@@ -38,6 +44,7 @@ impl ReportedCalls {
         });
     }
 
+    /// A reader that begins with the calls that are remembered.
     pub(super) fn reader(&self) -> CallsWaiting {
         CallsWaiting {
             told: self.told.subscribe(),

@@ -1,4 +1,8 @@
 //! Drives the reconnect machine: performs its commands on a socket and tells it what happens.
+//!
+//! In each round the driver first does all that the machine wants and then waits for the first of: a stop, a
+//! wish, a feed that nobody holds, something on the socket, a time. Frames that are due together are sent
+//! together, and facts of one session that came together are passed on together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,21 +24,29 @@ use crate::peer::ServerChallenge;
 use crate::reconnect::{Machine, MachineCommand, MachineSettings, Moment, SubscriptionStart, WishFailure};
 use crate::{ConnectionState, Credentials};
 
-/// What a driver works with.
+/// What a driver works with, for as long as the environment runs.
 pub(super) struct Parts {
+    /// What signs the server's challenge.
     pub(super) who: Credentials,
+    /// What this program calls itself.
     pub(super) client: String,
     pub(super) dialler: Dialler,
+    /// Limits and bounds for the machine.
     pub(super) settings: MachineSettings,
+    /// What the handles of the connection see.
     pub(super) shared: Arc<ConnectionShared>,
+    /// Ends the driver, with a good-bye to the server.
     pub(super) stop: CancellationToken,
 }
 
+/// The one task behind a connection.
 pub(super) struct ConnectionDriver {
     parts: Parts,
     bus: Bus<SystemEvent>,
     machine: Machine,
+    /// The socket, if there is one.
     link: LinkState,
+    /// What the machine's milliseconds count from.
     began: Instant,
     /// The feeds that the machine knows.
     feeds: HashMap<SessionId, Arc<SessionFeed>>,
@@ -98,6 +110,7 @@ impl ConnectionDriver {
         Ok(())
     }
 
+    /// The time since the driver began, with a die.
     fn moment(&self) -> Result<Moment, ReactorFailure> {
         let mut dice = [0; 4];
         getrandom::fill(&mut dice)
@@ -109,6 +122,7 @@ impl ConnectionDriver {
         })
     }
 
+    /// Hands a wish to the machine.
     fn grant(&mut self, wish: ConnectionWish) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         match wish {
@@ -161,6 +175,7 @@ impl ConnectionDriver {
         Ok(())
     }
 
+    /// Tells the machine what the link brought.
     fn take(&mut self, told: LinkReport) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         match told {
@@ -209,6 +224,7 @@ impl ConnectionDriver {
         }
     }
 
+    /// Whether a command only adds a fact to those that are to be passed on together.
     fn comes_with_the_last(&self, command: &MachineCommand) -> bool {
         match (command, self.came.last()) {
             (MachineCommand::Deliver(fact, _), Some((last, _))) => fact.session_id == last.session_id,
@@ -233,6 +249,7 @@ impl ConnectionDriver {
         }
     }
 
+    /// Performs one command. None of them waits: frames are collected, and feeds are told afterwards.
     fn perform(
         &mut self,
         command: MachineCommand,
@@ -291,6 +308,7 @@ impl ConnectionDriver {
         who.answer(&asked, dialler.peer(), client)
     }
 
+    /// Passes a notice about people to the feed of its session. One that nobody follows is dropped.
     fn note_people(&self, notice: ServerNotice) {
         let session = match &notice {
             ServerNotice::Presence(presence) => &presence.session_id,
@@ -302,6 +320,7 @@ impl ConnectionDriver {
         }
     }
 
+    /// Ends the feed of a session, and whoever waits for its subscription.
     fn end(&mut self, session: &SessionId, failure: &WishFailure) {
         if let Some(feed) = self.feeds.remove(session) {
             self.parts.shared.remove(&feed);

@@ -1,4 +1,8 @@
 //! The events of one session as they come to this process: who wants them, what came last, who is there.
+//!
+//! A feed passes facts on without waiting for anybody longer than 250 ms in all. A reader that takes no more
+//! is left out of the stream, and notices by its end; the facts that it missed are kept here for a while, and
+//! otherwise come again from the server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +19,7 @@ use super::ConnectionShared;
 use super::recent_facts::{Recent, Snapshot};
 use crate::reconnect::WishFailure;
 
-/// How many batches of facts may wait for a listener.
+/// How many batches of facts may wait for a listener; a batch is what came together on the socket.
 const BATCHES: usize = 8;
 /// How long a listener may make the others wait, in all. Then it is left behind: it comes back when it has
 /// time.
@@ -27,7 +31,7 @@ pub(crate) type Facts = Arc<[Fact]>;
 /// Who is there, who drives, and what one may do oneself, as the server said last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct People {
-    /// Who is there.
+    /// The people that are there now, each with the role and the program that they have.
     pub present: Vec<Present>,
     /// Who drives, and who would like to.
     pub wheel: Option<Wheel>,
@@ -35,17 +39,20 @@ pub struct People {
     pub role: Option<SessionRole>,
 }
 
-/// The events of one session as they come.
+/// The events of one session as they come, for all of its readers in this program.
 pub(crate) struct SessionFeed {
     pub(crate) session: SessionId,
+    /// What came last, for readers that come later.
     recent: Mutex<Recent>,
     listeners: Mutex<Vec<FeedListener>>,
+    /// How many want these events; the subscription at the server ends with the last one.
     holders: AtomicUsize,
     /// Why it has ended.
     ended: Mutex<Option<WishFailure>>,
     people: watch::Sender<People>,
 }
 
+/// A reader of the feed, and how long it may still make the others wait.
 struct FeedListener {
     out: mpsc::Sender<Facts>,
     patience: Duration,
@@ -56,6 +63,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SessionFeed {
+    /// A feed without events, readers or holders.
     pub(super) fn new(session: SessionId) -> Self {
         Self {
             session,
@@ -93,17 +101,19 @@ impl SessionFeed {
         locked(&self.ended).clone()
     }
 
-    /// Ends it after what came.
+    /// Ends it after what came: readers see its end, and ask [`ended`](Self::ended) for the reason.
     pub(super) fn fail(&self, failure: WishFailure) {
         let mut ended = locked(&self.ended);
         ended.get_or_insert(failure);
         locked(&self.listeners).clear();
     }
 
+    /// Who is there, now and from now on.
     pub(crate) fn people(&self) -> watch::Receiver<People> {
         self.people.subscribe()
     }
 
+    /// Takes a notice about presence or the wheel.
     pub(super) fn note_people(&self, notice: ServerNotice) {
         self.people.send_modify(|people| match notice {
             ServerNotice::Presence(presence) => people.present = presence.people,
@@ -112,11 +122,13 @@ impl SessionFeed {
         });
     }
 
+    /// Takes what the server said that one may do.
     pub(super) fn note_role(&self, role: SessionRole) {
         self.people
             .send_if_modified(|people| people.role.replace(role) != Some(role));
     }
 
+    /// Whether anybody wants these events.
     pub(super) fn is_held(&self) -> bool {
         self.holders.load(Ordering::Acquire) > 0
     }

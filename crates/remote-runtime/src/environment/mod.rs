@@ -1,6 +1,16 @@
 //! A WebSocket as the environment of a runtime: what comes by it are the facts of sessions that another
 //! runtime writes. It lives on a bus like every environment, finds lost connections again by itself, and
 //! delivers each fact in order.
+//!
+//! ```text
+//!  Connection (many clones) ── wishes, 256 wait ──► ConnectionDriver ── frames ──► Socket
+//!         ▲                                            │  Machine
+//!         └── answers, ConnectionState ────────────────┤
+//!  SessionFeed (one for each session) ◄──── facts ─────┘──► the bus, if anybody subscribes
+//! ```
+//!
+//! One task drives everything and is the only one that touches the socket, so nothing about a connection has
+//! two opinions. Feeds are shared: many readers of a session cost the server one subscription.
 
 mod calls;
 mod driver;
@@ -48,7 +58,7 @@ enum ConnectionWish {
         request: Box<ClientRequest>,
         reply: oneshot::Sender<WishReply>,
     },
-    /// Nobody waits for that any more.
+    /// Nobody waits for the answer to this wish any more. What it asked for may still be done.
     Cancel(u64),
     /// To be made now.
     Dial,
@@ -56,7 +66,9 @@ enum ConnectionWish {
 
 /// What all who use a connection share.
 struct ConnectionShared {
+    /// The sessions that somebody holds.
     feeds: Mutex<HashMap<SessionId, Arc<SessionFeed>>>,
+    /// How the connection stands.
     state: watch::Sender<ConnectionState>,
     /// Calls that wait for whoever decides.
     calls: ReportedCalls,
@@ -78,6 +90,7 @@ impl ConnectionShared {
             .collect()
     }
 
+    /// Takes a feed out that has ended, unless another one has its place by now.
     fn remove(&self, feed: &Arc<SessionFeed>) {
         let mut feeds = self.feeds();
         if feeds
@@ -192,10 +205,14 @@ impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
 /// The handle of a [`WebSocketEnvironment`]. Clones refer to the same connection.
 #[derive(Clone)]
 pub struct Connection {
+    /// The server, for messages.
     endpoint: ServerEndpoint,
+    /// How long a wish may take, lost connections included.
     within: Duration,
+    /// To the driver; whoever wishes more than it can take waits.
     wishes: mpsc::Sender<ConnectionWish>,
     shared: Arc<ConnectionShared>,
+    /// The next token for a wish; no two wishes of a connection have the same.
     tokens: Arc<AtomicU64>,
 }
 
@@ -217,9 +234,9 @@ impl Connection {
     }
 
     /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as
-    /// the returned value lives. Where the connection is lost they continue behind the last one that came. Where
-    /// the session is published already, they come again from `after_seq` on: pass over each whose `seq` came
-    /// before.
+    /// the returned value lives. Where the connection is lost they continue behind the last one that came.
+    /// Where the session is published already, they come again from `after_seq` on: pass over each whose
+    /// `seq` came before.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or may not be seen, or if the server cannot be reached.
@@ -303,6 +320,7 @@ impl Connection {
         }
     }
 
+    /// The error for an answer that did not come in time, with what is wrong with the connection.
     fn late(&self) -> RuntimeError {
         let seconds = self.within.as_secs();
         let why = match &*self.shared.state.borrow() {
@@ -314,6 +332,7 @@ impl Connection {
         )))
     }
 
+    /// The error for a wish that comes after the end.
     fn stopped(&self) -> RuntimeError {
         self.error(WishFailure::Connection("the connection was closed here".into()))
     }

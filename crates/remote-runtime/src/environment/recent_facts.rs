@@ -1,11 +1,14 @@
 //! The last facts of a session and how it stood before them: whoever wants to follow from there on needs
 //! nothing from the server that was sent before.
+//!
+//! At most 8,192 facts of 8 MiB are kept; beyond that the older half is forgotten, and folded into the state
+//! before them if that is known.
 
 use std::collections::VecDeque;
 
 use agentx_runtime::{Fact, SessionFold};
 
-/// The number of facts that are kept.
+/// The number of facts that are kept of a session that somebody follows.
 const FACTS: usize = 8192;
 /// How many bytes they may have.
 const BYTES: usize = 8 << 20;
@@ -25,7 +28,7 @@ pub(super) struct Recent {
 pub(crate) struct Snapshot {
     /// How the session stood before the facts, where that is wanted.
     pub(crate) fold: Option<SessionFold>,
-    /// The facts.
+    /// Everything after the state, or after what the reader has, in order.
     pub(crate) facts: Vec<Fact>,
 }
 
@@ -52,6 +55,7 @@ impl Recent {
         }
     }
 
+    /// Forgets the oldest fact, and moves the state behind it.
     fn forget_first(&mut self) {
         let Some((fact, bytes)) = self.facts.pop_front() else {
             return;
@@ -81,6 +85,7 @@ impl Recent {
         true
     }
 
+    /// The last fact that is kept; `None` before any came.
     fn head(&self) -> Option<u64> {
         self.start.map(|start| start + self.facts.len() as u64)
     }

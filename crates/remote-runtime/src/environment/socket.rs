@@ -1,4 +1,11 @@
 //! The socket: how it is dialled, and what comes out of it.
+//!
+//! Frames are at most 64 MiB, which is more than a server sends; a larger one ends the connection. A frame
+//! that cannot be sent within 10 seconds does, too: the other side reads nothing. Up to 512 frames or a
+//! megabyte are taken at once, so that a session that streams does not keep wishes waiting.
+//!
+//! What comes is read as text frames ([`incoming::read`]). Pings are answered by the library and count as a
+//! sign of life, as every frame does.
 
 use std::time::Duration;
 
@@ -23,7 +30,7 @@ use crate::peer::{NONCE_HEADER, Peer, Trouble, new_nonce};
 const FRAME_BYTES: usize = 64 << 20;
 /// The number of frames that are read before anything else is looked at.
 const AT_ONCE: usize = 512;
-/// How many bytes.
+/// The number of bytes after which no further frame is taken at once.
 const BYTES_AT_ONCE: usize = 1 << 20;
 /// How long a frame may take to leave.
 const SEND: Duration = Duration::from_secs(10);
@@ -81,6 +88,7 @@ impl Dialler {
     }
 }
 
+/// Whether it is worth dialling again, by how it failed.
 fn failed(peer: &Peer, error: &Error) -> DialFailed {
     match peer.trouble(error) {
         Some(Trouble::Refused(why)) => return DialFailed { why, for_good: true },
@@ -130,19 +138,19 @@ fn is_something_else(error: &ProtocolError) -> bool {
     )
 }
 
-/// A connection.
+/// A WebSocket to the server, and what was sent to it for the proof of its key.
 pub(super) struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     /// What the server is to sign, so that it proves its key.
     nonce: String,
 }
 
-/// Something that came.
+/// What came out of the socket.
 pub(super) enum SocketEvent {
     Frame(Result<IncomingFrame, String>),
     /// A sign of life.
     Sign,
-    /// Nothing more.
+    /// It is over, with the reason that the server or the system gave. Nothing follows.
     Closed(String),
 }
 
@@ -196,17 +204,20 @@ impl Socket {
         sent.unwrap_or_else(|_| Err(format!("it read nothing for {} seconds", SEND.as_secs())))
     }
 
+    /// Says good-bye, for a second at most, and drops the connection.
     pub(super) async fn close(mut self) {
         let _ = timeout(CLOSE, self.stream.close(None)).await;
     }
 }
 
+/// How many bytes a message has, for the bound on what is taken at once.
 fn size(message: &Option<Result<Message, Error>>) -> usize {
     message
         .as_ref()
         .map_or(0, |message| message.as_ref().map_or(0, Message::len))
 }
 
+/// What a message means. Binary frames are none of ours.
 fn read(message: Option<Result<Message, Error>>) -> SocketEvent {
     match message {
         Some(Ok(Message::Text(text))) => SocketEvent::Frame(incoming::read(text.as_str())),
@@ -235,6 +246,7 @@ pub(super) enum LinkReport {
 }
 
 impl LinkState {
+    /// Begins to make a connection; it goes on as long as somebody waits for what is next.
     pub(super) fn dial(dialler: &Dialler) -> Self {
         Self::Dialling(Box::pin(dialler.clone().dial()))
     }

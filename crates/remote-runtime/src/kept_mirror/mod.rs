@@ -4,6 +4,19 @@
 //! Facts are committed as they come. The rows in which the server keeps them are taken over where there is
 //! time for it: when a run has ended, after a reconnect, now and then while much comes, and at the end. From
 //! then on the copy has the server's very bytes, and its hash at the end.
+//!
+//! # What is promised
+//!
+//! - At every moment the copy is a whole session up to its last fact: it can be opened for reading, searched,
+//!   replayed and exported. Nobody can write to it but the mirror.
+//! - A copy that continues checks first that the server has the same facts, by the first and the last one
+//!   here. If not, nothing is changed, and the error says what differs.
+//! - A kill loses nothing that was committed. The next mirror continues behind it.
+//! - Blobs come before the facts that name them. One that the server has lost is counted
+//!   ([`MirrorProgress::missing_blobs`]) and does not stop the copy.
+//!
+//! The progress is told by a [`MirrorProgress`] whenever it changes. `seq` says what is safe here; `rows`
+//! follows it at a distance, and reaches it when the session rests.
 
 mod rows;
 mod start;
@@ -44,7 +57,23 @@ pub struct MirrorProgress {
     pub missing_blobs: u64,
 }
 
-/// A mirror at work. It ends when this is dropped.
+/// A mirror at work. It ends when this is dropped: what has come since the last commit is lost then and comes
+/// again the next time. [`MirrorTask::stop`] commits it first.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use agentx_remote_runtime::{RemoteRuntime, keep};
+/// use agentx_runtime::{RuntimeError, SessionLog};
+///
+/// # async fn copy(server: RemoteRuntime, log: Arc<dyn SessionLog>) -> Result<(), RuntimeError> {
+/// // All that is there now, once.
+/// let mut mirror = keep(&server, &"ses_1".into(), log, false).await?;
+/// let kept = mirror.ended().await?;
+/// println!("{} events, {} blobs are missing", kept.seq, kept.missing_blobs);
+/// # Ok(())
+/// # }
+/// ```
 pub struct MirrorTask {
     kept: watch::Receiver<MirrorProgress>,
     task: tokio::task::JoinHandle<Result<(), RuntimeError>>,
@@ -141,16 +170,24 @@ pub async fn keep(
     })
 }
 
+/// A copy in the making: the log here, what it has, and what is still to come.
 struct MirrorKeeper {
+    /// The server.
     core: Arc<RemoteCore>,
+    /// The log here.
     log: Arc<dyn SessionLog>,
+    /// The lease of the session here: no second mirror of it can run.
     writer: Writer,
+    /// The session as far as it is here, for what is derived from it.
     fold: SessionFold,
+    /// The digest of what was derived, as a writer records it.
     digest: DerivedDigest,
     /// The last fact that is here.
+    /// It is compared with the server's before the copy continues.
     last: Option<Fact>,
     /// Whether a run is under way.
     running: bool,
+    /// What is known of the server's rows.
     rows: MirrorRows,
     kept: MirrorProgress,
     progress: watch::Sender<MirrorProgress>,
@@ -162,6 +199,7 @@ impl MirrorKeeper {
         &self.writer.session_id
     }
 
+    /// Takes facts and rows as they come, until the session ends, the server cannot go on, or it is stopped.
     async fn run(&mut self, mut events: Subscription) -> Result<(), RuntimeError> {
         let mut waiting = Vec::new();
         let mut connection = self.core.connection.state();
@@ -206,6 +244,7 @@ impl MirrorKeeper {
         self.adopt(rows).await
     }
 
+    /// Commits what has come already, without waiting for more.
     async fn take_ready(
         &mut self,
         waiting: &mut Vec<Delivery>,
@@ -243,6 +282,7 @@ impl MirrorKeeper {
         }
     }
 
+    /// Commits facts with what is derived from them, blobs first.
     async fn commit(&mut self, facts: Vec<Fact>) -> Result<(), RuntimeError> {
         if facts.is_empty() {
             self.say();
@@ -305,6 +345,7 @@ impl MirrorKeeper {
         Ok(())
     }
 
+    /// Tells how far it is, if that is news.
     fn say(&self) {
         self.progress.send_if_modified(|kept| {
             let is_news = *kept != self.kept;

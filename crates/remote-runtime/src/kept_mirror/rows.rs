@@ -3,6 +3,10 @@
 //! They are asked for beside the facts, which do not wait for them. An answer may be ahead of the facts; then
 //! it waits until they are here. Where no answer comes, the copy continues with rows of its own, and asks
 //! again after the next reconnect or run.
+//!
+//! Taking rows over replaces the rows of facts that are here by the server's bytes of the same facts, which
+//! the log checks before it takes them. A copy whose rows other sessions here depend on, as a fork of it
+//! does, keeps its own.
 
 use std::sync::Arc;
 
@@ -18,6 +22,7 @@ const ENOUGH: u64 = 8192;
 /// Rows that are asked for at once have no more bytes.
 const MOST_BYTES: usize = 512 << 20;
 
+/// An answer that is on its way.
 type RowsQuery = BoxFuture<'static, Result<Fetched, RuntimeError>>;
 
 /// What is known of the server's rows.
@@ -28,6 +33,7 @@ pub(super) struct MirrorRows {
     base: u64,
     /// A fork that was made here continues from rows that are here: they stay.
     depended_on: bool,
+    /// Whether rows should be asked for as soon as nothing is on its way.
     wanted: bool,
     asking: Option<RowsQuery>,
     /// Rows that came and wait for facts.
@@ -45,6 +51,7 @@ impl Fetched {
 }
 
 impl MirrorRows {
+    /// Nothing is known yet; `parent` is that of a fork.
     pub(super) fn new(parent: Option<(SessionId, u64)>) -> Self {
         Self {
             parent,
@@ -56,6 +63,7 @@ impl MirrorRows {
         }
     }
 
+    /// Has rows asked for at the next chance.
     pub(super) fn want(&mut self, wanted: bool) {
         self.wanted |= wanted;
     }
@@ -130,6 +138,7 @@ impl MirrorKeeper {
         }
     }
 
+    /// Whether rows may be asked for: nothing is on its way, and what is here may be replaced.
     fn is_idle(&self) -> bool {
         self.rows.asking.is_none() && self.rows.came.is_none() && !self.rows.depended_on
     }
@@ -182,6 +191,7 @@ impl MirrorKeeper {
     }
 }
 
+/// Where the rows here end: the last place in the log, and where the session's own rows begin.
 struct Here {
     base: u64,
     place: LogPlace,
@@ -217,10 +227,12 @@ fn last_of(rows: &LogRows) -> u64 {
     rows.rows.last().map_or(rows.before.seq, |row| row.last_seq)
 }
 
+/// The bytes of rows as they are stored; a session of many gigabytes is not held in memory for its rows.
 fn bytes_of(rows: &LogRows) -> usize {
     rows.rows.iter().map(|row| row.data.len()).sum()
 }
 
+/// One page of rows, of about so many bytes.
 async fn page(
     core: &RemoteCore,
     session: &SessionId,

@@ -1,4 +1,8 @@
 //! How keeping begins: the log here is made, or looked at whether it is the same session.
+//!
+//! A log that has a session of this id already is taken for the same one only if its first and its last fact
+//! are the server's, with their times. That costs two requests, whatever the length of the session. A log of
+//! another session is left as it is.
 
 use agentx_runtime::{Fact, LogError, NewLog, RuntimeError, SessionInfo, SessionLog, Writer};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId};
@@ -72,8 +76,8 @@ impl MirrorKeeper {
     }
 }
 
-/// Why a copy with this last fact cannot continue: where the server no longer has it, its log went back, and all
-/// that it says now, facts and rows, is of another history.
+/// Why a copy with this last fact cannot continue: where the server no longer has it, its log went back, and
+/// all that it says now, facts and rows, is of another history.
 pub(super) async fn cause(core: &RemoteCore, last: Option<Fact>, error: RuntimeError) -> RuntimeError {
     let Some(last) = last else { return error };
     match fact_at(core, &last.session_id, last.seq).await {
@@ -85,6 +89,7 @@ pub(super) async fn cause(core: &RemoteCore, last: Option<Fact>, error: RuntimeE
     }
 }
 
+/// The server's fact at a place; `None` if its log ends before it.
 async fn fact_at(
     core: &RemoteCore,
     session: &SessionId,

@@ -1,4 +1,13 @@
 //! What the server says, frame by frame: subscriptions that begin and end, facts in their order, answers.
+//!
+//! # In order and once
+//!
+//! For each session the machine knows up to which fact it has delivered. A fact that is older is passed over,
+//! the next one is delivered, and one that leaves a gap has the subscription begun again behind the last one
+//! that was delivered. After three such gaps in a row the connection is taken for broken.
+//!
+//! The last fact that ever came is asked for again with each subscription. If the same one comes, the log is
+//! the same; if another one comes in its place, or the log ends before it, the log went back.
 
 use std::sync::Arc;
 
@@ -17,7 +26,8 @@ use crate::incoming::IncomingFrame;
 
 /// What the ids of subscriptions begin with.
 const SUBSCRIBE: &str = "s";
-/// The id of frames that end a subscription; nobody waits for their answer.
+/// The id of frames that end a subscription; nobody waits for their answer, and what still comes is passed
+/// over.
 const UNSUBSCRIBE: &str = "unsubscribe";
 /// The code of a problem: there were too many frames.
 const RATE_LIMITED: &str = "rate_limited";
@@ -41,6 +51,7 @@ impl Machine {
         }
     }
 
+    /// What the server says beside facts.
     fn on_notice(&mut self, moment: Moment, notice: ServerNotice) {
         match notice {
             ServerNotice::Hello(hello) => self.on_hello(moment, hello),
@@ -61,6 +72,7 @@ impl Machine {
         }
     }
 
+    /// Something was done: who one is was accepted, or a wish.
     fn on_accepted(&mut self, moment: Moment, accepted: Accepted) {
         if accepted.id == AUTHENTICATE {
             return self.on_authenticated(moment);
@@ -71,6 +83,7 @@ impl Machine {
         self.answered(token, Ok(accepted));
     }
 
+    /// Something was not done. Too many frames at once are sent again later; everything else is an answer.
     fn on_refused(&mut self, moment: Moment, refused: Refused) {
         let Some(id) = refused.id else { return };
         if id == AUTHENTICATE {
@@ -103,6 +116,7 @@ impl Machine {
         self.asks.values().any(|asked| asked == session)
     }
 
+    /// Answers a wish, unless nobody waits for it any more.
     fn answered(&mut self, token: u64, answer: Result<Accepted, WishFailure>) {
         if let Some(sends) = self.requests.remove(token) {
             self.was_useful();
@@ -111,6 +125,8 @@ impl Machine {
         }
     }
 
+    /// A subscription began. Only the last one that was asked for counts, and only from where it was asked
+    /// for.
     fn on_subscribed(&mut self, moment: Moment, subscribed: Subscribed) {
         let Subscribed {
             session_id,
@@ -173,6 +189,7 @@ impl Machine {
         self.on_unsubscribed(moment, session, Problem::from(&went_back));
     }
 
+    /// A fact came: passed over, delivered, or a gap.
     fn on_fact(&mut self, moment: Moment, fact: Arc<Envelope<EnvironmentEvent>>, bytes: usize) {
         let Some(wanted) = self.sessions.get_mut(&fact.session_id) else {
             return;
@@ -233,6 +250,7 @@ impl Machine {
         self.on_unsubscribed(moment, session, problem);
     }
 
+    /// Asks for all sessions that are wanted, on a connection that is new.
     pub(super) fn subscribe_all(&mut self, moment: Moment) {
         let off = self
             .sessions
@@ -244,6 +262,7 @@ impl Machine {
         }
     }
 
+    /// Asks again where the server wanted a rest, and gives up on a connection that does not begin to tell.
     pub(super) fn tick_sessions(&mut self, moment: Moment) {
         let is_due = |wire: &Wire| wire.until().is_some_and(|until| moment.ms >= until);
         let due = self.sessions.iter().filter(|(_, wanted)| is_due(&wanted.wire));

@@ -1,6 +1,19 @@
 //! The reconnect machine: how a connection is made, kept and made again, and how each session's events come
 //! through it whole, in order and once. It is pure: time and chance come in, commands go out as data; the
 //! environment performs them.
+//!
+//! ```text
+//! Idle ──want──► Dialling ──opened──► Greeting ──hello──► Signing ──► Authenticating ──► Live
+//!                   ▲   │                │                  │               │             │
+//!                   │   └────────────────┴───── lost ───────┴───────────────┴─────────────┘
+//!                   │                             │
+//!                   └──────── Waiting ◄───────────┘        Over  (a refusal that is final, or too many failures)
+//! ```
+//!
+//! The machine never waits, reads a clock or does I/O. Whoever drives it calls a method when something
+//! happens, performs every [`MachineCommand`] that it then has, in order, and calls [`Machine::tick`] at
+//! [`Machine::wake_at`]. Whole lives of connections are so played in tests, with lost, doubled and late
+//! frames.
 
 mod delivery;
 mod requests;
@@ -26,11 +39,11 @@ use state::ConnectionPhase;
 pub struct Moment {
     /// Milliseconds since some beginning; never smaller than before.
     pub ms: u64,
-    /// Any number.
+    /// A random number: pauses are not the same in all clients, so that these do not come back at once.
     pub dice: u32,
 }
 
-/// Time limits and bounds.
+/// Time limits and bounds, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineSettings {
     /// How long a connection may take to be made.
@@ -66,9 +79,9 @@ pub enum MachineCommand {
     HangUp,
     /// Say who one is, to a server that gave this proof of its key; say `credentials`.
     Authenticate(AuthChallenge, Option<String>),
-    /// Send this frame.
+    /// Send this frame on the connection that stands. If it cannot be sent, say `closed`.
     Send(ClientFrame),
-    /// A subscription began.
+    /// A subscription began: what comes now are its facts. Whoever waited for it can be told.
     Began(SubscriptionStart),
     /// The next fact of its session.
     Deliver(Arc<Envelope<EnvironmentEvent>>, usize),
@@ -94,7 +107,7 @@ pub enum MachineCommand {
 /// How a subscription began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionStart {
-    /// Of which session.
+    /// The session whose facts come.
     pub session_id: SessionId,
     /// Its events come after this one.
     pub after_seq: u64,
@@ -113,10 +126,31 @@ pub enum WishFailure {
     Connection(String),
 }
 
-/// The machine.
+/// The machine. See the [module](self).
+///
+/// ```
+/// use agentx_remote_runtime::reconnect::{Machine, MachineCommand, MachineSettings, Moment};
+///
+/// let at = |ms| Moment { ms, dice: 0 };
+/// let mut machine = Machine::new(MachineSettings::default());
+/// assert_eq!(machine.next_command(), None, "nothing is wanted yet");
+///
+/// machine.want(at(0), &"ses_1".into(), 0);
+/// assert!(matches!(machine.next_command(), Some(MachineCommand::Notify(_))));
+/// assert_eq!(machine.next_command(), Some(MachineCommand::Dial));
+///
+/// // Nobody answers, so it waits for 125 to 250 ms, and longer after each further failure.
+/// machine.dial_failed(at(100), "connection refused".into(), false);
+/// while machine.next_command().is_some() {}
+/// assert_eq!(machine.wake_at(), Some(225));
+/// machine.tick(at(225));
+/// assert!(matches!(machine.next_command(), Some(MachineCommand::Notify(_))));
+/// assert_eq!(machine.next_command(), Some(MachineCommand::Dial));
+/// ```
 #[derive(Debug)]
 pub struct Machine {
     settings: MachineSettings,
+    /// What the connection is at.
     phase: ConnectionPhase,
     /// How often in a row it did not work.
     failures: u32,
@@ -124,13 +158,16 @@ pub struct Machine {
     was_live: bool,
     /// How often the server says something, as it said last.
     heartbeat_ms: u64,
+    /// What is wanted, whether there is a connection or not.
     sessions: BTreeMap<SessionId, WantedSession>,
+    /// What was asked and not answered.
     requests: OpenWishes,
     /// The number of the last subscription that was asked for.
     asked: u64,
     /// Subscriptions that were asked for on this connection and not answered: only the answer to the last one
     /// of a session counts.
     asks: BTreeMap<u64, SessionId>,
+    /// Commands that nobody has taken yet.
     out: VecDeque<MachineCommand>,
 }
 
@@ -151,7 +188,7 @@ impl Machine {
         }
     }
 
-    /// The next command.
+    /// The next command; `None` until something happens. They are performed in the order in which they come.
     pub fn next_command(&mut self) -> Option<MachineCommand> {
         self.out.pop_front()
     }
@@ -236,7 +273,7 @@ impl Machine {
         self.lost(moment, why, None);
     }
 
-    /// It was lost.
+    /// It was lost, or ended by the other side. What was not answered is sent again by the next one.
     pub fn closed(&mut self, moment: Moment, why: String) {
         self.lost(moment, why, None);
     }

@@ -1,5 +1,13 @@
 //! Wishes that are under way: each is sent until it is answered, by as many connections as that takes, within
 //! a bound.
+//!
+//! A wish keeps its token from the first sending to its answer, and the id of its frame follows from it: an
+//! answer that comes by a later connection is found. Wishes are sent in the order in which they were made.
+//! One that was sent three times and cost the connection each time is answered with an error that says that
+//! it may or may not have been done.
+//!
+//! A server that has too many frames refuses one with a time: it did nothing, so that sending does not count,
+//! and the wish is sent again then.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +26,19 @@ pub(super) struct OpenWishes {
     open: BTreeMap<u64, OpenWish>,
 }
 
+/// A wish that has no answer yet.
 #[derive(Debug)]
 struct OpenWish {
     request: ClientRequest,
+    /// How often it was sent, without the times at which the server did nothing.
     sends: u32,
     /// When it is sent again: the server wants it later.
     later: Option<u64>,
 }
 
 impl OpenWishes {
+    /// Takes a wish in. It is refused if 1,024 wait already: a front end that does not wait for answers is
+    /// broken.
     pub(super) fn add(&mut self, token: u64, request: ClientRequest) -> Result<(), String> {
         if self.open.len() >= MOST {
             return Err(format!("{MOST} requests are already waiting for answers"));
@@ -42,6 +54,7 @@ impl OpenWishes {
         Ok(())
     }
 
+    /// Takes a wish out, and says how often it was sent.
     pub(super) fn remove(&mut self, token: u64) -> Option<u32> {
         self.open.remove(&token).map(|open| open.sends)
     }
@@ -97,6 +110,7 @@ impl OpenWishes {
         spent
     }
 
+    /// Takes all of them out, and says how often each was sent.
     pub(super) fn drain(&mut self) -> Vec<(u64, u32)> {
         let open = std::mem::take(&mut self.open);
         open.into_iter()

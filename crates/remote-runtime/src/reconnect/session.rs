@@ -1,4 +1,7 @@
 //! One session on the wire: from where its events are wanted, and whether they come.
+//!
+//! What is delivered is remembered as long as the session is wanted, over any number of connections; what was
+//! asked for is forgotten with the connection that it was asked on.
 
 use agentx_runtime::Fact;
 
@@ -11,6 +14,7 @@ pub(super) struct WantedSession {
     pub(super) newest: Option<Fact>,
     /// Whether that fact was asked for again and did not come yet.
     pub(super) overlaps: bool,
+    /// Whether its events come on this connection.
     pub(super) wire: Wire,
     /// How often in a row events were missing.
     pub(super) gaps: u32,
@@ -23,7 +27,7 @@ pub(super) enum Wire {
     Off,
     /// They were; nothing that comes before the answer counts.
     Asked { until: u64 },
-    /// They come.
+    /// They come, behind the last one that was delivered.
     On,
     /// The server wants to be asked later.
     Later { at: u64 },
@@ -45,6 +49,7 @@ impl Wire {
 }
 
 impl WantedSession {
+    /// One of which nothing has come yet, and whose events are wanted from here on.
     pub(super) fn new(after_seq: u64) -> Self {
         Self {
             applied: after_seq,

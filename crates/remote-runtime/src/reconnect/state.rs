@@ -1,4 +1,19 @@
 //! The connection itself: its phases, its heartbeat, how long is waited, and when it is over.
+//!
+//! **Failures.** A connection that was of use, or stood for half a minute, makes the next failure the first
+//! one again. Otherwise pauses double, from `wait_ms` to `longest_wait_ms`; each is a random time between
+//! half of that and all of it. A server that says how long it wants to rest is believed, up to five minutes.
+//!
+//! **Silence.** Both sides say something once a heartbeat, which the server chooses (15 s; between 0.1 and
+//! 120 s is believed). Two heartbeats of silence are a lost connection: a laptop that slept finds out in half
+//! a minute.
+//!
+//! **The end.** It is over when the server refuses who connects, speaks another version of the protocol, or
+//! is another server; and after `attempts` failures. Then everything that is wanted is answered with the
+//! reason.
+//!
+//! The seven phases of [`ConnectionPhase`] are told to front ends as four states: being made (`Connecting`),
+//! `Connected`, `Waiting` with a reason and a time, and `GaveUp`. `Idle` is only at the beginning.
 
 use agentx_identity::AuthChallenge;
 use agentx_types::wire::{Bye, ClientFrame, Hello, PROTOCOL, Ping, Problem};
@@ -34,7 +49,7 @@ pub(super) enum ConnectionPhase {
     Signing { until: u64 },
     /// Its answer to the signature is awaited.
     Authenticating { until: u64 },
-    /// It works.
+    /// It works: frames go and facts come.
     Live {
         /// When something came last.
         heard: u64,
@@ -52,10 +67,12 @@ pub(super) enum ConnectionPhase {
 }
 
 impl ConnectionPhase {
+    /// Whether frames other than those of signing in can be sent.
     pub(super) fn is_live(&self) -> bool {
         matches!(self, Self::Live { .. })
     }
 
+    /// Whether there is a connection, or one in the making, that can be lost.
     fn is_connected(&self) -> bool {
         !matches!(self, Self::Idle | Self::Waiting { .. } | Self::Over { .. })
     }
@@ -79,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// Time has passed.
+    /// Time has passed: acts on what was due. May be called too early or more than once.
     pub fn tick(&mut self, moment: Moment) {
         let now = moment.ms;
         match self.phase {
@@ -106,6 +123,7 @@ impl Machine {
         }
     }
 
+    /// What is due on a connection that works: silence, a sign of life, wishes, subscriptions.
     fn tick_live(&mut self, moment: Moment, heard: u64, said: u64) {
         let dead_after = 2 * self.heartbeat_ms;
         if moment.ms >= heard + dead_after {
@@ -134,12 +152,14 @@ impl Machine {
         }
     }
 
+    /// Notes that the connection brought something, so that it counts as a good one.
     pub(super) fn was_useful(&mut self) {
         if let ConnectionPhase::Live { useful, .. } = &mut self.phase {
             *useful = true;
         }
     }
 
+    /// Has a frame sent, which is a sign of life as well.
     pub(super) fn send(&mut self, moment: Moment, frame: ClientFrame) {
         if let ConnectionPhase::Live { said, .. } = &mut self.phase {
             *said = moment.ms;
@@ -154,6 +174,7 @@ impl Machine {
         }
     }
 
+    /// Begins to connect, whatever was before.
     pub(super) fn dial(&mut self, moment: Moment) {
         let attempt = self.failures + 1;
         self.phase = ConnectionPhase::Dialling {
@@ -163,6 +184,7 @@ impl Machine {
         self.out.push_back(MachineCommand::Dial);
     }
 
+    /// The server has said what it is: its challenge is to be signed, if it speaks our protocol.
     pub(super) fn on_hello(&mut self, moment: Moment, hello: Hello) {
         if !matches!(self.phase, ConnectionPhase::Greeting { .. }) {
             return;
@@ -208,6 +230,7 @@ impl Machine {
         }
     }
 
+    /// The server does not take who connects. If it names a time it is only busy.
     pub(super) fn on_not_authenticated(&mut self, moment: Moment, problem: Problem) {
         match problem.retry_after_ms {
             Some(rest) => self.lost(moment, problem.detail, Some(rest)),
@@ -215,6 +238,7 @@ impl Machine {
         }
     }
 
+    /// The server ends the connection, and may say why and for how long.
     pub(super) fn on_bye(&mut self, moment: Moment, bye: Bye) {
         let is_final = bye.code == NOT_ALLOWED && bye.retry_after_ms.is_none() && !self.phase.is_live();
         if is_final && self.phase.is_connected() {
@@ -270,6 +294,7 @@ impl Machine {
         spread(most / 2, most)
     }
 
+    /// It is over: everything that is wanted is answered with `why`.
     pub(super) fn give_up(&mut self, why: String) {
         if self.phase.is_connected() {
             self.out.push_back(MachineCommand::HangUp);
@@ -290,6 +315,7 @@ impl Machine {
         self.notify(ConnectionState::GaveUp { why });
     }
 
+    /// Why it is over, if it is.
     pub(super) fn over(&self) -> Option<String> {
         match &self.phase {
             ConnectionPhase::Over { why } => Some(why.clone()),
@@ -297,6 +323,7 @@ impl Machine {
         }
     }
 
+    /// Tells how the connection stands now.
     fn notify(&mut self, state: ConnectionState) {
         self.out.push_back(MachineCommand::Notify(state));
     }

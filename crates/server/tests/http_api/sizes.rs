@@ -105,7 +105,7 @@ async fn a_message_has_so_many_parts_and_none_of_a_provider() {
             )
             .await;
         let said = answered(&answer, 400, "bad_request");
-        assert!(said.contains("a message of a person may"), "{said}");
+        assert!(said.contains("but no provider data (`provider`)"), "{said}");
     }
 }
 

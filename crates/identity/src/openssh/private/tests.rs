@@ -15,8 +15,6 @@ struct Made {
     keys: u32,
     kind: &'static [u8],
     public: Vec<u8>,
-    /// What keys of other kinds have behind it.
-    more: Vec<u8>,
     checks: [u32; 2],
     pair: Vec<u8>,
     padding: &'static [u8],
@@ -38,7 +36,6 @@ impl Made {
             keys: 1,
             kind: b"ssh-ed25519",
             public: public().as_bytes().to_vec(),
-            more: Vec::new(),
             checks: [99, 99],
             pair: [SEED, *public().as_bytes()].concat(),
             padding: &[1, 2, 3, 4, 5, 6],
@@ -48,7 +45,7 @@ impl Made {
 
     fn blob(&self) -> Vec<u8> {
         let string = |bytes: &[u8]| [&u32::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
-        let public = [string(self.kind), string(&self.public), self.more.clone()].concat();
+        let public = [string(self.kind), string(&self.public)].concat();
         let secret = [
             &self.checks[0].to_be_bytes()[..],
             &self.checks[1].to_be_bytes(),
@@ -104,21 +101,18 @@ fn what_is_written_is_read_again() {
 fn every_damage_is_found() {
     type Spoil = fn(&mut Made);
     let table: [(Spoil, &str); 12] = [
-        (|made| made.magic = b"openssh-key-v2\0", "not what OpenSSH writes"),
-        (|made| made.keys = 2, "length"),
-        (|made| made.checks[1] = 98, "belong together"),
-        (|made| made.public[3] ^= 1, "belong together"),
-        (|made| made.pair[3] ^= 1, "belong together"),
-        (|made| made.pair[40] ^= 1, "belong together"),
+        (|made| made.magic = b"openssh-key-v2\0", "version"),
+        (|made| made.keys = 2, "one key"),
+        (|made| made.checks[1] = 98, "check numbers"),
+        (|made| made.public[3] ^= 1, "halves"),
+        (|made| made.pair[3] ^= 1, "another key"),
+        (|made| made.pair[40] ^= 1, "halves"),
         (|made| made.pair.truncate(63), "length"),
         (|made| made.pair.truncate(31), "length"),
         (|made| made.public.push(0), "length"),
-        (
-            |made| made.padding = &[1, 2, 3, 4, 5, 5],
-            "not what OpenSSH writes",
-        ),
+        (|made| made.padding = &[1, 2, 3, 4, 5, 5], "its end"),
         (|made| made.padding = &[1, 2, 3, 4, 5, 6, 7, 8], "length"),
-        (|made| made.rest = b"x", "length"),
+        (|made| made.rest = b"x", "follows"),
     ];
     for (at, (spoil, word)) in table.into_iter().enumerate() {
         let mut made = Made::right();
@@ -153,22 +147,30 @@ fn keys_that_are_not_taken_say_what_to_do() {
         change(&mut made);
         made.read().unwrap_err()
     };
+    // Options of bcrypt are missing.
     assert!(matches!(
         made(|made| made.derivation = b"bcrypt"),
         KeyError::Damaged { .. }
     ));
-    let rsa = made(|made| {
-        (made.cipher, made.kind, made.public) = (b"aes256-ctr", b"ssh-rsa", vec![1, 0, 1]);
-        made.padding = &[1, 2, 3];
-        made.more = [&32_u32.to_be_bytes()[..], &[7; 32]].concat();
-    });
-    assert_eq!(
-        rsa,
-        KeyError::OtherKind {
-            kind: "ssh-rsa".into()
-        },
-        "before its passphrase"
-    );
+    assert_eq!(made(|made| made.cipher = b"aes256-ctr"), KeyError::Encrypted);
+    for kind in [
+        "ssh-rsa",
+        "ssh-dss",
+        "ecdsa-sha2-nistp256",
+        "ecdsa-sha2-nistp521",
+        "sk-ssh-ed25519@openssh.com",
+        "ssh-ed25519-cert-v01@openssh.com",
+    ] {
+        for cipher in [&b"none"[..], b"aes256-ctr"] {
+            let mut made = Made::right();
+            (made.kind, made.cipher) = (kind.as_bytes(), cipher);
+            let other = KeyError::OtherKind { kind: kind.into() };
+            assert_eq!(made.read(), Err(other), "before its passphrase");
+        }
+    }
+    let nothing = made(|made| made.kind = b"sk-made-up-secret");
+    assert!(matches!(nothing, KeyError::Damaged { .. }), "{nothing}");
+    assert!(!nothing.to_string().contains("made-up"), "{nothing}");
     let line = public().to_openssh("me");
     assert_eq!(read(line.as_bytes()).unwrap_err(), KeyError::PublicHalf);
     for text in [
@@ -236,7 +238,7 @@ fn keys_of_openssh_are_read() {
     assert_eq!(line.parse(), Ok(*right.unwrap().public_key()));
     let wrong = SecretKey::from_encrypted_openssh(&encrypted, "three words and more".into());
     assert_eq!(wrong.unwrap_err(), KeyError::WrongPassphrase);
-    for (kind, named) in [("ecdsa", "ecdsa"), ("rsa", "ssh-rsa")] {
+    for (kind, named) in [("ecdsa", "ecdsa-sha2-nistp256"), ("rsa", "ssh-rsa")] {
         let other = std::fs::read(make(kind, "").unwrap()).unwrap();
         let kind = named.to_owned();
         assert_eq!(read(&other).unwrap_err(), KeyError::OtherKind { kind });
@@ -246,7 +248,7 @@ fn keys_of_openssh_are_read() {
 /// A key with a passphrase, made up here: that of [`SEED`] under fixed salt, in each cipher that OpenSSH offers.
 fn encrypted(cipher: ssh_key::Cipher, passphrase: &str) -> String {
     let key = parse(file(&Made::right().blob()).as_bytes()).unwrap();
-    let derivation = ssh_key::Kdf::Bcrypt {
+    let derivation = Kdf::Bcrypt {
         salt: vec![5; 16],
         rounds: 1,
     };
@@ -276,6 +278,33 @@ fn a_key_with_a_passphrase_is_read_with_that_one_alone() {
     let plain = file(&Made::right().blob());
     let read = SecretKey::from_encrypted_openssh(plain.as_bytes(), "needless".into());
     assert_eq!(*read.unwrap().public_key(), public());
+}
+
+/// A file says itself how often a passphrase is hashed: one round takes some milliseconds.
+#[test]
+fn a_key_that_asks_for_hours_of_hashing_is_refused() {
+    let text = encrypted(ssh_key::Cipher::Aes256Ctr, "sesame");
+    let letters: String = text.lines().filter(|line| !line.starts_with('-')).collect();
+    let blob = STANDARD.decode(letters).unwrap();
+    // The salt of `encrypted`, and the number of rounds behind it.
+    let at = blob.windows(16).position(|bytes| bytes == [5; 16]).unwrap() + 16;
+    let with = |rounds: u32| {
+        let mut blob = blob.clone();
+        blob[at..at + 4].copy_from_slice(&rounds.to_be_bytes());
+        let text = file(&blob);
+        let given = SecretKey::from_encrypted_openssh(text.as_bytes(), "sesame".to_owned());
+        [read(text.as_bytes()).unwrap_err(), given.unwrap_err()]
+    };
+    for rounds in [1 << 31, u32::MAX, MAX_ROUNDS + 1] {
+        for error in with(rounds) {
+            let most = MAX_ROUNDS;
+            assert_eq!(error, KeyError::TooManyRounds { rounds, most });
+            assert!(error.to_string().contains("ssh-keygen -p -a"), "{error}");
+        }
+    }
+    for error in with(0) {
+        assert!(matches!(error, KeyError::Damaged { .. }), "{error}");
+    }
 }
 
 #[test]

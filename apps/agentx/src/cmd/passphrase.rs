@@ -1,0 +1,85 @@
+//! The passphrase of a key, as the terminal is asked for it: hidden from the first moment on, and up to three times.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read, Write};
+
+use agentx::identity::{KeyError, SecretKey};
+
+/// How often a passphrase may be wrong.
+const TRIES: usize = 3;
+/// What a terminal in raw mode sends for Ctrl-C.
+const CTRL_C: u8 = 3;
+
+/// Reads an OpenSSH key that has a passphrase, and asks for the passphrase with `prompt`.
+///
+/// # Errors
+/// Returns an error, in words, if nobody is there to be asked, if the passphrase was wrong each time, or if the key is not taken.
+pub(crate) fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
+    if !io::stdin().is_terminal() {
+        let what = "the key has a passphrase; run this command on a terminal, where AgentX can ask for it";
+        return Err(what.to_owned());
+    }
+    // What is typed while a passphrase is tried is hidden, too.
+    let hidden = HiddenInput::begin().map_err(|error| error.to_string())?;
+    let mut wrong = KeyError::WrongPassphrase;
+    for _ in 0..TRIES {
+        let passphrase = hidden.ask(prompt).map_err(|error| error.to_string())?;
+        match SecretKey::from_encrypted_openssh(file, passphrase) {
+            Err(error @ KeyError::WrongPassphrase) => {
+                hidden
+                    .say(&error.to_string())
+                    .map_err(|error| error.to_string())?;
+                wrong = error;
+            }
+            read => return read.map_err(|error| error.to_string()),
+        }
+    }
+    Err(format!("{wrong}; it was wrong {TRIES} times"))
+}
+
+/// A terminal that shows nothing of what is typed, until this is dropped.
+struct HiddenInput;
+
+impl HiddenInput {
+    /// Hides what is typed from now on, before anything is asked: people begin to type when they see the question.
+    fn begin() -> io::Result<Self> {
+        crossterm::terminal::enable_raw_mode().map(|()| Self)
+    }
+
+    /// Asks, and reads a line. Ctrl-C ends the question, and the terminal is put back before the program ends.
+    fn ask(&self, prompt: &str) -> io::Result<String> {
+        let input = Typed(File::open("/dev/tty")?);
+        let config = rpassword::ConfigBuilder::new()
+            .input_reader(input)
+            .output_file_path("/dev/tty");
+        let asked = rpassword::prompt_password_with_config(prompt, config.build());
+        self.say("")?;
+        asked
+    }
+
+    /// Writes a line. The terminal does not return to its beginning by itself now.
+    fn say(&self, line: &str) -> io::Result<()> {
+        let mut terminal = File::options().write(true).open("/dev/tty")?;
+        write!(terminal, "{line}\r\n")
+    }
+}
+
+impl Drop for HiddenInput {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing back.
+        let _ = crossterm::terminal::disable_raw_mode();
+    }
+}
+
+/// What is typed, up to Ctrl-C: the library would end the program with it and leave the terminal as it is.
+struct Typed(File);
+
+impl Read for Typed {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.read(bytes)?;
+        match bytes.get(..count) {
+            Some(typed) if typed.contains(&CTRL_C) => Err(io::Error::other("interrupted")),
+            _ => Ok(count),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a runtime is made of, before it runs: the log, the models, the tools and the clock, each of which can
+//! be another one.
+//!
+//! [`NodeParts`] has only public fields, so that a program can take the parts of the settings and replace one
+//! of them. Nothing in here reads a file or a variable; `NodeParts::from_settings` (feature `settings`) does.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentx_llm::WireOptions;
+use agentx_runtime::{Clock, Effector, ModelInfo, SessionLog};
+use agentx_tools::Toolbox;
+use agentx_types::{Guard, ModelSpec, OwnerId};
+
+use crate::scripted::ScriptedEnvironment;
+
+/// How the server of a model wants to be spoken to: which optional fields it takes, where it wants a cache
+/// mark, how it names the longest answer. Asked once for each call, so it must be fast and must not block.
+/// `Arc::new(|_| WireOptions::default())` says nothing special of any model.
+pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
+
+/// What a [`NodeRuntime`](crate::NodeRuntime) is made of.
+///
+/// The example is a runtime without network, files or settings, as tests have it.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agentx_llm::WireOptions;
+/// use agentx_node_runtime::scripted::ScriptedEnvironment;
+/// use agentx_node_runtime::{NodeParts, NodeRuntime, scripted_model};
+/// use agentx_runtime::{MemoryLog, SystemClock};
+/// use agentx_tools::Toolbox;
+/// use agentx_types::OwnerId;
+///
+/// # let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+/// # tokio.block_on(async {
+/// let scripted = ScriptedEnvironment::instant();
+/// let runtime = NodeRuntime::new(NodeParts {
+///     log: Arc::new(MemoryLog::new()),
+///     owner: OwnerId::new("own_example"),
+///     models: vec![scripted_model()],
+///     wire_options: Arc::new(|_| WireOptions::default()),
+///     network: Arc::new(scripted.clone()),
+///     scripted,
+///     tools: Toolbox::default(),
+///     clock: Arc::new(SystemClock),
+///     program: "example/1.0".into(),
+///     data_dir: "/nowhere".into(),
+///     guard: None,
+/// });
+/// // Models, summaries, tools and timers each have a responder of the runtime's own.
+/// assert_eq!(runtime.responders().len(), 4);
+/// # });
+/// ```
+pub struct NodeParts {
+    /// Where sessions are kept. Every event is committed here before anybody hears it.
+    pub log: Arc<dyn SessionLog>,
+    /// Whose sessions they are: those that this runtime opens, lists and shows. [`NodeRuntime::for_owner`]
+    /// shows those of somebody else on the same log.
+    ///
+    /// [`NodeRuntime::for_owner`]: crate::NodeRuntime::for_owner
+    pub owner: OwnerId,
+    /// The models that it lists, in this order. One whose `missing` says something is not opened, unless an
+    /// attached environment serves its provider. A model that is not listed can be asked all the same.
+    pub models: Vec<ModelInfo>,
+    /// How their servers want to be spoken to; also used to show a request without sending it.
+    pub wire_options: WireOptionsOf,
+    /// Asks models over the network: every model whose API is not
+    /// [`Api::Scripted`](agentx_types::Api::Scripted).
+    pub network: Arc<dyn Effector>,
+    /// Answers without any model, for the offline demo and for tests.
+    pub scripted: ScriptedEnvironment,
+    /// The tools that it offers to new sessions, and that run the calls of all of its sessions.
+    pub tools: Toolbox,
+    /// Tells the time of events, and when timers and limits of runs are over.
+    pub clock: Arc<dyn Clock>,
+    /// The program and its version, such as `agentx/0.1.0`. It is recorded whenever a session is opened.
+    pub program: String,
+    /// Where its data is. Only messages name it; the log has its own path.
+    pub data_dir: PathBuf,
+    /// The files that calls are kept from in every session; `None` leaves it to each session's configuration.
+    pub guard: Option<Arc<Guard>>,
+}

@@ -1,0 +1,60 @@
+//! Why a question over HTTP has no answer, and what is shown of that.
+//!
+//! ```text
+//! Lost{unsent: true}    no connection stood: any question may be asked again
+//! Lost{unsent: false}   the answer is missing: only what is repeatable is asked again, twice
+//! Unauthorized          the token is too old: a new one is made, once
+//! Later{after}          the server did nothing, and says when to come back
+//! Answered              a refusal, which is the answer
+//! ```
+
+use std::time::Duration;
+
+use agentx_runtime::RuntimeError;
+
+/// Why a question has no answer.
+pub(crate) enum HttpFailure {
+    /// The connection let it down.
+    Lost {
+        /// What went wrong, without the address: a path may name a session.
+        error: reqwest::Error,
+        /// Whether the server cannot have seen the question.
+        unsent: bool,
+    },
+    /// The server does not know who asks.
+    Unauthorized(RuntimeError),
+    /// There were too many questions, or the server is full. It did nothing.
+    Later { error: RuntimeError, after: Duration },
+    /// The server said no.
+    Answered(RuntimeError),
+}
+
+impl HttpFailure {
+    /// A connection that let a question down. Only one that never stood is sure to have carried nothing.
+    pub(crate) fn lost(error: reqwest::Error) -> Self {
+        let unsent = error.is_connect();
+        Self::Lost {
+            // An address in an error may be shown to anybody.
+            error: error.without_url(),
+            unsent,
+        }
+    }
+}
+
+/// Why there was no answer, in few words: what went wrong first, and not the layers that passed it on. It
+/// holds no address.
+pub(crate) fn reason(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "it did not answer in time".into();
+    }
+    let mut first: &dyn std::error::Error = error;
+    while let Some(cause) = first.source() {
+        first = cause;
+    }
+    let words = first.to_string();
+    // The number of an error says nothing that its words do not.
+    let words = words.split(" (os error").next().unwrap_or_default();
+    words
+        .trim_start_matches("failed to lookup address information: ")
+        .to_owned()
+}

@@ -1,0 +1,36 @@
+//! Who is there in a session of a server, as somebody who holds it sees it.
+//!
+//! Presence comes with the events of a session and not by asking: as long as a [`Presence`] lives the session
+//! is followed, from its end if nobody else follows it. It is as old as the last notice; while the connection
+//! is lost, it says what was so before.
+
+use tokio::sync::watch;
+
+use crate::environment::{FeedSubscription, People};
+
+/// Who is there in a session, for as long as this lives.
+pub struct Presence {
+    /// As the server said last.
+    people: watch::Receiver<People>,
+    _held: FeedSubscription,
+}
+
+impl Presence {
+    /// Those of the session that `held` keeps coming.
+    pub(crate) fn new(held: FeedSubscription) -> Self {
+        Self {
+            people: held.feed.people(),
+            _held: held,
+        }
+    }
+
+    /// Who is there now, as far as the server has said.
+    pub fn now(&self) -> People {
+        self.people.borrow().clone()
+    }
+
+    /// Waits until something about them is new; `false` if nothing ever will be.
+    pub async fn changed(&mut self) -> bool {
+        self.people.changed().await.is_ok()
+    }
+}
