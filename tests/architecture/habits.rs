@@ -62,7 +62,7 @@ const MAY_DETACH: &[(&str, &str)] = &[
         "bounded by a semaphore and a deadline",
     ),
     (
-        "crates/server/src/rooms/people.rs",
+        "crates/server/src/rooms/presence.rs",
         "sleeps for a fixed time and tells a room",
     ),
     (

@@ -29,10 +29,11 @@ pub(crate) fn find(loading: &mut Loading<'_>) {
     }
 }
 
-/// How deep it goes below an entry, and by which of its references.
+/// The depth below an entry, and the reference that leads there.
 type Depth = (u32, Option<(usize, usize)>);
 
-/// The chains of agents that are too deep, each from the innermost agent that goes too far. What is part of a circle has no depth.
+/// Returns the chains of agents that are too deep, each from the innermost agent that goes too far. What is
+/// part of a circle has no depth.
 fn chains(loading: &Loading<'_>, edges: &Edges) -> Vec<Vec<(usize, usize)>> {
     let mut callers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut waits: BTreeMap<usize, usize> = BTreeMap::new();
@@ -83,7 +84,7 @@ fn below(loading: &Loading<'_>, index: usize, edges: &Edges, depths: &BTreeMap<u
     leads.chain([own]).max_by_key(|(depth, _)| *depth).unwrap_or(own)
 }
 
-/// The deepest chain below an entry, each with the reference that leads on.
+/// Returns the deepest chain below an entry, each with the reference that leads on.
 fn chain(from: usize, depths: &BTreeMap<usize, Depth>) -> Vec<(usize, usize)> {
     let mut path = Vec::new();
     let mut at = Some(from);

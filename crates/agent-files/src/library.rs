@@ -16,7 +16,7 @@ use crate::mistake::DefinitionMistake;
 pub struct Root {
     /// The folder, as mistakes show it.
     pub path: PathBuf,
-    /// The place of its definition.
+    /// Whether it is the workspace's or the person's.
     pub origin: FileOrigin,
 }
 
@@ -30,7 +30,7 @@ pub enum FileOrigin {
     User,
 }
 
-/// What the caller knows that no file says.
+/// Facts that the caller knows and no file contains.
 #[derive(Clone, Copy, Default)]
 pub struct LibraryOptions<'a> {
     /// Finds mistakes in scripts without running them.
@@ -46,18 +46,18 @@ pub struct LibraryOptions<'a> {
 /// Finds the syntax errors of a script.
 pub trait ScriptCheck {
     /// # Errors
-    /// The first mistake.
+    /// Returns the first error.
     fn check(&self, name: &str, source: &str) -> Result<(), ScriptFinding>;
 }
 
 /// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to nowhere.
 pub trait SchemaCheck {
     /// # Errors
-    /// The first mistake, in words.
+    /// Returns the first error.
     fn check(&self, schema: &serde_json::Value) -> Result<(), String>;
 }
 
-/// What is wrong with a script, and where in its text.
+/// An error in a script, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptFinding {
     /// The line, from 1.
@@ -71,11 +71,11 @@ pub struct ScriptFinding {
 /// A definition and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadedDefinition<T> {
-    /// What the file says; references are names.
+    /// The contents of the file, with names for references.
     pub definition: T,
     /// The file.
     pub file: PathBuf,
-    /// The place of its definition.
+    /// Whether it is the workspace's or the person's.
     pub origin: FileOrigin,
 }
 
@@ -98,9 +98,9 @@ pub struct Shadow {
 /// A file or a folder that is not read though it looks like a definition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PassedOver {
-    /// The path of the file.
+    /// The path of the file or folder.
     pub path: PathBuf,
-    /// Why it is not read.
+    /// The reason why it is not read.
     pub why: String,
 }
 
@@ -166,17 +166,17 @@ impl Library {
         &self.generators
     }
 
-    /// The text of a context that a layer refers to.
+    /// Returns the text of a context that a layer refers to.
     pub fn context(&self, name: &str) -> Option<&str> {
         self.contexts.get(name).map(String::as_str)
     }
 
-    /// The scripts that others may `require`: their paths below `libs/`, and their texts.
+    /// Returns the scripts that others may `require`: their paths below `libs/`, and their texts.
     pub fn libraries(&self) -> &BTreeMap<String, String> {
         &self.scripts
     }
 
-    /// Those of them that are the person's own, for tools of the person: a folder's script never takes the place of one.
+    /// Returns the person's own libraries, for tools of the person: a folder's library never replaces one.
     pub fn own_libraries(&self) -> &BTreeMap<String, String> {
         &self.own_scripts
     }
@@ -186,18 +186,20 @@ impl Library {
         &self.shadows
     }
 
-    /// The files that were read.
+    /// Returns the files that were read.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.read.iter().map(PathBuf::as_path)
     }
 
-    /// What could be a definition and is not read: files of folders below `agents/`, `tools/`, `rules/` and `generators/` to which
-    /// nothing refers, files of endings that are near to those that are read, folders that are called like files; the first 100.
+    /// Returns files that could be definitions and are not read: files in folders below `agents/`, `tools/`,
+    /// `rules/` and `generators/` that nothing refers to, files with an ending similar to one that is read,
+    /// folders that are named like files; the first 100.
     pub fn passed_over(&self) -> &[PassedOver] {
         &self.passed_over
     }
 
-    /// The files that an agent is made of: its own, and those of the agents and tools that it refers to, however far.
+    /// Returns the files that an agent is made of: its own, and those of the agents and tools that it refers
+    /// to, however far.
     pub fn files_of(&self, agent: &str) -> BTreeSet<&Path> {
         let (mut files, mut seen) = (BTreeSet::new(), BTreeSet::new());
         let mut open = vec![agent];
@@ -222,7 +224,7 @@ impl Library {
         files
     }
 
-    /// A generator with its reference followed.
+    /// Returns a generator with its reference followed.
     pub fn generator(&self, generator: &Generator) -> Generator {
         match &generator.reference {
             Some(name) => match self.generators.get(name) {

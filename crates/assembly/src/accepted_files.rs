@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use agentx_agent_files::{DiskFiles, FileFault, Files};
 use agentx_config::{Folder, WORKSPACE_FOLDER};
 
-/// The largest file that is looked at to find out whether it was accepted.
+/// The largest file that is read to find out whether it was accepted.
 const MAX_BYTES: usize = 4 << 20;
 
 /// Reads what was accepted of one folder, and everything elsewhere.
 pub(crate) struct AcceptedFiles<'a> {
-    /// Where definitions of the folder are.
+    /// The directory with the folder's definitions.
     pub(crate) below: &'a Path,
-    /// What was accepted.
+    /// The folder, with what the person accepted of it.
     pub(crate) folder: &'a Folder,
 }
 

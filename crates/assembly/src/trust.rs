@@ -1,5 +1,5 @@
-//! A file may make an agent stricter than the settings do, never freer: whoever unpacks a project does not grant it anything by
-//! that.
+//! A file may make an agent stricter than the settings do, never freer: to unpack a project does not grant it
+//! anything.
 
 use agentx_agent_files::definition::{AgentLimits, Approval};
 use agentx_types::{AgentConfig, Limits, RuleEffect};

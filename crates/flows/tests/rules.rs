@@ -360,7 +360,7 @@ async fn a_rule_that_is_written_while_a_script_runs_holds_for_its_later_calls() 
 #[tokio::test]
 async fn what_an_old_log_has_on_record_is_not_judged_again() {
     let bash = Recorder::bash();
-    let tools = |mut parts: agentx_flows::FlowParts| {
+    let tools = |mut parts: agentx_flows::ToolFactoryParts| {
         parts.tools = vec![Arc::new(bash.clone()) as Arc<dyn Tool>];
         parts
     };

@@ -1,5 +1,5 @@
-//! A connection whose other side takes nothing any more is given up. What answers a request cannot see that: it is not asked for
-//! more while what it said before waits to be taken.
+//! Closes a connection whose peer no longer reads. A response body cannot notice that: it is not polled while
+//! its earlier bytes are waiting.
 
 use std::io;
 use std::pin::Pin;

@@ -166,7 +166,11 @@ async fn visitors_of_one_address_wait_for_each_other_and_no_others_for_them() {
     let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.share(&session, agentx_types::VISITORS, Some("watch")).await;
     // As long as somebody there reads a large answer slowly.
-    let held = world.state.answers().take(&"visitors at 192.0.2.1".into()).await;
+    let held = world
+        .state
+        .answer_turns()
+        .take(&"visitors at 192.0.2.1".into())
+        .await;
     let mut same = Box::pin(state_from(&world, &session, "192.0.2.1"));
     tokio::select! {
         biased;

@@ -1,4 +1,4 @@
-//! Time that stands still until a test moves it, so that what a test sees never depends on how fast it ran.
+//! A clock that a test moves by hand, so that its results never depend on how fast it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -37,7 +37,7 @@ impl SimulatedClock {
         }
     }
 
-    /// The time that it shows.
+    /// Returns the time that it shows.
     pub fn now(&self) -> Timestamp {
         Timestamp(self.micros.load(Ordering::SeqCst))
     }

@@ -1,4 +1,4 @@
-//! Just enough of HTTP/1.1 to read a request and frame a reply, for a server that has to be able to do it wrong.
+//! Just enough of HTTP/1.1 to read a request and to frame a reply, for a server that also has to do it wrong.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -21,7 +21,7 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// The first header of this name (in lower case).
+    /// Returns the first header of this name (in lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -29,7 +29,7 @@ impl HttpRequest {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; `null` where it is not.
+    /// Returns the body as JSON; `null` where it is not.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }

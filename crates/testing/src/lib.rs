@@ -1,12 +1,13 @@
-//! What tests of AgentX share; a dev-dependency only, but for the program `agentx-mock`, which is for tests.
+//! Shared helpers of AgentX's tests. It is a dev-dependency only, except for the program `agentx-mock`, which
+//! is for tests.
 //!
 //! - [`ScriptedModel`]: a model whose answers are listed beforehand, with stalls that the test releases, and which
 //!   records the requests that it was given;
-//! - [`SimulatedClock`]: time that stands still until it is moved;
+//! - [`SimulatedClock`]: a clock that a test moves by hand;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
 //! - [`FaultyLog`]: a session log without a disk; [`MemoryWorld`]: a session over it, with a scripted model;
-//! - [`check_log`], [`check_environment`] and [`check_others`]: the promises of a session log, an environment and an effector, for
-//!   whoever writes one of their own;
+//! - [`check_log`], [`check_environment`] and [`check_others`]: the contracts of a session log, an
+//!   environment and an effector, for authors of other implementations;
 //! - [`perform`]: runs an effector on one action and collects what it says;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
 //!   behaves;

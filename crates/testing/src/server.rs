@@ -29,7 +29,7 @@ struct ServerShared {
     hung_up: watch::Sender<usize>,
 }
 
-/// What answers a request where no list does.
+/// Answers requests when the list has no more replies.
 type RequestHandler = dyn Fn(&HttpRequest) -> ServerReply + Send + Sync;
 
 struct ServerScript {
@@ -51,23 +51,23 @@ impl TestServer {
     /// Listens on a free port of this machine. After the last reply it answers with status 418.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn start(replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, Some(RequestChecks::new())).await
     }
 
-    /// The same, with checks of its own: for models that [`RequestChecks::new`] does not know.
+    /// Starts a server with its own checks, for models that [`RequestChecks::new`] does not know.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn checked(checks: RequestChecks, replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, Some(checks)).await
     }
 
-    /// The same without any check: for tests that send garbage.
+    /// Starts a server without any check, for tests that send garbage.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn accepting(replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, None).await
     }
@@ -75,15 +75,16 @@ impl TestServer {
     /// Listens on a free port of this machine, and answers each request as `answering` says. It checks nothing by itself.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn answering(answering: impl Fn(&HttpRequest) -> ServerReply + Send + Sync + 'static) -> Self {
         Self::listen(VecDeque::new(), Some(Arc::new(answering)), None).await
     }
 
-    /// The same at this port of this machine (0: any that is free), for a program that says why it cannot have it.
+    /// Starts a server at this port of this machine (0: any free one); a program can report why it cannot
+    /// have the port.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub async fn answering_at(
         port: u16,
         answering: impl Fn(&HttpRequest) -> ServerReply + Send + Sync + 'static,
@@ -135,17 +136,17 @@ impl TestServer {
         format!("http://{}", self.address)
     }
 
-    /// Its address.
+    /// Returns its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The requests that it received so far, in order.
+    /// Returns the requests that it received so far, in order.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.shared.lock().requests.clone()
     }
 
-    /// How many connections it accepted.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> usize {
         self.shared.lock().connections
     }
@@ -192,10 +193,10 @@ impl ServerShared {
     }
 }
 
-/// An address of this machine where nobody listens.
+/// Returns an address of this machine on which no program listens.
 ///
 /// # Panics
-/// Where no port can be had.
+/// Panics if no port is free.
 pub async fn refusing_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0")
         .await

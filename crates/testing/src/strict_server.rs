@@ -18,7 +18,7 @@ impl StrictServer {
     /// Anthropic Messages. `answers` says what the model answers to a request that was accepted.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn anthropic(
         vendor: Anthropic,
         answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
@@ -35,7 +35,7 @@ impl StrictServer {
     /// Chat Completions. `answers` says what the model answers to a request that was accepted.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn chat(
         vendor: ChatServer,
         answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
@@ -70,12 +70,12 @@ impl StrictServer {
         self.server.url()
     }
 
-    /// The requests that it received so far, in order, refused ones too.
+    /// Returns the requests that it received so far, in order, refused ones too.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.server.requests()
     }
 
-    /// What it refused so far.
+    /// Returns the refusals so far.
     pub fn refused(&self) -> Vec<VendorRefusal> {
         locked(&self.refused).clone()
     }

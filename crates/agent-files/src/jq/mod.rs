@@ -18,13 +18,14 @@ use program::Program;
 /// The longest filter that is read, in bytes.
 pub const MAX_FILTER_BYTES: usize = 16 << 10;
 
-/// How deep the brackets of a filter go.
+/// The largest nesting of brackets in a filter.
 const MAX_NESTING: usize = 64;
 
-/// How many words and signs a filter has.
+/// The largest number of tokens of a filter.
 const MAX_TOKENS: usize = 2_000;
 
-/// How many of them are compiled on the caller's own stack; a parser that calls itself needs room for more.
+/// The number of tokens that are compiled on the caller's own stack; a recursive parser needs more room for
+/// more.
 const PLAIN_TOKENS: usize = 64;
 
 /// A filter that is ready to run, as often and on as many threads as one likes.
@@ -34,7 +35,7 @@ pub struct JqFilter {
     program: Arc<Program>,
 }
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JqLimits {
     /// The longest time.
@@ -43,9 +44,9 @@ pub struct JqLimits {
     pub steps: u64,
     /// The number of values that may come out.
     pub outputs: usize,
-    /// How many values the outputs may hold in all, lists and objects counted with what they hold.
+    /// The largest number of values in all outputs, including those in lists and objects.
     pub nodes: usize,
-    /// How many bytes of text the outputs may hold in all; no text on the way is longer.
+    /// The largest number of bytes of text in all outputs; no intermediate text is longer.
     pub bytes: usize,
 }
 
@@ -61,12 +62,12 @@ impl Default for JqLimits {
     }
 }
 
-/// What is wrong with a filter, or with a run of it.
+/// An error in a filter, or in a run of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JqError {
-    /// What is wrong, in words.
+    /// The description of the error.
     pub message: String,
-    /// Where in the text of the filter, in bytes; `None` if it shows in a run only.
+    /// The byte offset in the text of the filter; `None` if only a run shows the error.
     pub offset: Option<usize>,
 }
 
@@ -127,12 +128,12 @@ impl JqFilter {
         })
     }
 
-    /// The text of the filter.
+    /// Returns the text of the filter.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The paths of plain keys that it reads of its input, as far as its text tells.
+    /// Returns the paths of plain keys that it reads of its input, as far as its text tells.
     pub(crate) fn reads(&self) -> &[InputPath] {
         &self.program.reads
     }

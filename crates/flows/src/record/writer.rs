@@ -27,7 +27,7 @@ struct RecordEnd {
     kind: &'static str,
     input: Option<Value>,
     outcome: EffectOutcome,
-    also: Extras,
+    extras: Extras,
     done: oneshot::Sender<()>,
 }
 
@@ -46,8 +46,8 @@ pub struct RecordFinish {
 }
 
 impl RecordFinish {
-    /// The run is over: waits until everything that took its place before is on record. What takes its place later is not.
-    pub async fn written(self) {
+    /// Waits until all lines that were queued before are recorded. Later lines are not.
+    pub async fn flush(self) {
         let _ = self.lines.send(RecordLine::Over);
         // It only fails where the runtime is being shut down.
         let _ = self.writer.await;
@@ -55,7 +55,7 @@ impl RecordFinish {
 }
 
 impl Recorder {
-    /// A recorder into `journal`. Must be called inside a tokio runtime.
+    /// Returns a recorder into `journal`. Must be called inside a tokio runtime.
     pub(crate) fn new(journal: Journal, secrets: Secrets) -> (Self, RecordFinish) {
         let (lines, queue) = mpsc::unbounded_channel();
         let writer = tokio::spawn(write(journal, queue));
@@ -98,7 +98,7 @@ impl Recorder {
         kind: &'static str,
         input: Option<Value>,
         outcome: &Outcome,
-        also: Extras,
+        extras: Extras,
     ) -> impl Future<Output = bool> + Send + use<> {
         let (done, written) = oneshot::channel();
         let end = RecordEnd {
@@ -106,7 +106,7 @@ impl Recorder {
             kind,
             input,
             outcome: self.recorded(outcome),
-            also,
+            extras,
             done,
         };
         let _ = self.lines.send(RecordLine::Ends(Box::new(end)));
@@ -142,7 +142,7 @@ async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<RecordLine>)
             }
             RecordLine::Ends(end) => {
                 if !journal
-                    .end(end.step, end.kind, end.input, end.outcome, end.also)
+                    .end(end.step, end.kind, end.input, end.outcome, end.extras)
                     .await
                 {
                     return;

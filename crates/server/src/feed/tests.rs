@@ -59,11 +59,11 @@ impl FactSource for Log {
         Box::pin(async move { Ok(page) })
     }
 
-    fn lens(&self, view: WireView, _: u64) -> Lens {
-        Lens::new(&session(), &"own_1".into(), view)
+    fn fold(&self, view: WireView, _: u64) -> ViewFold {
+        ViewFold::new(&session(), &"own_1".into(), view)
     }
 
-    fn keep(&self, _: Lens) {}
+    fn keep(&self, _: ViewFold) {}
 }
 
 struct World {

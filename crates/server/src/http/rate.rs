@@ -1,11 +1,11 @@
-//! How often somebody may ask: a bucket of tokens each, in a bounded map. Pure; time comes in.
+//! Rate limits of callers: a bucket of tokens each, in a bounded map. Pure: the time is an argument.
 
 use std::collections::HashMap;
 
 /// The number of buckets that are known at once; those that are full again are forgotten first.
 const BUCKETS: usize = 10_000;
 
-/// How often each of many may ask.
+/// The token buckets of all callers.
 #[derive(Debug)]
 pub(crate) struct Rates {
     /// A second.
@@ -35,7 +35,7 @@ impl Rates {
     /// Takes one.
     ///
     /// # Errors
-    /// The milliseconds until there is one.
+    /// Returns the milliseconds until there is a token.
     pub(crate) fn take(&mut self, who: &str, now_ms: u64) -> Result<(), u64> {
         let full = u64::from(self.burst) * 1000;
         let rate = u64::from(self.rate);

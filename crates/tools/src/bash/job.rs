@@ -13,7 +13,7 @@ use super::command_report::{CommandReport, LeftProcesses, exit_details, seconds,
 use super::jobs::{BackgroundJob, JobTable};
 use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
-/// What `job` takes.
+/// The arguments of `job`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobInput {

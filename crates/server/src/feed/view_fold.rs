@@ -4,28 +4,28 @@ use agentx_runtime::{Fact, SessionFold, UiProjection};
 use agentx_types::wire::WireView;
 use agentx_types::{OwnerId, SessionId};
 
-use super::page_cache::Shelf;
+use super::page_cache::PageCache;
 use super::{Frame, FrameEncoder};
 
 /// A view of a session at one point of it.
 #[derive(Clone)]
-pub struct Lens {
+pub struct ViewFold {
     kind: LensKind,
     at: u64,
 }
 
 #[derive(Clone)]
 enum LensKind {
-    /// The facts themselves: nothing has to be known of earlier ones.
+    /// The facts themselves; no state is needed.
     Environment,
-    /// What they mean.
+    /// The runtime events that follow from the facts.
     Runtime(Box<SessionFold>),
-    /// What of that a simple client is shown.
+    /// The events for simple clients that follow from those.
     Ui(Box<SessionFold>, Box<UiProjection>),
 }
 
-impl Lens {
-    /// The view of a session before its first fact.
+impl ViewFold {
+    /// Creates the view of a session before its first fact.
     pub fn new(session: &SessionId, owner: &OwnerId, view: WireView) -> Self {
         let fold = || Box::new(SessionFold::new(session.clone()));
         let kind = match view {
@@ -36,12 +36,12 @@ impl Lens {
         Self { kind, at: 0 }
     }
 
-    /// The last fact that it has seen.
+    /// Returns the last fact that was folded.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Which view it is.
+    /// Returns the view.
     pub fn view(&self) -> WireView {
         match self.kind {
             LensKind::Environment => WireView::Environment,
@@ -50,14 +50,14 @@ impl Lens {
         }
     }
 
-    /// Passes over everything up to `seq`, if nothing has to be known of it.
+    /// Skips to `seq`, if the view needs no state of earlier facts.
     pub fn skip_to(&mut self, seq: u64) {
         if matches!(self.kind, LensKind::Environment) {
             self.at = self.at.max(seq);
         }
     }
 
-    /// Sees a fact of which nobody wants a frame.
+    /// Folds a fact without producing frames.
     pub fn pass(&mut self, fact: &Fact) {
         self.at = fact.seq;
         match &mut self.kind {
@@ -90,21 +90,21 @@ impl Lens {
         }
     }
 
-    /// Sees a fact of `session`, and hands on its frames: those that somebody has encoded of late, where there are any.
+    /// Folds a fact of `session` and passes on its frames, from the cache if they are there.
     pub(crate) fn look_with(
         &mut self,
-        (fact, shelf): (&Fact, &Shelf),
+        (fact, page_cache): (&Fact, &PageCache),
         encoder: &mut FrameEncoder,
         mut push: impl FnMut(Frame),
     ) {
         let view = self.view();
-        if let Some(frames) = shelf.frames(&fact.session_id, view, fact.seq) {
+        if let Some(frames) = page_cache.frames(&fact.session_id, view, fact.seq) {
             self.pass(fact);
             return frames.iter().cloned().for_each(push);
         }
         let mut frames = Vec::new();
         self.look(fact, encoder, |frame| frames.push(frame));
-        shelf.keep_frames(&fact.session_id, view, fact.seq, &frames);
+        page_cache.keep_frames(&fact.session_id, view, fact.seq, &frames);
         frames.drain(..).for_each(&mut push);
     }
 }
