@@ -1,5 +1,5 @@
-//! Reads a tree by its shape: every mistake is collected with its place, and what is right becomes plain JSON in one form,
-//! from which the definitions are made.
+//! Checks a tree against its shape: all mistakes are collected with their places, and valid parts become
+//! plain JSON in one form, from which the definitions are made.
 
 use agentx_config::yaml::{TextPosition, Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};

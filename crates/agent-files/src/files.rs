@@ -13,13 +13,13 @@ pub trait Files {
     /// Returns the names of the files in a folder; none if it does not exist.
     ///
     /// # Errors
-    /// Returns an error if it is there and cannot be read.
+    /// Returns an error if it exists and cannot be read.
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault>;
 
     /// Returns the names of the folders in a folder; none if they are unknown.
     ///
     /// # Errors
-    /// Returns an error if it is there and cannot be read.
+    /// Returns an error if it exists and cannot be read.
     fn folders(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
         let _ = (root, folder);
         Ok(Vec::new())

@@ -1,5 +1,5 @@
-//! JSON as the same tree of places that YAML is read to. Strings and numbers are serde_json's; only the structure is read
-//! here, because every key and value must know its line and column.
+//! Reads JSON to the same tree with positions as YAML. serde_json reads strings and numbers; only the
+//! structure is read here, because every key and value needs its line and column.
 
 use agentx_config::yaml::{MAX_BYTES, TextPosition, Yaml, YamlError, YamlKey, YamlNode};
 

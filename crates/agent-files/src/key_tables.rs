@@ -20,8 +20,8 @@ pub(crate) struct MappingShape {
     pub(crate) one_of: &'static [&'static str],
     /// If several tables are possible, this one is chosen when this key is present.
     pub(crate) marker: Option<&'static str>,
-    /// Whether keys that are not known are passed over: others may write such. One that looks like a known key misspelt is
-    /// refused anyway.
+    /// Whether keys that are not known are passed over: others may write such. One that looks like a known
+    /// key misspelt is refused anyway.
     pub(crate) open: bool,
 }
 
@@ -59,7 +59,7 @@ impl RefKind {
 pub(crate) enum Shape {
     /// Any text.
     Text,
-    /// Text that says something.
+    /// Text that is not blank.
     Words,
     /// The name of a tool that a script may call, or `*`.
     Granted,
@@ -104,7 +104,7 @@ pub(crate) enum Shape {
     Params,
     /// A pattern of a rule, or a pattern and its output.
     Pattern,
-    /// Two or three texts: subject, what the user says, what comes out.
+    /// Two or three texts: subject, input, output.
     Example,
     /// Any value.
     Any,

@@ -11,16 +11,17 @@ use crate::key_tables::RefKind;
 use crate::loading::Loading;
 use crate::mistake::DefinitionMistake;
 
-/// A place where files are: the folder that holds `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
+/// A root of files: the folder with `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The folder, as mistakes show it.
+    /// The folder, as mistakes name it.
     pub path: PathBuf,
     /// Whether it is the workspace's or the person's.
     pub origin: FileOrigin,
 }
 
-/// Whose a file is. What a workspace says was not written by the person who opens it.
+/// The author of a file: the person, or the workspace, whose files were not written by the person who opens
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOrigin {
@@ -50,7 +51,8 @@ pub trait ScriptCheck {
     fn check(&self, name: &str, source: &str) -> Result<(), ScriptFinding>;
 }
 
-/// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to nowhere.
+/// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to
+/// nowhere.
 pub trait SchemaCheck {
     /// # Errors
     /// Returns the first error.
@@ -68,7 +70,7 @@ pub struct ScriptFinding {
     pub message: String,
 }
 
-/// A definition and where it comes from.
+/// A definition and its file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadedDefinition<T> {
     /// The contents of the file, with names for references.
@@ -135,13 +137,14 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads everything. Of two of one name the person's own is used; of two tools, that of the earlier root. What is wrong is found by [`Self::check`]; what is right can be used all
-    /// the same.
+    /// Reads everything. Of two definitions with one name, the person's own is used; of two tools, the one of
+    /// the earlier root. [`Self::check`] returns the mistakes; valid definitions can be used all the same.
     pub fn load(roots: &[Root], files: &dyn Files, options: LibraryOptions<'_>) -> Self {
         Loading::new(roots, files, options).finish()
     }
 
-    /// Everything that is wrong, by file and place. Empty means: all files are right, and so are all references.
+    /// Everything that is wrong, by file and place. Empty means: all files are right, and so are all
+    /// references.
     pub fn check(&self) -> &[DefinitionMistake] {
         &self.mistakes
     }

@@ -1,4 +1,5 @@
-//! Scripts that others `require`: those below `libs/` of each root, and whether what a script asks for is among them.
+//! Scripts that others `require`: those below `libs/` of each root, and whether what a script asks for is
+//! among them.
 
 use std::path::{Path, PathBuf};
 

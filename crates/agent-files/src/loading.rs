@@ -161,7 +161,7 @@ impl<'a> Loading<'a> {
         self.library.mistakes.push(mistake);
     }
 
-    /// Reads a file, once. What cannot be read is a mistake of the file itself.
+    /// Reads a file, once. An unreadable file is a mistake of the file itself.
     pub(crate) fn file(&mut self, root: usize, path: PathBuf, kind: FileKind) -> Option<usize> {
         if let Some(index) = self.by_path.get(&(root, path.clone())) {
             return Some(*index);
@@ -207,7 +207,7 @@ impl<'a> Loading<'a> {
         root.is_some_and(|root| root.origin == FileOrigin::User)
     }
 
-    /// Gives an entry its name, or says who has it already.
+    /// Gives an entry its name, or reports that the name is taken.
     fn name(&mut self, index: usize) {
         let Some(entry) = self.entries.get(index) else {
             return;

@@ -1,4 +1,5 @@
-//! A script that is a tool by itself: `tools/NAME.luau`. Its first comment, if it is a block, says what else is to be known:
+//! A script that is a tool by itself: `tools/NAME.luau`. Its first comment, if it is a block, has the other
+//! keys:
 //!
 //! ```luau
 //! --!strict
@@ -22,7 +23,7 @@ use crate::source::FileSource;
 
 const START: TextPosition = TextPosition { line: 1, column: 1 };
 
-/// Returns the tree that a tool file of the same meaning would have.
+/// Returns the tree of the equivalent tool file.
 pub(crate) fn tree(source: &FileSource, stem: &str) -> Result<YamlNode, YamlError> {
     let mut entries = match comment(&source.text) {
         Some(comment) => front_matter(comment)?,
@@ -131,7 +132,8 @@ fn front_matter(comment: Comment<'_>) -> Result<Vec<(YamlKey, YamlNode)>, YamlEr
     }
 }
 
-/// Returns whether a text is likely meant to be YAML: words may be read as such by chance, and YAML may be broken.
+/// Returns whether a text is likely meant to be YAML: words may be read as such by chance, and YAML may be
+/// broken.
 fn looks_like_keys(words: &str) -> bool {
     let known = [
         "name",

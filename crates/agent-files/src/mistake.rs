@@ -17,7 +17,7 @@ pub struct DefinitionMistake {
     pub column: u64,
     /// The description of the error; never contains a secret.
     pub message: String,
-    /// How to fix it.
+    /// A suggestion how to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -58,7 +58,7 @@ impl fmt::Display for DefinitionMistake {
 
 impl std::error::Error for DefinitionMistake {}
 
-/// `did you mean …?`, where a candidate is near.
+/// Returns `did you mean …?` if a candidate is similar.
 pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     agentx_config::nearest(word, candidates, 1)
         .first()

@@ -43,7 +43,7 @@ impl<'a> Outline<'a> {
     fn word(&mut self, at: usize, word: &'a str, before: &str, rest: &'a str, starts_line: bool) {
         match word {
             "invoke" | "rt" | "__builtin" => self.begins = true,
-            // Within a function it is indented, as anybody writes it; where it is not, a mistake is not seen.
+            // The body of a function is assumed to be indented; if it is not, a mistake is missed.
             "return" if starts_line => self.begins = true,
             "require" if !matches!(before, "." | ":" | "function") => {
                 let name = rest.get(word.len()..).and_then(only_text);

@@ -77,7 +77,8 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
     right.then(|| object_schema(properties, required))
 }
 
-/// A whole schema says `type: object`, as text; in the short form `type` would be the name of a parameter, with a mapping.
+/// A whole schema has `type: object`, as text; in the short form `type` would be the name of a parameter,
+/// with a mapping.
 fn is_schema(entries: &[(YamlKey, YamlNode)]) -> bool {
     let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
     text_of(entries, "type") == "object" || has("$schema") || (has("properties") && has("required"))

@@ -37,7 +37,7 @@ impl FileKind {
     }
 }
 
-/// A file as it was read.
+/// A parsed file.
 pub(crate) struct ParsedFile {
     /// The contents in one form, if there is no error.
     pub(crate) value: Option<Value>,
@@ -128,7 +128,8 @@ fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T
     }
 }
 
-/// Reads the text of an agent file. References are not followed. JSON by the ending of the file's name, else YAML.
+/// Reads the text of an agent file. References are not followed. JSON by the ending of the file's name, else
+/// YAML.
 ///
 /// ```
 /// use std::path::Path;

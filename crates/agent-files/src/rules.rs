@@ -37,8 +37,8 @@ pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static MappingShape, 
     }
 }
 
-/// Returns whether a mapping is a layer `$mem`, which GenX has and nothing here reads yet. It is refused, not ignored: an agent would lack what
-/// its file says that it has.
+/// Returns whether a mapping is a `$mem` layer, which GenX has and AgentX does not read yet. It is refused,
+/// not ignored: the agent would lack a part of its definition.
 pub(crate) fn reserved(checker: &mut Checker<'_>, shapes: &[Shape], entries: &Entries) -> bool {
     let is_layer = |shape: &Shape| matches!(shape, Shape::Map(table) if table.marker == Some("$this"));
     let Some((key, _)) = entries.iter().find(|(key, _)| key.name == "$mem") else {
@@ -96,7 +96,7 @@ fn steps(checker: &mut Checker<'_>, entries: &Entries) {
     }
 }
 
-/// A step reads `{input, steps}`, where `steps` has those before it: anything else is null for ever.
+/// A step reads `{input, steps}`, where `steps` has the steps before it: any other path is always null.
 fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[String], after: &[String]) {
     let Some(node) = find(step, "input_jq") else {
         return;
@@ -234,8 +234,8 @@ fn rule(checker: &mut Checker<'_>, entries: &Entries) {
     }
 }
 
-/// Each `[var]` whose text could be the name of a variable is one. Other words in brackets are part of the text: a hint to
-/// the model in its own language.
+/// Each `[var]` whose text could be the name of a variable is one. Other words in brackets are part of the
+/// text: a hint to the model in its own language.
 fn declared(checker: &mut Checker<'_>, node: &YamlNode, text: &str, vars: &BTreeSet<String>) {
     let mut offset = 0;
     while !checker.is_full()
@@ -306,7 +306,7 @@ pub(crate) fn pattern(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Valu
     }
 }
 
-/// Subject, then what a person says and the answer's lines where they are given.
+/// Subject, then the input and the lines of the output, if given.
 pub(crate) fn example(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Value> {
     let Yaml::List(parts) = &node.value else {
         checker.expected(

@@ -170,7 +170,7 @@ fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &YamlNode) -> 
     }
 }
 
-/// Returns a reference without the kind that its place says already.
+/// Returns a reference without the kind that its place implies.
 fn bare(shape: Shape, text: &str) -> &str {
     let Shape::Ref(kind) = shape else { return text };
     text.strip_prefix(kind.word())

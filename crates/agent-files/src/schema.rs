@@ -1,4 +1,4 @@
-//! The JSON Schemas (2020-12) of the files, made from the same tables that they are read by.
+//! The JSON Schemas (2020-12) of the files, generated from the same tables that the reader uses.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A file as it was read: its text, its tree, and places inside of its texts (a filter or a script within YAML).
+//! A parsed file: its text, its tree, and positions inside of its texts (a filter or a script within YAML).
 
 use std::path::{Path, PathBuf};
 
@@ -70,8 +70,8 @@ impl FileSource {
         }
     }
 
-    /// Returns the line on which the text `inner` begins, which is the value at `at`, where each of its lines
-    /// is a line of the file.
+    /// Returns the first line of the text `inner`, which is the value at `at`, if each of its lines is a line
+    /// of the file.
     pub(crate) fn first_line(&self, at: TextPosition, inner: &str) -> Option<u64> {
         match self.block_indent(at) {
             Some((first, _)) => Some(first),

@@ -1,4 +1,4 @@
-//! The keys of every kind of file: the one place where they are named.
+//! The keys of every kind of file. They are named here alone.
 
 use crate::key_tables::{RefKind, Shape, MappingShape, may, must, table};
 
@@ -180,7 +180,7 @@ macro_rules! parameters {
     };
 }
 
-/// A generator file, or one that is written where it is used.
+/// A generator file, or one that is written in place.
 pub(crate) static GENERATOR: MappingShape = table(
     "generator",
     parameters![
@@ -288,7 +288,7 @@ static RULE_TEST: MappingShape = table(
     ],
 );
 
-/// A rule file, or a rule that is written where it is used.
+/// A rule file, or a rule that is written in place.
 pub(crate) static RULE: MappingShape = table(
     "rule",
     &[

@@ -1,4 +1,5 @@
-//! Files of a folder as far as a person accepted them: what was not accepted, or has changed since, is as if it were not there.
+//! Files of a folder as far as a person accepted them: what was not accepted, or has changed since, is as if
+//! it were not there.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

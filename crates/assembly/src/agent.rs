@@ -60,7 +60,7 @@ impl Assembly<'_> {
     ///
     /// # Errors
     /// Returns an error if there is none, its files have mistakes, or a model, tool or variable that it names
-    /// is not there.
+    /// does not exist.
     pub fn agent(&self, name: &str) -> Result<AgentConfig, AssemblyError> {
         if let Some(loaded) = self.library.agents().get(name) {
             return self.resolve(&loaded.definition, 0);
@@ -211,7 +211,7 @@ impl Assembly<'_> {
     }
 }
 
-/// Returns the mistakes of the files that are called so, each with its place.
+/// Returns the mistakes of the files with this name, each with its place.
 pub fn mistakes_of(mistakes: &[DefinitionMistake], name: &str) -> Vec<String> {
     let of_it = mistakes
         .iter()

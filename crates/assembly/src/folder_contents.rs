@@ -71,7 +71,7 @@ impl FolderContents {
             .filter(|file| file.standing != FileAcceptance::Accepted)
     }
 
-    /// Returns all files, as they are to be accepted.
+    /// Returns all files with the bytes to accept.
     pub fn accepted(&self) -> Vec<(PathBuf, Vec<u8>)> {
         self.files
             .iter()
@@ -79,7 +79,7 @@ impl FolderContents {
             .collect()
     }
 
-    /// Returns the files of instructions alone, as they are to be accepted.
+    /// Returns the instruction files alone, with the bytes to accept.
     pub fn instructions(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let files = self
             .files
@@ -158,7 +158,7 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
     contents
 }
 
-/// Returns the bytes of the folder's own configuration, where it is a file of its own.
+/// Returns the bytes of the folder's own settings, if they are in a file of their own.
 fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
     let file = below.join("config.yaml");
     let found = std::fs::metadata(&file).ok()?;

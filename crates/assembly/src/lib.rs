@@ -1,5 +1,6 @@
-//! From files to agents: what agent and tool files say, together with the settings, the models and the tools that are there,
-//! becomes the resolved configuration that a session is opened with. Nothing in a log refers to a file.
+//! From files to agents: the definitions in agent and tool files, together with the settings, the models and
+//! the available tools, become the resolved configuration that a session is opened with. Nothing in a log
+//! refers to a file.
 
 mod accepted_files;
 mod agent;

@@ -56,7 +56,7 @@ pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn 
     let (workspace, user) = (workspace_folder(settings), user_folder(settings));
     let root = |path, origin| Root { path, origin };
     let mut roots = vec![root(user.clone(), FileOrigin::User)];
-    // Where the person's own folder is that of the workspace, it is theirs.
+    // If the person's own folder is also the workspace's, it counts as theirs.
     if std::fs::canonicalize(&workspace).ok() != std::fs::canonicalize(&user).ok() || !user.exists() {
         roots.insert(0, root(workspace, FileOrigin::Workspace));
     }
@@ -92,8 +92,8 @@ pub struct WithFiles {
     pub mistakes: Vec<DefinitionMistake>,
 }
 
-/// Returns the runtime of a program as the settings say, with the tools that files describe. Must be called
-/// inside a tokio runtime.
+/// Creates the runtime of a program from its settings, with the tools from files. Must be called inside a
+/// tokio runtime.
 ///
 /// # Errors
 /// Returns an error if the database cannot be opened.
@@ -141,7 +141,7 @@ pub fn runtime_with_files(
                     .register(made)
                     .map_err(|_| "a built-in tool has this name".to_owned())
             });
-            // Where the file says more, that is why.
+            // This is the reason if the file sets more.
             let told = library.check().iter().any(|mistake| is_of(mistake, tool));
             let problem = added.err().filter(|_| !told);
             mistakes.extend(problem.map(|problem| no_tool(tool, &problem)));
@@ -190,7 +190,7 @@ fn no_taken_name(
     }
 }
 
-/// Returns whether a mistake is one of the tool's file, or of the script that it names.
+/// Returns whether a mistake is in the tool's file, or in the script that it names.
 fn is_of(mistake: &DefinitionMistake, tool: &FileTool) -> bool {
     let script = match &tool.definition.body {
         ToolBody::Luau(luau) => luau.lua_file.as_deref(),
@@ -200,7 +200,7 @@ fn is_of(mistake: &DefinitionMistake, tool: &FileTool) -> bool {
     mistake.file == tool.file || script.is_some_and(|script| mistake.file.ends_with(script))
 }
 
-/// Returns a definition of which no tool became: where in its file is not known.
+/// Returns the mistake of a definition that cannot become a tool; its place in the file is unknown.
 fn no_tool(tool: &FileTool, problem: &str) -> DefinitionMistake {
     DefinitionMistake {
         file: tool.file.clone(),

@@ -22,8 +22,8 @@ pub struct FileTool {
     pub file: PathBuf,
 }
 
-/// Returns all tools that files describe, by name; those that the host provides are left out. Of two that are
-/// called the same, the one with a file of its own counts.
+/// Returns all tools from files, by name, without those that the host provides. Of two with the same name,
+/// the one with a file of its own is used.
 pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     let mut tools = BTreeMap::new();
     for loaded in library.tools().values() {
@@ -68,7 +68,7 @@ pub(crate) fn with_models(
                 .filter(|(provider, _)| *provider == spec.provider)
                 .map(|(_, address)| address)
                 .collect(),
-            // Settings that are not accepted yet may say where it is.
+            // Settings that are not accepted yet may name its address.
             None => vec!["*".to_owned()],
         }
     };
@@ -111,8 +111,8 @@ fn inside(tool: &ToolDefinition) -> Vec<&ToolDefinition> {
         .collect()
 }
 
-/// Returns the beginning of a hash of all that makes a tool what it is: what its file says, the tools that it
-/// calls, however far, and what scripts may require.
+/// Returns the beginning of a hash of everything that makes up a tool: its file, the tools that it calls,
+/// directly or not, and the libraries of scripts.
 fn hash_of(name: &str, tools: &BTreeMap<String, FileTool>, library: &Library) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {

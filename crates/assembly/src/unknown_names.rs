@@ -30,8 +30,9 @@ pub struct UnknownTools {
     pub warnings: Vec<ConfigMistake>,
 }
 
-/// Looks for names of tools that no tool has, and for rules that can be about no call of a built-in tool, in the rules and the lists of tools of these settings. Tools of files count whether the
-/// person accepted them or not, and tools that are switched off count too. A rule with a `workspace` elsewhere is not looked at.
+/// Finds names of tools that do not exist, and rules that cannot apply to any call of a built-in tool, in the
+/// rules and the tool lists of these settings. Tools from files count whether the person accepted them or
+/// not, and tools that are switched off count too. A rule for another `workspace` is skipped.
 pub fn misnamed_tools(loaded: &Loaded) -> UnknownTools {
     let mut names = KnownNames::of(&loaded.settings);
     let mut found = UnknownTools::default();

@@ -1,5 +1,5 @@
-//! What recording costs: an effect through the recording host into a session's queue, beside the same effect without it; and
-//! how long a flow of 10,000 recorded effects takes to be where it was.
+//! The cost of recording: an effect through the recording host into a session's queue, compared with the same
+//! effect without it; and the time in which a flow of 10,000 recorded effects is replayed.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -3,7 +3,7 @@
 
 use agentx_luau_tools::EffectError;
 
-/// What a tool may reach.
+/// The grants of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
     pub(crate) http: Vec<String>,
@@ -41,8 +41,8 @@ impl Grants {
         Err(denied("environment variable", "env", name))
     }
 
-    /// Returns the key space that `key` is in, and its name there: `space/name` or `space:name` where the
-    /// space is granted, else the first space that is.
+    /// Returns the key space of `key`, and its name there: `space/name` or `space:name` if that space is
+    /// granted, else the name in the first granted space.
     pub(crate) fn space<'a>(&'a self, key: &'a str) -> Result<(&'a str, &'a str), EffectError> {
         if let Some((space, name)) = key.split_once(['/', ':'])
             && self.kv.iter().any(|granted| granted == space)

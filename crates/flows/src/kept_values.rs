@@ -10,11 +10,11 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavio
 
 use crate::tools::DATABASE;
 
-/// How long to wait while another process holds the database.
+/// The time to wait while another process holds the database.
 const BUSY: Duration = Duration::from_secs(5);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 
-/// `places` says under which name what a folder keeps is found.
+/// `places` has the name under which a folder's values are stored.
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
     owner TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
     PRIMARY KEY (owner, space, key)) WITHOUT ROWID, STRICT;
@@ -48,7 +48,8 @@ fn prepared(database: Connection) -> rusqlite::Result<Connection> {
     Ok(database)
 }
 
-/// Turns the write-ahead log on. Where several processes do this at the same time, SQLite answers "locked" at once, whatever its timeout is.
+/// Turns the write-ahead log on. If several processes do this at the same time, SQLite answers "locked" at
+/// once, whatever its timeout is.
 fn write_ahead(database: &Connection) -> rusqlite::Result<()> {
     let end = Instant::now() + BUSY;
     loop {
@@ -91,7 +92,7 @@ fn close_to_others(path: &Path) {
 #[cfg(not(unix))]
 fn close_to_others(_: &Path) {}
 
-/// Returns the name under which the folder that lies at a path now keeps what it keeps; noted where it had
+/// Returns the name under which the current folder at a path stores its values; records a new one if it has
 /// none.
 pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderNow) -> rusqlite::Result<String> {
     if let Some((Some(id), name)) = known(database, folder, Some(now))?

@@ -10,7 +10,7 @@ const OPEN: &str = "${";
 /// Begins a name that was in the text itself.
 const ESCAPED: &str = "${=";
 
-/// The secrets of one tool. Without any, text goes through as it is.
+/// The secrets of one tool. Without any, text is unchanged.
 #[derive(Clone, Default)]
 pub struct Secrets {
     /// Pairs of value and name, the longest value first: one may be part of another.
@@ -78,7 +78,7 @@ impl Secrets {
         text
     }
 
-    /// Returns a text that was written down, as it was.
+    /// Returns a stored text with its secrets put back.
     pub fn show(&self, text: &str) -> String {
         if self.is_empty() || !text.contains(OPEN) {
             return text.to_owned();
@@ -111,7 +111,7 @@ impl Secrets {
         each_text(value, &|text| self.hide(text))
     }
 
-    /// Returns a value that was written down, as it was.
+    /// Returns a stored value with its secrets put back.
     pub fn show_all(&self, value: &Value) -> Value {
         if self.is_empty() {
             return value.clone();

@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 64;
 pub(crate) struct About {
     /// Its name for the model, if it differs from the function's.
     name: Option<LitStr>,
-    /// What the tool touches.
+    /// The access that the tool needs.
     access: Option<Ident>,
     /// The parameter that holds a path.
     pub(crate) path: Option<Ident>,

@@ -1,4 +1,4 @@
-//! What one caller may do in one session, given their role. Whether they drive is decided under the room's
+//! The rights of one caller in one session, by their role. Whether they drive is decided under the room's
 //! gate: the fact is written first.
 
 use std::sync::Arc;

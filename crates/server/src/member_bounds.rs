@@ -10,7 +10,7 @@ use agentx_types::{
     RuleEffect, ServerRules, ToolSpec,
 };
 
-/// What the server allows a caller who is not its operator.
+/// The bounds of a caller who is not the server's operator.
 #[derive(Clone, Debug)]
 pub struct MemberBounds {
     /// The rules of the server's settings.

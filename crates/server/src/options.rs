@@ -100,7 +100,7 @@ pub struct ServerLimits {
     pub silence: Duration,
     /// The time after which a reader that takes none of its pending bytes is cut off.
     pub stalled: Duration,
-    /// How long the server waits for a driver.
+    /// The times that a driver is waited for.
     pub patience: Patience,
     /// The time after which a session without readers and without a run is closed.
     pub idle: Duration,

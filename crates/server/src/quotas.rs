@@ -14,7 +14,7 @@ use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 use crate::control::remote;
 use crate::state::ServerState;
 
-/// How long cached sums of size and cost are valid.
+/// The time for which cached sums of size and cost are valid.
 const BELIEVED: Duration = Duration::from_secs(5);
 /// Of how many people that is remembered.
 const REMEMBERED: usize = 1024;

@@ -36,7 +36,7 @@ use crate::stalled_connections::Stalling;
 use crate::state::ServerState;
 use crate::{http, maintenance, tls, unread_body, waiting_calls, ws};
 
-/// How long incoming bytes are discarded after the last answer.
+/// The time in which incoming bytes are discarded after the last answer.
 const LINGER: Duration = Duration::from_secs(2);
 /// The pause after a connection cannot be accepted, such as when too many files are open.
 const BREATH: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ pub enum ServerError {
     Tls {
         /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         what: String,
     },
     /// The keys of the data directory cannot be used, or others may write there.

@@ -335,7 +335,7 @@ impl ServerState {
         Ok(room.id().clone())
     }
 
-    /// Creates a session for a caller, who drives it until another person is asked in it.
+    /// Creates a session for a caller, who drives it until a person has to decide in it.
     ///
     /// # Errors
     /// Returns an error if the runtime cannot create it; see [`RuntimeError`].

@@ -128,9 +128,9 @@ async fn tell_all(state: Arc<ServerState>, connection: WaitingConnection) {
 /// The sessions that were announced recently: each at most once in a [`PAUSE`], however often it asks.
 #[derive(Default)]
 struct Announced {
-    /// When each was last announced.
+    /// The time of each session's last announcement.
     told: BTreeMap<SessionId, Instant>,
-    /// When to check the sessions again that have asked since.
+    /// The times at which to check the sessions again that have asked since.
     due: BTreeMap<SessionId, Instant>,
 }
 

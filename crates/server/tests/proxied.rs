@@ -147,7 +147,8 @@ async fn visitors_are_counted_by_address_and_members_by_person() {
     world.end().await;
 }
 
-/// Who asks over HTTP how a session stands, where a trusted proxy says that they are at `address`: the head of the answer.
+/// Requests the state of a session over HTTP, with a trusted proxy that reports the client's address as
+/// `address`; returns the head of the answer.
 async fn state_from(world: &World, session: &SessionId, address: &str) -> String {
     let host = world.url.strip_prefix("http://").unwrap();
     let mut socket = tokio::net::TcpStream::connect(host).await.unwrap();

@@ -42,7 +42,7 @@ impl SimulatedClock {
         Timestamp(self.micros.load(Ordering::SeqCst))
     }
 
-    /// Shows the time, then moves on by one microsecond: no two events are at the same time.
+    /// Shows the time, then advances by one microsecond: no two events are at the same time.
     pub fn tick(&self) -> Timestamp {
         Timestamp(self.micros.fetch_add(1, Ordering::SeqCst))
     }
@@ -55,7 +55,7 @@ impl SimulatedClock {
 }
 
 impl agentx_runtime::Clock for SimulatedClock {
-    /// Moves on by a microsecond with each look: no two facts are at the same time.
+    /// Advances by a microsecond with each read: no two facts are at the same time.
     fn now(&self) -> Timestamp {
         self.tick()
     }

@@ -1,4 +1,4 @@
-//! Runs an effector on one action, outside of any session, and collects what it says.
+//! Runs an effector on one action, outside of any session, and collects its events.
 
 use std::sync::Arc;
 

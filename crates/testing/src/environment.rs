@@ -11,7 +11,8 @@ use crate::{FaultyLog, SimulatedClock};
 /// The time limit for stopping an idle environment.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Starts an environment and stops it: it has to serve something from its start to its stop, and nothing before and after.
+/// Starts an environment and stops it: it has to serve something from its start to its stop, and nothing
+/// before and after.
 ///
 /// # Panics
 /// Panics if it does not start, serves nothing, or still serves something after it was stopped.

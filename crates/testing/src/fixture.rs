@@ -44,7 +44,7 @@ pub fn model(api: Api) -> ModelSpec {
     }
 }
 
-/// Returns a tool with one string argument, which is a path or a command line as its access says.
+/// Returns a tool with one string argument, which is a path or a command line, depending on its access.
 pub fn tool(name: &str, argument: &str, access: Access) -> ToolSpec {
     let schema = json!({
         "type": "object",

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::{SimulatedClock, fixture};
 
-/// A log in the making. Events after an input carry its run; events after [`Self::action`] carry that action as their
-/// cause.
+/// A log in the making. Events after an input carry its run; events after [`Self::action`] carry that action
+/// as their cause.
 #[derive(Clone, Debug)]
 pub struct LogBuilder {
     facts: Vec<Fact>,

@@ -1,5 +1,5 @@
-//! A runtime without a disk, a network or a clock: the driver of sessions over a log in memory and a scripted model. Tests of
-//! the driver, of effectors and of reactors begin here.
+//! A runtime without a disk, a network or a clock: the driver of sessions over a log in memory and a scripted
+//! model. Tests of the driver, of effectors and of reactors begin here.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A model whose answers are in a file: what the program `agentx-mock` puts behind a socket, for tests in any language.
+//! A model whose answers are in a file: what the program `agentx-mock` puts behind a socket, for tests in any
+//! language.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,18 +25,20 @@ struct MockLine {
 }
 
 impl MockAnswers {
-    /// Reads answers, one a line: words as a JSON string, or an object with `text`, `thinking` and `calls` (`name`, `input`). Empty lines
-    /// and those that begin with `#` say nothing.
+    /// Parses answers, one a line: a text as a JSON string, or an object with `text`, `thinking` and `calls`
+    /// (`name`, `input`). Empty lines and those that begin with `#` are skipped.
     ///
-    /// A line with `when` answers each message that has these words in it; the first such line counts. The others answer in turn: the
-    /// third one answers a conversation with two answers in it. So a request that comes twice, as after a crash, is answered twice the same.
+    /// A line with `when` answers each message that contains this text; the first such line is used. The
+    /// others answer in turn: the third one answers a conversation with two answers in it. So a repeated
+    /// request, such as after a crash, gets the same answer.
     ///
     /// ```
     /// use agentx_testing::MockAnswers;
     ///
-    /// let two = "\"Hello.\"\n{\"when\": \"weather\", \"calls\": [{\"name\": \"weather\", \"input\": {\"city\": \"Rome\"}}]}";
-    /// assert!(MockAnswers::parse(two).is_ok());
-    /// assert_eq!(MockAnswers::parse("\n{}").unwrap_err(), "line 2 says nothing: give `text`, `thinking` or `calls`");
+    /// let two = "\"Hello.\"\n{\"when\": \"weather\", \"calls\": [{\"name\": \"weather\", \"input\":
+    /// {\"city\": \"Rome\"}}]}"; assert!(MockAnswers::parse(two).is_ok());
+    /// assert_eq!(MockAnswers::parse("\n{}").unwrap_err(), "line 2 says nothing: give `text`, `thinking` or
+    /// `calls`");
     /// ```
     ///
     /// # Errors
@@ -51,7 +54,7 @@ impl MockAnswers {
         parsed.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns the answer to a request; an error says what is missing.
+    /// Returns the answer to a request; an error says which line is missing.
     fn to(&self, body: &Value) -> Result<ModelAnswer, String> {
         let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
         let mut last = String::new();
@@ -150,8 +153,8 @@ fn words_of(content: &Value, words: &mut String) {
     }
 }
 
-/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`), refuses what the vendors
-/// refuse, and answers from a file.
+/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`),
+/// refuses what the vendors refuse, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,

@@ -33,7 +33,7 @@ enum ScriptStep {
 
 #[derive(Clone, Debug, Default)]
 enum ScriptEnd {
-    /// `tool_use` where there are calls, else `end_turn`.
+    /// `tool_use` if there are calls, else `end_turn`.
     #[default]
     Natural,
     Stop(StopReason),
@@ -66,13 +66,13 @@ impl ModelScript {
         }
     }
 
-    /// Then says words, as one chunk.
+    /// Then sends a text, as one chunk.
     #[must_use]
     pub fn then_text(self, text: &str) -> Self {
         self.then([TextChunk { text: text.into() }])
     }
 
-    /// Then says words, a chunk for each of `pieces`.
+    /// Then sends a text, a chunk for each of `pieces`.
     #[must_use]
     pub fn then_pieces(self, pieces: &[&str]) -> Self {
         self.then(pieces.iter().map(|text| TextChunk { text: (*text).into() }))
@@ -106,7 +106,7 @@ impl ModelScript {
         self.then([EnvironmentEvent::from(start), chunk.into(), whole.into()])
     }
 
-    /// Then says these events, together.
+    /// Then sends these events, together.
     #[must_use]
     pub fn then<E: Into<EnvironmentEvent>>(mut self, events: impl IntoIterator<Item = E>) -> Self {
         self.steps
@@ -190,8 +190,8 @@ fn error(code: &str, message: &str) -> ErrorOccurred {
     }
 }
 
-/// A model that gives listed answers, the first call the first one. After the last it fails with `script_exhausted`.
-/// Clones refer to the same model.
+/// A model with a list of answers, one for each call. After the last it fails with `script_exhausted`. Clones
+/// refer to the same model.
 #[derive(Clone, Debug)]
 pub struct ScriptedModel {
     shared: Arc<Mutex<ModelShared>>,

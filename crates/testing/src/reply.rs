@@ -59,7 +59,7 @@ impl ServerReply {
         Self::body(status, "application/json", body.to_string())
     }
 
-    /// Creates the beginning of an event stream; [`Self::then`] says what is in it.
+    /// Creates the beginning of an event stream; [`Self::then`] adds its contents.
     pub fn stream() -> Self {
         Self {
             framing: Framing::Chunked,
@@ -88,7 +88,7 @@ impl ServerReply {
         self
     }
 
-    /// Waits at `gate` before it says anything.
+    /// Waits at `gate` before it sends anything.
     #[must_use]
     pub fn after(mut self, gate: &Gate) -> Self {
         self.before = Some(Act::Stall(gate.clone()));
@@ -102,7 +102,7 @@ impl ServerReply {
         self
     }
 
-    /// Resets the connection before it says anything.
+    /// Resets the connection before it sends anything.
     pub fn reset() -> Self {
         Self {
             before: Some(Act::Reset),
@@ -110,7 +110,7 @@ impl ServerReply {
         }
     }
 
-    /// Closes the connection before it says anything.
+    /// Closes the connection before it sends anything.
     pub fn close() -> Self {
         Self {
             before: Some(Act::Close),
@@ -136,7 +136,7 @@ impl ServerReply {
         self.act(Act::Flood(byte, count))
     }
 
-    /// Then says nothing until `gate` is open or the client is gone.
+    /// Then sends nothing until `gate` is open or the client is gone.
     #[must_use]
     pub fn then_stall(self, gate: &Gate) -> Self {
         self.act(Act::Stall(gate.clone()))

@@ -1,5 +1,6 @@
-//! Checks every request that a model server of a test receives, as the vendor would. What it refuses fails the test at its end, so
-//! that a request which breaks a rule is noticed in tests that are about something else.
+//! Checks every request that a model server of a test receives, as the vendor would. What it refuses fails
+//! the test at its end, so that a request which breaks a rule is noticed in tests that are about something
+//! else.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,7 +35,7 @@ pub enum CheckedRequest {
     Other,
 }
 
-/// Fails the test where it is dropped, if a request was refused or thinking in it would not have been read.
+/// Fails the test on drop, if a request was refused or thinking in it would not have been read.
 #[derive(Debug)]
 pub struct FailsOnRefusal {
     checks: RequestChecks,
@@ -47,8 +48,8 @@ impl Default for RequestChecks {
 }
 
 impl RequestChecks {
-    /// Anthropic Messages as it is for a new account, and OpenAI's Chat Completions. Of made-up models they know
-    /// [`fixture::MODEL`] alone.
+    /// Creates checks of Anthropic Messages with the rules for a new account, and of OpenAI's Chat
+    /// Completions. Of made-up models they know [`fixture::MODEL`] alone.
     pub fn new() -> Self {
         let anthropic = Anthropic::new().knowing(fixture::MODEL, ORDINARY);
         Self::of(anthropic, ChatServer::new(Dialect::OpenAi))

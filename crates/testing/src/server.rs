@@ -1,5 +1,5 @@
-//! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a list. A request to a
-//! model that its vendor would refuse is refused, and fails the test at its end.
+//! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a
+//! list. A request to a model that its vendor would refuse is refused, and fails the test at its end.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -72,7 +72,8 @@ impl TestServer {
         Self::listen(replies.into_iter().collect(), None, None).await
     }
 
-    /// Listens on a free port of this machine, and answers each request as `answering` says. It checks nothing by itself.
+    /// Listens on a free port of this machine, and answers each request with `answering`. It checks nothing
+    /// itself.
     ///
     /// # Panics
     /// Panics if no port is free.
@@ -229,7 +230,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<ServerShared>) {
     }
 }
 
-/// Does what `reply` says. `Ok(true)` where another request may follow; an error where the client hung up.
+/// Performs the acts of `reply`. `Ok(true)` if another request may follow; an error if the client hung up.
 async fn answer(stream: &mut TcpStream, reply: &ServerReply) -> io::Result<bool> {
     if let Some(act) = &reply.before
         && !perform(stream, act, &reply.framing).await?
@@ -249,7 +250,7 @@ async fn answer(stream: &mut TcpStream, reply: &ServerReply) -> io::Result<bool>
     }
 }
 
-/// Does one thing. `Ok(false)` where the connection is over with it.
+/// Performs one act. `Ok(false)` if it ends the connection.
 async fn perform(stream: &mut TcpStream, act: &Act, framing: &Framing) -> io::Result<bool> {
     match act {
         Act::Send(bytes) => send(stream, bytes, framing).await?,

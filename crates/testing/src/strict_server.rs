@@ -1,4 +1,5 @@
-//! A model server on a real socket that refuses what a vendor refuses, and answers what the test says once the check has passed.
+//! A model server on a real socket that refuses what a vendor refuses, and then answers with the test's
+//! answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +16,7 @@ pub struct StrictServer {
 }
 
 impl StrictServer {
-    /// Anthropic Messages. `answers` says what the model answers to a request that was accepted.
+    /// Starts a server for Anthropic Messages. `answers` returns the model's answer to an accepted request.
     ///
     /// # Panics
     /// Panics if no port is free.
@@ -32,7 +33,7 @@ impl StrictServer {
         .await
     }
 
-    /// Chat Completions. `answers` says what the model answers to a request that was accepted.
+    /// Starts a server for Chat Completions. `answers` returns the model's answer to an accepted request.
     ///
     /// # Panics
     /// Panics if no port is free.

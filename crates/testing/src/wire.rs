@@ -37,7 +37,7 @@ pub fn anthropic_end() -> String {
     events.iter().map(anthropic_event).collect()
 }
 
-/// Returns a whole Anthropic stream that says `pieces`.
+/// Returns a whole Anthropic stream with these pieces of text.
 pub fn anthropic_text(pieces: &[&str]) -> String {
     let deltas: String = pieces.iter().map(|text| anthropic_delta(text)).collect();
     anthropic_start() + &deltas + &anthropic_end()
@@ -48,7 +48,7 @@ pub fn anthropic_error(kind: &str, message: &str) -> String {
     anthropic_event(&json!({ "type": "error", "error": { "type": kind, "message": message } }))
 }
 
-/// Returns a whole OpenAI chat stream that says `pieces`.
+/// Returns a whole OpenAI chat stream with these pieces of text.
 pub fn chat_text(pieces: &[&str]) -> String {
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });

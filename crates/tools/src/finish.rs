@@ -12,7 +12,7 @@ use crate::{ToolAbout, ToolFailure, TypedTool};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FinishInput {
-    /// What was done and what is left, for the user.
+    /// A summary of the finished and the remaining work, for the user.
     summary: String,
 }
 

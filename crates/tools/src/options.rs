@@ -24,14 +24,14 @@ pub struct BashOptions {
     pub max_timeout: Duration,
     /// The time between SIGTERM and SIGKILL: 300 ms.
     pub grace: Duration,
-    /// How long output is awaited after the shell has ended: 200 ms. Processes that still run then become a
+    /// The time to wait for output after the shell has ended: 200 ms. Processes that still run then become a
     /// job.
     pub linger: Duration,
     /// Bytes of output per call that become events: 256 KiB.
     pub event_bytes: usize,
     /// Bytes of an event, at most: 8 KiB.
     pub chunk_bytes: usize,
-    /// How long output is collected before it becomes an event: 10 ms.
+    /// The delay in which output is collected before it becomes an event: 10 ms.
     pub chunk_delay: Duration,
     /// Bytes from the beginning of the output that the model sees: 16 KiB.
     pub head_bytes: usize,

@@ -24,13 +24,13 @@ pub(crate) struct TodoInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TodoItem {
-    /// What is to be done, in one line.
+    /// The task, in one line.
     pub content: String,
-    /// How far it is.
+    /// Its progress.
     pub status: TodoStatus,
 }
 
-/// How far an entry of a to-do list is.
+/// The progress of an entry of a to-do list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -61,7 +61,7 @@ pub trait TypedTool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutcome, ToolFailure>> + Send;
 }
 
-/// What the model and the approval rules see of a tool, without the schema.
+/// The description of a tool for the model and the approval rules, without the schema.
 #[derive(Clone, Debug)]
 pub struct ToolAbout {
     name: String,

@@ -1,4 +1,4 @@
-//! An agent, as its file says.
+//! The definition of an agent.
 
 use agentx_types::{ApprovalMode, Limits, ModelParams, NanoUsd};
 use serde::de::Error as _;
@@ -56,7 +56,7 @@ pub struct AgentDefinition {
     /// The limits of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<AgentLimits>,
-    /// Who decides about tool calls.
+    /// The approval of tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
 }
@@ -111,7 +111,7 @@ pub struct Reference {
 /// The model and its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Its name, where it has a file of its own.
+    /// Its name, if it has a file of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A generator file; keys next to it win.
@@ -295,7 +295,7 @@ impl AgentLimits {
     }
 }
 
-/// Who decides about tool calls.
+/// The approval settings of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Approval {

@@ -1,4 +1,5 @@
-//! What a tool from a file can reach. Its kind and its grants determine that, not what the file claims.
+//! Computes what a tool from a file can reach. Its kind and its grants determine that, not what the file
+//! claims.
 
 use agentx_types::Access;
 
@@ -39,7 +40,8 @@ impl ToolDefinition {
         }
     }
 
-    /// Names of the environment variables that it can read, each once; those of tools that are written inside it too.
+    /// Names of the environment variables that it can read, each once; those of tools that are written inside
+    /// it too.
     pub fn variables(&self) -> Vec<&str> {
         let mut names = match &self.body {
             ToolBody::Http(http) => http.variables(),
@@ -68,7 +70,7 @@ impl ToolDefinition {
         hosts
     }
 
-    /// Names of other tools that it calls without anybody being asked, as far as no rule says otherwise; `*` for all.
+    /// Names of other tools that it calls without asking, unless a rule says otherwise; `*` for all.
     pub fn calls(&self) -> Vec<&str> {
         match &self.body {
             ToolBody::Luau(luau) => luau.capabilities.tools.iter().map(String::as_str).collect(),

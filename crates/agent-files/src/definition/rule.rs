@@ -1,4 +1,4 @@
-//! A rule of an agent that matches: an intent, what people say for it, and what comes out.
+//! A rule of a matching agent: an intent, its input patterns, and its output.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Pattern {
             Value::String(input) => Ok(Self { input, output: None }),
             pair => {
                 let [input, output]: [String; 2] = serde_json::from_value(pair).map_err(D::Error::custom)?;
-                // An output that says nothing is made from the variables, like one that is not given.
+                // An empty output is made from the variables, like a missing one.
                 let output = Some(output).filter(|output| !output.trim().is_empty());
                 Ok(Self { input, output })
             }

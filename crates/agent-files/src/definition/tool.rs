@@ -1,4 +1,4 @@
-//! A tool, as its file says.
+//! The definition of a tool.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,23 @@ use super::{ContextLayer, Millis, ToolUse};
 pub struct ToolDefinition {
     /// The name that the model uses.
     pub name: String,
-    /// When and how to use it.
+    /// Instructions when and how to use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of the arguments; any object without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
-    /// What using it touches.
+    /// The access that a call needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// Whether doing it twice is the same as doing it once.
+    /// Whether a second call has no further effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idempotent: bool,
-    /// Whether a successful call ends the agent that has it.
+    /// Whether a successful call ends the agent's run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quit: bool,
-    /// Whether the file is a folder's: then what it says about itself makes it stricter, never freer. No file says so.
+    /// Whether the file is a folder's: then its claims about itself make it stricter, never freer. The loader
+    /// sets this.
     #[serde(skip)]
     pub of_folder: bool,
     /// Facts about a folder's file that the loader adds; no file can set them.
@@ -42,7 +43,8 @@ pub struct ToolDefinition {
 /// Facts about a folder's file that the loader adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownOfFile {
-    /// The beginning of a hash of all that describes the tool: its file, its script, what that may require, and the tools that it calls.
+    /// The beginning of a hash of all that describes the tool: its file, its script, what that may require,
+    /// and the tools that it calls.
     pub hash: Option<String>,
     /// Whether it takes the name of a tool that the person has from elsewhere.
     pub replaces: bool,
@@ -98,17 +100,17 @@ pub enum ToolBody {
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LuauTool {
-    /// The script. In a loaded library it is there even if the file names another one.
+    /// The script. In a loaded library it is there even if the file names a script file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua: Option<String>,
-    /// The file that the script was read from, as it was written.
+    /// The script file, as the definition names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua_file: Option<String>,
     /// The position of the script, if it is in a file of something else. In a loaded library, it is there if
     /// lines of the script are lines of the file. It is not part of the file's contents.
     #[serde(default, rename = "$place", skip_serializing)]
     pub place: Option<ScriptPlace>,
-    /// What it may reach.
+    /// The grants of the script.
     #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
     pub capabilities: Capabilities,
     /// The limits of a run.
@@ -119,7 +121,7 @@ pub struct LuauTool {
 /// The position of a script that is in a file of something else.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ScriptPlace {
-    /// The file, as it is named below its root.
+    /// The file, relative to its root.
     pub file: String,
     /// The line of the script's first line, from 1.
     pub line: u32,
@@ -242,14 +244,14 @@ impl HttpTool {
 /// The credentials of an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpAuth {
-    /// How the token is sent.
+    /// The way in which the token is sent.
     #[serde(rename = "type")]
     pub kind: AuthKind,
     /// A reference, `${NAME}`; for basic also `user:${NAME}`.
     pub token: String,
 }
 
-/// How a token is sent.
+/// The way in which a token is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthKind {
@@ -311,7 +313,7 @@ pub struct CompositeStep {
 /// A model call that works on a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextProcessor {
-    /// What the model is to do with the text.
+    /// The instructions for the text.
     pub prompt: String,
     /// The model; the agent's own without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

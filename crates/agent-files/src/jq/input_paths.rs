@@ -13,7 +13,7 @@ pub(crate) struct InputPath {
     pub(crate) offset: usize,
 }
 
-/// Returns the paths, in the order of the text. `offset` says where a part of the text begins.
+/// Returns the paths, in the order of the text. `offset` returns the position of a part of the text.
 pub(super) fn of<'s>(term: &Term<&'s str>, offset: &dyn Fn(&'s str) -> usize) -> Vec<InputPath> {
     let mut found = Vec::new();
     walk(term, &mut |keys: &[&'s str]| {
@@ -25,7 +25,7 @@ pub(super) fn of<'s>(term: &Term<&'s str>, offset: &dyn Fn(&'s str) -> usize) ->
     found
 }
 
-/// Goes where `.` is still the input: not behind a pipe, nor into what a call is given.
+/// Walks the parts in which `.` is still the input: not behind a pipe, nor in arguments of a call.
 fn walk<'s>(term: &Term<&'s str>, found: &mut dyn FnMut(&[&'s str])) {
     match term {
         Term::Str(_, parts) => parts.iter().for_each(|part| {

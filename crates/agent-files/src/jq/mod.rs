@@ -1,6 +1,6 @@
-//! jq for the files of agents and tools: compiled when a file is checked, run when a tool is. The language comes from jaq;
-//! what reaches outside of it (environment, clock, process, modules) is taken out, and what runs is bounded: in steps,
-//! in time, in the depth of calls, in the number and the size of its outputs.
+//! jq for the files of agents and tools: compiled when a file is checked, run when a tool is. The language
+//! comes from jaq; what reaches outside of it (environment, clock, process, modules) is taken out, and what
+//! runs is bounded: in steps, in time, in the depth of calls, in the number and the size of its outputs.
 
 mod guard;
 mod input_paths;
@@ -133,13 +133,13 @@ impl JqFilter {
         &self.text
     }
 
-    /// Returns the paths of plain keys that it reads of its input, as far as its text tells.
+    /// Returns the paths of plain keys that it reads of its input, as far as its text shows.
     pub(crate) fn reads(&self) -> &[InputPath] {
         &self.program.reads
     }
 
-    /// Runs it within the usual limits. One output is the result; none is null; several are an error, since a caller that
-    /// wants a list writes `[…]`.
+    /// Runs it within the default limits. One output is the result; no output is null; several are an error,
+    /// because a filter for a list has to be `[…]`.
     ///
     /// # Errors
     /// Returns an error if the filter fails, or a limit is reached.
@@ -154,7 +154,8 @@ impl JqFilter {
         }
     }
 
-    /// Runs it and gives all its outputs. The calling thread waits, at most for the time of the limits and a little more.
+    /// Runs it and gives all its outputs. The calling thread waits, at most for the time of the limits and a
+    /// little more.
     ///
     /// # Errors
     /// Returns an error if the filter fails, or a limit is reached.

@@ -1,5 +1,5 @@
-//! A compiled filter, and one run of it on a thread of its own: there a runaway filter has a stack that is known, and the
-//! caller can continue without it.
+//! A compiled filter, and one run of it on a thread of its own: there a runaway filter has a stack that is
+//! known, and the caller can continue without it.
 
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,8 @@ use super::guard::{self, JqBudget, JqData, JqStop, STACK};
 use super::input_paths::{self, InputPath};
 use super::{JqError, JqLimits};
 
-/// Named filters that reach outside the data: they would give a filter the environment, the clock or the process.
+/// Named filters that reach outside the data: they would give a filter the environment, the clock or the
+/// process.
 const OUTSIDE: &[&str] = &[
     "env",
     "now",
@@ -123,7 +124,7 @@ fn arity(what: &jaq_core::compile::Undefined) -> String {
 fn parse(text: &str) -> Result<Term<&str>, JqError> {
     let tokens = Lexer::new(text).lex().map_err(|errors| {
         let (expected, rest) = errors.into_iter().next().unzip();
-        // What is never closed is shown where it was opened.
+        // An unclosed bracket is reported where it was opened.
         let place = match expected {
             Some(Expect::Delim(open)) => Some(open),
             _ => rest,

@@ -15,7 +15,8 @@ use super::{Divergence, EffectPerformer, PerformedEffect};
 use crate::Secrets;
 use crate::world::refusal;
 
-/// Records what a run does, and hands back what it did before. Clones refer to the same host.
+/// Records the effects of a run, and returns the recorded outcomes when it is repeated. Clones refer to the
+/// same host.
 pub struct RecordingHost<W> {
     shared: Arc<RecorderShared<W>>,
 }
@@ -52,7 +53,7 @@ enum Replayed {
 }
 
 impl<W: EffectPerformer> RecordingHost<W> {
-    /// Returns a host over `world` for the script with this hash. `stop` fires where the run must not
+    /// Creates a host over `world` for the script with this hash. `stop` fires when the run must not
     /// continue. Must be called inside a tokio runtime.
     ///
     /// # Errors

@@ -22,11 +22,11 @@ impl From<Outcome> for PerformedEffect {
     }
 }
 
-/// Performs effects for real. Every effect comes here at most once in the life of its call, but for one that a crash cut off
-/// and that is harmless to repeat.
+/// Performs effects for real. Every effect comes here at most once in the life of its call, but for one that
+/// a crash cut off and that is harmless to repeat.
 pub trait EffectPerformer: Send + Sync + 'static {
-    /// Performs an effect. It is called in the order of the steps; the future is polled when the effect may begin. `again` says
-    /// that a crash cut it off and it is done anew.
+    /// Performs an effect. It is called in the order of the steps; the future is polled when the effect may
+    /// begin. `again` means that a crash cut the effect off and it is repeated.
     fn perform(&self, effect: HostEffect, again: bool) -> BoxFuture<'static, PerformedEffect>;
 
     /// Waits until the effect is permitted or refused, before it is recorded as begun: a person may be asked.

@@ -1,12 +1,12 @@
-//! How each kind of effect is recorded.
+//! Chooses how each kind of effect is recorded.
 
 use agentx_luau_tools::{EffectKind, HostEffect};
 use serde_json::Value;
 
-/// A sleep that is shorter begins anew after a crash.
+/// A shorter sleep begins again after a crash.
 const LONG_SLEEP_MS: u64 = 1_000;
 
-/// How an effect is recorded.
+/// The way to record an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordMode {
     /// Its end alone, in its place in the order of the steps: it is over as soon as it began.

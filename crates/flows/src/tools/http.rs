@@ -173,7 +173,7 @@ impl HttpCall {
     }
 }
 
-/// Runs a filter where it does not hold up others.
+/// Runs a filter on a blocking thread.
 pub(super) async fn run(filter: &JqFilter, input: Value, what: &'static str) -> Result<Value, EffectError> {
     let filter = filter.clone();
     let made = tokio::task::spawn_blocking(move || filter.run(&input)).await;

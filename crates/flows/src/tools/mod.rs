@@ -61,7 +61,8 @@ pub struct ToolFactoryParts {
     pub folder_libraries: Libraries,
     /// The directory of the store of scripts' values; `None` keeps them in memory.
     pub data_dir: Option<PathBuf>,
-    /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they keep is kept for it alone.
+    /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they
+    /// keep is kept for it alone.
     pub folder: Option<PathBuf>,
     /// The identity of the folder, so that it does not get the values of another folder that was at its path;
     /// `None` identifies folders by their path alone.

@@ -29,7 +29,7 @@ pub(super) struct SharedToolParts {
 /// A call that runs.
 pub(super) struct RunningTool {
     pub(super) host: RecordingHost<CallWorld>,
-    /// Fires where the run must not continue.
+    /// Fires when the run must not continue.
     pub(super) stop: CancellationToken,
     secrets: Secrets,
     finish: RecordFinish,

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::agents::say;
 use super::{FileToolCall, text};
 
-/// `create_agent`: one of the caller's own agents by its name, one that is known, or one like the caller, with what the
-/// script says about it.
+/// `create_agent`: one of the caller's own agents by its name, a known one, or a copy of the caller, with the
+/// script's overrides.
 pub(crate) async fn create(call: Arc<FileToolCall>, step: u64, asked: Value) -> Outcome {
     let name = text(&asked, "name");
     call.grants.agent(name)?;

@@ -1,4 +1,5 @@
-//! Agents that a tool makes: children of the agent that calls it, in the same session, with models and tools of their own.
+//! Agents that a tool creates: children of the calling agent, in the same session, with models and tools of
+//! their own.
 //!
 //! Their ids follow from the call and the step, and so do the ids of their inputs: a step that is repeated
 //! after a crash creates no second agent and sends nothing twice. A child's answer is read from the session;
@@ -118,7 +119,7 @@ pub(super) async fn say(
     taken.map_err(|why| EffectError::new("refused", why))
 }
 
-/// Tells an agent something. It is not told twice.
+/// Sends an input to an agent, exactly once.
 pub(crate) async fn input(call: Arc<FileToolCall>, step: u64, asked: Value, again: bool) -> Outcome {
     let child = call.children.find(&asked)?;
     let journal = &call.context.journal;
@@ -177,7 +178,7 @@ pub(crate) async fn next(call: &FileToolCall, asked: &Value) -> Outcome {
     }
 }
 
-/// Returns all that an agent says in its turn: its last answer.
+/// Returns the whole answer of an agent's turn: its last message.
 pub(crate) async fn collect(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let mut turn = child.turn.lock().await;
@@ -235,7 +236,7 @@ pub(crate) async fn end_all(call: &FileToolCall, stopped: bool) {
             )
             .await;
         }
-        // Where the session is gone, so are they.
+        // If the session is gone, so are they.
         let _ = say_closed(&call.context.journal, &child.id).await;
     }
 }

@@ -60,7 +60,8 @@ impl WantedCall {
         call.context.judge_inner(&self.spec, &self.args, named)
     }
 
-    /// Whether step `step` may make this call, and if so, whether that may touch what lies outside the workspace.
+    /// Whether step `step` may make this call, and if so, whether that may touch what lies outside the
+    /// workspace.
     pub(super) fn permitted(&self, call: &FileToolCall, step: u64) -> Result<bool, EffectError> {
         if let Some(outside_workspace) = call.permits.take(step) {
             return Ok(outside_workspace);

@@ -16,8 +16,8 @@ pub(crate) fn instructions(schema: Option<&Value>) -> String {
     }
 }
 
-/// Returns the value in an answer. The error says what is wrong, for the model; its code is `invalid` where
-/// the schema is.
+/// Returns the value in an answer. The error tells the model what is wrong; its code is `invalid` if the
+/// schema itself is.
 pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     let value = find(answer)?;
     let Some(schema) = schema else { return Ok(value) };
@@ -34,7 +34,7 @@ pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     }
 }
 
-/// Returns the first mistakes of a value, each with its place; none if it fits.
+/// Returns the first mistakes of a value, each with its place; none if it is valid.
 pub(crate) fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
     let errors = validator.iter_errors(value).take(MAX_MISTAKES);
     let told = errors.map(|error| match error.instance_path().to_string() {

@@ -127,7 +127,8 @@ pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> Performed
     }
 }
 
-/// `generate_json`: a value that fits the schema. An answer that does not is shown to the model once, with what is wrong.
+/// `generate_json`: a value that fits the schema. An answer that does not is shown to the model once, with
+/// what is wrong.
 pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
     let schema = asked.get("schema").filter(|schema| !schema.is_null());
     let mut request = match request(&call, &asked) {

@@ -1,4 +1,4 @@
-//! From what a script says to a model, to a request.
+//! Converts a script's prompt to a model request.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) fn model(call: &FileToolCall, name: &str) -> Result<(ModelSpec, Model
     }
 }
 
-/// Returns the request for what a script says: a text, a list of messages, or `{system, messages, prompt}`.
+/// Returns the request for a script's prompt: a text, a list of messages, or `{system, messages, prompt}`.
 pub(crate) fn request(call: &FileToolCall, asked: &Value) -> Result<ModelRequest, EffectError> {
     let (model, params) = model(call, text(asked, "model"))?;
     let mut system = Vec::new();

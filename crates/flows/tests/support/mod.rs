@@ -26,7 +26,7 @@ use agentx_types::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// How long anything in a test may take.
+/// The time limit of any wait.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
 /// A script as a definition.
@@ -330,7 +330,7 @@ impl Place {
         facts.iter().map(|fact| fact.event.clone()).collect()
     }
 
-    /// How the call with this id was answered.
+    /// Returns the result of the call with this id.
     pub fn result(&self, id: &str) -> (ToolStatus, String) {
         let facts = self.facts();
         let results: Vec<&ToolResult> = facts

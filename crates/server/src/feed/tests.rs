@@ -108,7 +108,7 @@ impl World {
     }
 }
 
-/// What a reader has now: places, and what else it says.
+/// The positions that a reader has, and its other items.
 fn read(reader: &mut FeedReader, seen: &mut Vec<u64>, limit: usize) -> Option<FeedItem> {
     let mut cx = Context::from_waker(Waker::noop());
     let mut frames = Vec::new();

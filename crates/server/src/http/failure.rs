@@ -29,7 +29,7 @@ pub(crate) struct ProblemBody {
     title: String,
     /// The status of the answer.
     status: u16,
-    /// What is wrong, where, and what to do about it.
+    /// The error, its place, and what to do about it.
     detail: String,
     /// Stable, for programs.
     code: String,

@@ -38,7 +38,7 @@ pub(crate) struct MessagePage {
 pub(crate) struct MessageItem {
     /// The event that completed it.
     seq: u64,
-    /// When it was recorded.
+    /// The time of recording.
     at: Timestamp,
     /// The agent that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]

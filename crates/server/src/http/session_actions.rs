@@ -32,14 +32,14 @@ pub(crate) struct MessageRequest {
     #[serde(deserialize_with = "agentx_types::wire::text_or_parts")]
     #[schemars(schema_with = "agentx_types::schema::text_or_parts")]
     content: Vec<ContentPart>,
-    /// When the agent takes it up.
+    /// The time at which the agent takes it up.
     #[serde(default)]
     mode: InputMode,
     /// A second message with the same key is the same message.
     #[serde(default)]
     #[schemars(length(min = 1, max = KEY_CHARS))]
     idempotency_key: Option<String>,
-    /// When it was sent, by the client's clock: ISO 8601, UTC. The model is told.
+    /// The time of sending, by the client's clock: ISO 8601, UTC. The model reads it.
     #[serde(default)]
     client_timestamp_utc: Option<String>,
     /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` returns
@@ -92,7 +92,7 @@ pub(crate) struct ChangeRequest {
 pub(crate) struct RevisionRequest {
     /// The input.
     message_id: MessageId,
-    /// When the agent takes it up from now on; if `null` or absent, the input is withdrawn.
+    /// The time at which the agent takes it up from now on; if `null` or absent, the input is withdrawn.
     #[serde(default)]
     mode: Option<InputMode>,
     /// The wheel that the client believes it holds.

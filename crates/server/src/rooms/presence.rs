@@ -13,8 +13,8 @@ use crate::outbox::{RoomListener, encode};
 
 /// The number of people that one presence notice lists.
 const NAMED: usize = 32;
-/// How long joins and leaves are collected before they are announced: for a few people, and for each hundred
-/// more.
+/// The delay in which joins and leaves are collected before they are announced: for a few people, and for
+/// each hundred more.
 const GATHER: Duration = Duration::from_millis(10);
 const GATHER_MORE: Duration = Duration::from_millis(500);
 

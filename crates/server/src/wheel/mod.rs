@@ -13,7 +13,7 @@ use agentx_runtime::{RuntimeError, Sharing};
 use agentx_types::wire::WheelWish;
 use agentx_types::{OwnerId, Seat, SessionRole, WheelChanged, WheelReason};
 
-/// How long a driver is waited for.
+/// The times that a driver is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// The time to answer a request for the wheel, in milliseconds; then the requester may take it.

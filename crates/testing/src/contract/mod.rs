@@ -1,8 +1,9 @@
 //! The contracts of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) as checks, for authors of
 //! other logs.
 //!
-//! Each promise is tried on an empty log, so that what one leaves behind says nothing about another. What needs a second process or a full disk
-//! is not tried: that a batch survives the death of the process, that a lock is given back by it, and `LogError::Full`.
+//! Each promise is checked on an empty log, so that checks are independent. Promises that need a second
+//! process or a full disk are not checked: that a batch survives the death of the process, that its lock is
+//! released, and `LogError::Full`.
 
 mod blobs;
 mod lists;
@@ -20,8 +21,8 @@ type CheckResult = Result<(), String>;
 /// Tries one promise on an empty log.
 type ContractCheck = fn(TestedLog) -> BoxFuture<'static, CheckResult>;
 
-/// Tries every promise that the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) makes. `make` returns an empty log
-/// each time that it is called.
+/// Tries every promise that the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore)
+/// makes. `make` returns an empty log each time that it is called.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -62,7 +63,7 @@ pub async fn check_log(make: impl AsyncFn() -> Arc<dyn SessionLog>) -> Result<()
 pub struct BrokenPromise {
     /// The promise, in the words of the trait's documentation.
     pub promise: &'static str,
-    /// What was expected, and what was found.
+    /// The expected and the found result.
     pub what: String,
 }
 
@@ -199,7 +200,7 @@ fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> CheckRe
     }
 }
 
-/// Returns whether something fails as it has to; `named` is the error for people.
+/// Checks that something fails as required; `named` is the error for people.
 fn fails<T>(
     what: &str,
     result: Result<T, LogError>,

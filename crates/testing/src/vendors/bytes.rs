@@ -1,6 +1,6 @@
 //! Base64 and a hash, as simple as the checks need.
 
-/// Returns the bytes of standard base64 with padding; `None` where it is something else.
+/// Decodes standard base64 with padding; `None` if it is something else.
 pub fn base64(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
     if text.is_empty() || !text.len().is_multiple_of(4) {

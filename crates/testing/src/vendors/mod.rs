@@ -1,7 +1,8 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`] and [`ChatServer`] look at a request and either accept it or say which [`VendorRule`] it breaks. They do no I/O, so that a test
-//! can check requests without a server; [`crate::StrictServer`] puts them behind a socket.
+//! [`Anthropic`] and [`ChatServer`] check a request and either accept it or return the [`VendorRule`] that it
+//! breaks. They do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts
+//! them behind a socket.
 //!
 #![doc = include_str!("../../docs/strict-vendors.md")]
 
@@ -18,7 +19,7 @@ pub use picture::{PICTURE_RULES, VendorPicture, png};
 
 use serde_json::{Value, json};
 
-/// Something that a vendor refuses, and where that was read.
+/// A rule of a vendor, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VendorRule {
     /// A short name, unique among the rules.
@@ -45,7 +46,8 @@ pub struct VendorRefusal {
 }
 
 impl VendorRefusal {
-    /// Returns whether the request is too long for the model: a state of every long session, and no mistake in its form.
+    /// Returns whether the request is too long for the model: every long session gets there, so it is no
+    /// error in its form.
     pub fn is_full_window(&self) -> bool {
         ["anthropic-window", "chat-window", "chat-window-with-answer"].contains(&self.rule.name)
     }

@@ -13,7 +13,7 @@ use super::capture::{Capture, OutputView};
 use super::running_command::CommandEnd;
 use crate::text;
 
-/// How a command ended, and what still runs of it.
+/// The end of a command, and what still runs of it.
 pub(super) struct CommandReport {
     pub(super) end: CommandEnd,
     pub(super) duration: Duration,
@@ -23,7 +23,7 @@ pub(super) struct CommandReport {
     pub(super) rest: LeftProcesses,
 }
 
-/// What happened to processes that a shell left behind.
+/// The fate of processes that a shell left behind.
 pub(super) enum LeftProcesses {
     /// There were none.
     None,

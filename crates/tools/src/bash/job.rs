@@ -17,7 +17,7 @@ use crate::{ToolAbout, ToolFailure, TypedTool, text};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobInput {
-    /// Which job; lists all if left out.
+    /// The id of the job; lists all if left out.
     id: Option<String>,
     /// End it.
     kill: Option<bool>,

@@ -59,7 +59,7 @@ pub(crate) struct BashInput {
     command: String,
     /// Milliseconds until it is stopped.
     timeout_ms: Option<u64>,
-    /// What it does, in a few words, for the user.
+    /// A short description of the command for the user.
     #[expect(dead_code, reason = "people read it in the call itself")]
     description: Option<String>,
     /// Start it as a job and continue; read its output with job.

@@ -19,7 +19,7 @@ use super::processes::{self, Process};
 
 /// The interval of checks whether they have ended.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long to wait for killed processes: one that hangs in the kernel does not die.
+/// The time to wait for killed processes: one that hangs in the kernel does not die.
 const DYING: Duration = Duration::from_millis(500);
 
 /// A process that was left running, and the call that it belongs to.

@@ -12,7 +12,7 @@ use super::group::ProcessGroup;
 use super::pump::{OutputPump, OutputRecord};
 use crate::BashOptions;
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandEnd {
     /// By itself.
@@ -42,7 +42,7 @@ pub(super) struct RunningCommand {
 /// The interval of checks whether the processes that a shell left behind have ended, when no pipe shows it.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// How long to wait for a killed process: one that hangs in the kernel does not die.
+/// The time to wait for a killed process: one that hangs in the kernel does not die.
 const DYING: Duration = Duration::from_millis(400);
 
 impl RunningCommand {

@@ -21,7 +21,7 @@ pub(crate) struct EditInput {
     path: String,
     /// The text to replace, exactly as in the file, without line numbers.
     old_string: String,
-    /// What takes its place.
+    /// The replacement.
     new_string: String,
     /// Replace every occurrence; else old_string must occur once.
     replace_all: Option<bool>,

@@ -29,7 +29,7 @@ pub(crate) struct GrepInput {
     pattern: String,
     /// File or directory to search; the working directory if left out.
     path: Option<String>,
-    /// What to show; content if left out.
+    /// The kind of output; content if left out.
     mode: Option<Mode>,
     /// Only files that match, for example *.rs or src/**/*.ts.
     glob: Option<String>,

@@ -100,7 +100,7 @@ impl Drop for ThreadHits<'_> {
     }
 }
 
-/// How much of a file is shown.
+/// The part of a file that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HitMode {
     Lines,

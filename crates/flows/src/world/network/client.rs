@@ -85,7 +85,7 @@ impl HttpClients {
         }
     }
 
-    /// Returns the client for `url`. A host that is an address is not looked up, so it is checked here.
+    /// Returns the client for `url`. A host that is an address is not resolved, so it is checked here.
     pub(super) fn get(&self, url: &Url) -> Result<&Client, EffectError> {
         let host = url.host_str().unwrap_or_default();
         if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {

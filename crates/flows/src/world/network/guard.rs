@@ -110,7 +110,7 @@ impl Granted {
             (Err(_), false) => Name::Exact(host),
             (Err(_), true) => Name::Under(format!(".{host}")),
         };
-        // The standard port of the scheme is not told apart from none; a file that names 80 means http.
+        // A URL has no port if it is the scheme's standard one, so a granted port 80 means http.
         let port = url.port().or_else(|| rest.ends_with(":80").then_some(80));
         Some(Self { name, port })
     }

@@ -1,4 +1,5 @@
-//! HTTP for tools from files: only to hosts that the file names, and never to an address inside by way of one outside.
+//! HTTP for tools from files: only to hosts that the file names, and never to an address inside by way of one
+//! outside.
 //!
 //! A host is checked by its name when it is requested, and again at each redirect. Its addresses are checked
 //! where they are resolved, by the very client that then connects to them: a name that resolves to something
@@ -30,7 +31,7 @@ const MAX_REDIRECTS: usize = 5;
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest time that it may name.
 const MAX_TIMEOUT: Duration = Duration::from_secs(300);
-/// The longest answer where the tool says nothing else.
+/// The largest response if the tool sets no limit.
 pub(crate) const MAX_ANSWER: usize = 2 << 20;
 /// Headers that belong to the connection.
 const OWN_HEADERS: [&str; 9] = [

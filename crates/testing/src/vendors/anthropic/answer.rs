@@ -15,7 +15,7 @@ impl AcceptedMessages {
     }
 
     /// Returns the whole stream of an answer, its events in order; tests cut it where they like. Thinking is
-    /// left out where the request has none, and its words where the request does not show them.
+    /// left out if the request has none, and its text if the request does not show it.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let mut out = self.start();
         let mut place = self.place;

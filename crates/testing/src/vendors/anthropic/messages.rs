@@ -275,7 +275,8 @@ fn last(turns: &[VendorTurn], model: &VendorModel, thinking: &ThinkingForm) -> R
     Ok(())
 }
 
-/// A turn lasts from what a person says until the model asks for no tool: it thinks at its beginning, and need not again.
+/// A turn lasts from a person's message until the model requests no tool: it thinks at the beginning, and
+/// need not think again.
 fn expected_thinking(turns: &[VendorTurn], thinking: &ThinkingForm) -> Result<(), VendorRefusal> {
     let goes_on =
         |turn: &VendorTurn| !turn.is_user || turn.blocks.iter().any(|block| block["type"] == "tool_result");

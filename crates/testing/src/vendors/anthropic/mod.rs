@@ -1,4 +1,4 @@
-//! Anthropic Messages, as strict as it is.
+//! Anthropic Messages, with its own strictness.
 
 mod answer;
 mod blocks;
@@ -79,7 +79,8 @@ impl Anthropic {
         }
     }
 
-    /// The API for an older account: prefixes are checked only where the request says what to do with a mismatch.
+    /// Applies the rules for an older account: prefixes are checked only if the request says what to do with
+    /// a mismatch.
     #[must_use]
     pub fn of_an_older_account(mut self) -> Self {
         self.enforces_prefixes = false;

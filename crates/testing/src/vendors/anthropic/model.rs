@@ -54,7 +54,7 @@ impl VendorModel {
         self.family == "fable" || (self.version >= 55 && self.family != "haiku")
     }
 
-    /// Returns whether it thinks where the request does not say anything of it.
+    /// Returns whether it thinks by default.
     pub(super) fn thinks_by_default(&self) -> bool {
         self.binds()
     }

@@ -1,7 +1,8 @@
 //! Signatures of thinking, and what they bind: the model, the text, everything before the block, and the
 //! thinking before it.
 //!
-//! A signature carries all that is needed to check it: `made-up.MODEL.PREFIX.BEFORE.WORDS.NUMBER`, hashes in hex.
+//! A signature carries all that is needed to check it: `made-up.MODEL.PREFIX.BEFORE.WORDS.NUMBER`, hashes in
+//! hex.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! OpenAI Chat Completions, as strict as OpenAI is, and as servers that are compatible with it are in other ways.
+//! OpenAI Chat Completions, as strict as OpenAI is, and as servers that are compatible with it are in other
+//! ways.
 
 mod answer;
 mod form;
@@ -19,7 +20,7 @@ pub enum Dialect {
     OpenAi,
     /// Mistral's.
     Mistral,
-    /// DeepSeek's: it wants reasoning with each answer.
+    /// DeepSeek's: it requires reasoning with each answer.
     DeepSeek,
     /// Groq's: only its models that reason are sent reasoning back.
     Groq,
@@ -27,10 +28,10 @@ pub enum Dialect {
     Perplexity,
     /// llama-cpp-python: no message without a text.
     LlamaCppPython,
-    /// llama.cpp's own server: it names `n_ctx` where a request is too long.
+    /// llama.cpp's own server: it names `n_ctx` if a request is too long.
     LlamaCpp,
-    /// llama.cpp's own server with the template of Devstral, Mistral Small and Ministral: a person and the assistant take turns, calls
-    /// and results aside.
+    /// llama.cpp's own server with the template of Devstral, Mistral Small and Ministral: a person and the
+    /// assistant take turns, calls and results aside.
     Devstral,
     /// vLLM with the template of Gemma 3: only `user` and `assistant`, which must alternate.
     Gemma,
