@@ -19,13 +19,13 @@ use crate::state::ServerState;
 /// The connections of a server.
 pub(crate) struct ConnectionLimiter {
     all: Arc<Semaphore>,
-    unknown: Arc<Unknown>,
+    unknown: Arc<UnauthenticatedCounts>,
     per_address: usize,
 }
 
 /// The number of unauthenticated connections of each address.
 #[derive(Default)]
-struct Unknown(Mutex<HashMap<IpAddr, usize>>);
+struct UnauthenticatedCounts(Mutex<HashMap<IpAddr, usize>>);
 
 /// The reason why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,20 +51,20 @@ impl ConnectionRefused {
 
 /// The place of a connection among the counted ones. It is given back when the last clone is dropped.
 #[derive(Clone)]
-pub(crate) struct Permit(Arc<SeatCounts>);
+pub(crate) struct Permit(Arc<ConnectionCounts>);
 
-struct SeatCounts {
+struct ConnectionCounts {
     state: Arc<ServerState>,
     _seat: OwnedSemaphorePermit,
     /// For a proxy's connection: the counts of the clients behind it.
-    shared: Option<(Arc<Unknown>, usize)>,
-    unknown: Mutex<Option<OfAddress>>,
+    shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
+    unknown: Mutex<Option<AddressPermit>>,
     lingers: AtomicBool,
 }
 
 /// The place of a connection among those of its address. It is given back when this is dropped.
-struct OfAddress {
-    unknown: Arc<Unknown>,
+struct AddressPermit {
+    unknown: Arc<UnauthenticatedCounts>,
     network: IpAddr,
 }
 
@@ -104,7 +104,7 @@ impl ConnectionLimiter {
             .try_acquire_owned()
             .map_err(|_| ConnectionRefused::Full)?;
         state.counts().connections.add(1);
-        Ok(Permit(Arc::new(SeatCounts {
+        Ok(Permit(Arc::new(ConnectionCounts {
             state: state.clone(),
             _seat: seat,
             shared: shared.then(|| (self.unknown.clone(), self.per_address)),
@@ -162,9 +162,9 @@ impl Permit {
     }
 }
 
-impl Unknown {
+impl UnauthenticatedCounts {
     /// Counts one more connection of this address, if it has fewer than `most`.
-    fn add(self: &Arc<Self>, address: IpAddr, most: usize) -> Option<OfAddress> {
+    fn add(self: &Arc<Self>, address: IpAddr, most: usize) -> Option<AddressPermit> {
         let network = network(address);
         let mut counts = self.lock();
         let count = counts.entry(network).or_default();
@@ -172,7 +172,7 @@ impl Unknown {
             return None;
         }
         *count += 1;
-        Some(OfAddress {
+        Some(AddressPermit {
             unknown: self.clone(),
             network,
         })
@@ -183,13 +183,13 @@ impl Unknown {
     }
 }
 
-impl Drop for SeatCounts {
+impl Drop for ConnectionCounts {
     fn drop(&mut self) {
         self.state.counts().connections.sub(1);
     }
 }
 
-impl Drop for OfAddress {
+impl Drop for AddressPermit {
     fn drop(&mut self) {
         let mut counts = self.unknown.lock();
         if let Some(count) = counts.get_mut(&self.network) {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn one_address_holds_its_share_and_gives_it_back() {
-        let connections = Arc::new(Unknown::default());
+        let connections = Arc::new(UnauthenticatedCounts::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         let first = connections.add(address("10.0.0.1"), 2).unwrap();
         let _second = connections.add(address("::ffff:10.0.0.1"), 2).unwrap();

@@ -28,7 +28,7 @@ pub(crate) struct MemberUsage {
     connections: Counter,
     /// Sessions that are being made, and inputs that are on their way.
     begun: Counter,
-    sums: Mutex<HashMap<OwnerId, (Instant, Sums)>>,
+    sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The slots of members' tool calls, with their number.
     places: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct QuotaGuard {
 
 /// The size and cost of a person's sessions.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct UsageSums {
     bytes: u64,
     cost: NanoUsd,
 }
@@ -236,7 +236,7 @@ impl ServerState {
         Ok(())
     }
 
-    fn check_bytes(&self, sums: Sums) -> Result<(), RuntimeError> {
+    fn check_bytes(&self, sums: UsageSums) -> Result<(), RuntimeError> {
         let Some(most) = self.quotas().bytes.filter(|most| sums.bytes >= *most) else {
             return Ok(());
         };
@@ -254,7 +254,7 @@ impl ServerState {
     }
 
     /// Returns the size and cost of a person's sessions, possibly from the cache.
-    async fn sums(&self, owner: &OwnerId) -> Result<Sums, RuntimeError> {
+    async fn sums(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
         let known = |kept: &MemberUsage| {
             let sums = kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
             sums.get(owner).copied()
@@ -263,7 +263,7 @@ impl ServerState {
             return Ok(sums);
         }
         let runtime = self.runtime_of(owner);
-        let mut sums = Sums::default();
+        let mut sums = UsageSums::default();
         if self.quotas().bytes.is_some() {
             let stored = runtime.stored(None).await?.unwrap_or_default();
             sums.bytes = stored.facts.saturating_add(stored.blob_bytes);

@@ -32,7 +32,7 @@ use crate::lingering_close::Lingering;
 use crate::live_settings::Reload;
 use crate::options::{HEAD_BYTES, ServerOptions, check};
 use crate::rejections::Rejector;
-use crate::stalled_connections::Stalling;
+use crate::stalled_connections::StallTimeout;
 use crate::state::ServerState;
 use crate::{http, maintenance, tls, unread_body, waiting_calls, ws};
 
@@ -338,7 +338,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let limits = &state.options().limits;
     let patience = limits.stalled.saturating_mul(2);
     let lingers = move || unread.lingers();
-    let stream = Stalling::new(Lingering::new(stream, LINGER, lingers), patience);
+    let stream = StallTimeout::new(Lingering::new(stream, LINGER, lingers), patience);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.keep)

@@ -42,7 +42,7 @@ pub struct Caller {
     pub approver: bool,
     /// Whether they have not authenticated.
     pub visitor: bool,
-    /// Whose turns they wait for: their own, or of a visitor those of their address.
+    /// The queue in which they wait for permits: their own, or for a visitor that of their address.
     pub line: OwnerId,
     /// The seat: this person with this program.
     pub seat: Seat,
@@ -51,7 +51,7 @@ pub struct Caller {
 /// A session as a caller may use it.
 #[derive(Clone)]
 pub struct SessionAccess {
-    /// Whose session it is.
+    /// The owner of the session.
     pub owner: OwnerId,
     /// The caller's role in it.
     pub role: SessionRole,
@@ -135,7 +135,7 @@ impl ServerState {
         &self.live
     }
 
-    /// Challenges and tokens.
+    /// Returns the authenticator, with its challenges and tokens.
     pub fn auth(&self) -> &Authenticator {
         &self.auth
     }
@@ -165,43 +165,43 @@ impl ServerState {
         &self.counts
     }
 
-    /// Turns at reading what happened in sessions.
+    /// Returns the permits for reading the history of sessions.
     pub fn history_turns(&self) -> &FairSemaphore {
         &self.history
     }
 
-    /// Permits for slow work on one session: checking it, folding it again, searching.
+    /// Returns the permits for slow work on one session: checking it, folding it again, searching.
     pub fn check_turns(&self) -> &FairSemaphore {
         &self.checks
     }
 
-    /// Permits to build a whole answer about a session: a page of its events, its state.
+    /// Returns the permits to build a whole answer about a session: a page of its events, its state.
     pub fn answer_turns(&self) -> &FairSemaphore {
         &self.answers
     }
 
-    /// Turns at reading a large body of a request.
+    /// Returns the permits for reading large bodies of requests.
     pub fn body_turns(&self) -> &FairSemaphore {
         &self.bodies
     }
 
-    /// Large pieces of history that were read a moment ago.
+    /// Returns the cache of large pieces of history.
     pub fn page_cache(&self) -> &Arc<PageCache> {
         &self.page_cache
     }
 
-    /// Cancelled when the server ends; streams end then.
+    /// Returns the token that is cancelled when the server ends.
     pub fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the time in microseconds since 1970.
     pub fn now(&self) -> Timestamp {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
@@ -225,7 +225,7 @@ impl ServerState {
         self.live.now().1
     }
 
-    /// Whose server it is.
+    /// Returns the operator's id.
     pub fn operator(&self) -> &OwnerId {
         &self.operator
     }
@@ -314,8 +314,7 @@ impl ServerState {
     }
 
     /// Opens a session to write it, once in this process for all callers. It is closed when it is idle.
-    ///
-    /// Says nothing about who may use it; see [`ServerState::access`].
+    /// This does not check access; see [`ServerState::access`].
     ///
     /// # Errors
     /// Returns an error if the runtime cannot open it; see [`RuntimeError`].
@@ -353,13 +352,11 @@ impl ServerState {
         Ok(room.id().clone())
     }
 
-    /// Subscribes a caller to a session after a cursor, and makes them present; `ear` gets the presence of
-    /// others. A caller who may act in the session opens it, which continues a run that was cut off; a reader
-    /// does not.
+    /// Subscribes a caller to a session after a cursor, and makes them present; `ear` gets its notices.
+    /// A caller who may act opens the session, which continues a run that was cut off; a reader does not.
     ///
     /// # Errors
-    /// Returns an error if the caller may not see it, it cannot be opened, or it has not come as far as
-    /// `after`.
+    /// Returns an error if the caller may not see it, it cannot be opened, or it ends before `after`.
     pub async fn follow(
         &self,
         caller: &Caller,

@@ -1,9 +1,11 @@
-//! Tells addresses of the public internet from those of local and reserved networks. The network guard of scripts and the check
-//! of media in messages share it, so that they refuse the same addresses.
+//! Tells addresses of the public internet from those of local and reserved networks. The network guard of
+//! scripts and the check of media in messages share it, so that they refuse the same addresses.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+// The types alone: `core` has no sockets.
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Returns whether an address is of the public internet. An IPv6 address that embeds an IPv4 address is as public as that one.
+/// Returns whether an address is of the public internet. An IPv6 address that embeds an IPv4 address is as
+/// public as that one.
 pub fn is_public_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

@@ -15,8 +15,7 @@ use super::{Divergence, EffectPerformer, PerformedEffect};
 use crate::Secrets;
 use crate::world::refusal;
 
-/// Records the effects of a run, and returns the recorded outcomes when it is repeated. Clones refer to the
-/// same host.
+/// Records the effects of a run, and returns recorded outcomes when it is repeated. Clones share the host.
 pub struct RecordingHost<W> {
     shared: Arc<RecorderShared<W>>,
 }

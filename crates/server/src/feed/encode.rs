@@ -9,7 +9,7 @@ use axum::extract::ws::Utf8Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{FactSource, Feed, Frame, Spoken, ViewFold};
+use super::{FactSource, Feed, FilteredEvent, Frame, ViewFold};
 
 /// The number of deliveries that are taken at once.
 const AT_ONCE: usize = 256;
@@ -30,7 +30,7 @@ pub struct FrameEncoder {
 
 impl FrameEncoder {
     /// Returns the frame of an event. `None` for what cannot be written as JSON, which no event is.
-    pub fn frame<E: Vocabulary + Spoken>(&mut self, event: &Envelope<E>) -> Option<Frame> {
+    pub fn frame<E: Vocabulary + FilteredEvent>(&mut self, event: &Envelope<E>) -> Option<Frame> {
         self.scratch.clear();
         if let Err(error) = serde_json::to_writer(&mut self.scratch, event) {
             tracing::error!(session = %event.session_id, seq = event.seq, %error, "an event cannot be encoded");

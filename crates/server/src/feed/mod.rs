@@ -33,7 +33,7 @@ pub use page_cache::PageCache;
 pub use reader::{FactSource, FeedItem, FeedReader, FeedStart};
 pub use replay::ReplayShare;
 pub use slot::FeedSlot;
-pub use subscription_filter::{Spoken, SubscriptionFilter};
+pub use subscription_filter::{FilteredEvent, SubscriptionFilter};
 pub use view_fold::ViewFold;
 
 /// The number of frames that stay although everybody has them, for those who come back after a moment.

@@ -22,11 +22,11 @@ type FramesKey = (SessionId, WireView, u64);
 /// A cache of pages of facts and frames that were read recently.
 #[derive(Default)]
 pub struct PageCache {
-    kept: Mutex<Everything>,
+    kept: Mutex<CacheContents>,
 }
 
 #[derive(Default)]
-struct Everything {
+struct CacheContents {
     pages: BoundedCache<PageKey, Arc<[Fact]>>,
     frames: BoundedCache<FramesKey, Arc<[Frame]>>,
 }
@@ -69,18 +69,18 @@ impl PageCache {
         kept.frames.forget_unused();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Everything> {
+    fn lock(&self) -> MutexGuard<'_, CacheContents> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Values by key, up to a number of bytes; the oldest is removed first.
 struct BoundedCache<K, V> {
-    entries: VecDeque<ShelfEntry<K, V>>,
+    entries: VecDeque<CacheEntry<K, V>>,
     bytes: usize,
 }
 
-struct ShelfEntry<K, V> {
+struct CacheEntry<K, V> {
     key: K,
     value: V,
     bytes: usize,
@@ -113,7 +113,7 @@ impl<K: PartialEq, V: Clone> BoundedCache<K, V> {
             self.bytes -= oldest.bytes;
         }
         self.bytes += bytes;
-        self.entries.push_back(ShelfEntry {
+        self.entries.push_back(CacheEntry {
             key,
             value,
             bytes,

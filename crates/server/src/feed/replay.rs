@@ -43,13 +43,13 @@ impl ReplayShare {
     }
 }
 
-type Took = Result<(Box<ReplayWork>, Vec<Frame>), RuntimeError>;
+type ReplayResult = Result<(Box<ReplayWork>, Vec<Frame>), RuntimeError>;
 
 /// The part of a reader that is read from the log.
 pub(super) struct Replay {
     /// `None` while it is on the blocking thread, or after that failed.
     work: Option<Box<ReplayWork>>,
-    turn: Option<BoxFuture<'static, Took>>,
+    turn: Option<BoxFuture<'static, ReplayResult>>,
     /// The last event that it has seen.
     at: u64,
     /// All up to here was handed on.
@@ -174,7 +174,7 @@ impl ReplayWork {
     }
 
     /// Waits for a turn, and does what fits into it.
-    async fn take_turn(mut self: Box<Self>, bytes: usize) -> Took {
+    async fn take_turn(mut self: Box<Self>, bytes: usize) -> ReplayResult {
         let turn = self.share.turn().await;
         if self.is_page_done() {
             self.read_page().await?;

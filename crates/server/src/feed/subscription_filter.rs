@@ -55,12 +55,12 @@ impl SubscriptionFilter {
 }
 
 /// The fields of events that filters look at.
-pub trait Spoken {
+pub trait FilteredEvent {
     /// Returns the medium that it is a piece of; `None` for what is of no medium.
     fn medium(&self) -> Option<Medium>;
 }
 
-impl Spoken for EnvironmentEvent {
+impl FilteredEvent for EnvironmentEvent {
     fn medium(&self) -> Option<Medium> {
         match self {
             Self::TextChunk(_) => Some(Medium::Text),
@@ -75,7 +75,7 @@ impl Spoken for EnvironmentEvent {
     }
 }
 
-impl Spoken for RuntimeEvent {
+impl FilteredEvent for RuntimeEvent {
     fn medium(&self) -> Option<Medium> {
         match self {
             Self::TextDelta(_) => Some(Medium::Text),
@@ -93,7 +93,7 @@ impl Spoken for RuntimeEvent {
     }
 }
 
-impl Spoken for UiEvent {
+impl FilteredEvent for UiEvent {
     fn medium(&self) -> Option<Medium> {
         match self {
             Self::UiTextChunk(_) => Some(Medium::Text),

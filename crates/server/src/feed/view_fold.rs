@@ -10,12 +10,12 @@ use super::{Frame, FrameEncoder};
 /// A view of a session at one point of it.
 #[derive(Clone)]
 pub struct ViewFold {
-    kind: LensKind,
+    kind: FoldKind,
     at: u64,
 }
 
 #[derive(Clone)]
-enum LensKind {
+enum FoldKind {
     /// The facts themselves; no state is needed.
     Environment,
     /// The runtime events that follow from the facts.
@@ -29,9 +29,9 @@ impl ViewFold {
     pub fn new(session: &SessionId, owner: &OwnerId, view: WireView) -> Self {
         let fold = || Box::new(SessionFold::new(session.clone()));
         let kind = match view {
-            WireView::Environment => LensKind::Environment,
-            WireView::Runtime => LensKind::Runtime(fold()),
-            WireView::Ui => LensKind::Ui(fold(), Box::new(UiProjection::new(owner.clone()))),
+            WireView::Environment => FoldKind::Environment,
+            WireView::Runtime => FoldKind::Runtime(fold()),
+            WireView::Ui => FoldKind::Ui(fold(), Box::new(UiProjection::new(owner.clone()))),
         };
         Self { kind, at: 0 }
     }
@@ -44,15 +44,15 @@ impl ViewFold {
     /// Returns the view.
     pub fn view(&self) -> WireView {
         match self.kind {
-            LensKind::Environment => WireView::Environment,
-            LensKind::Runtime(_) => WireView::Runtime,
-            LensKind::Ui(..) => WireView::Ui,
+            FoldKind::Environment => WireView::Environment,
+            FoldKind::Runtime(_) => WireView::Runtime,
+            FoldKind::Ui(..) => WireView::Ui,
         }
     }
 
     /// Skips to `seq`, if the view needs no state of earlier facts.
     pub fn skip_to(&mut self, seq: u64) {
-        if matches!(self.kind, LensKind::Environment) {
+        if matches!(self.kind, FoldKind::Environment) {
             self.at = self.at.max(seq);
         }
     }
@@ -61,8 +61,8 @@ impl ViewFold {
     pub fn pass(&mut self, fact: &Fact) {
         self.at = fact.seq;
         match &mut self.kind {
-            LensKind::Environment => {}
-            LensKind::Runtime(fold) | LensKind::Ui(fold, _) => fold.advance(fact),
+            FoldKind::Environment => {}
+            FoldKind::Runtime(fold) | FoldKind::Ui(fold, _) => fold.advance(fact),
         }
     }
 
@@ -70,14 +70,14 @@ impl ViewFold {
     pub fn look(&mut self, fact: &Fact, encoder: &mut FrameEncoder, mut push: impl FnMut(Frame)) {
         self.at = fact.seq;
         match &mut self.kind {
-            LensKind::Environment => encoder.frame(&**fact).into_iter().for_each(push),
-            LensKind::Runtime(fold) => {
+            FoldKind::Environment => encoder.frame(&**fact).into_iter().for_each(push),
+            FoldKind::Runtime(fold) => {
                 let derived = fold.apply(fact);
                 for event in &derived.events {
                     encoder.frame(event).into_iter().for_each(&mut push);
                 }
             }
-            LensKind::Ui(fold, ui) => {
+            FoldKind::Ui(fold, ui) => {
                 let derived = fold.apply(fact);
                 let mut shown = Vec::new();
                 for event in &derived.events {

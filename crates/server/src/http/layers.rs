@@ -16,7 +16,7 @@ use axum::response::{IntoResponse as _, Response};
 use tower_http::compression::{CompressionLayer, Predicate};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::openapi::AsItIs;
+use super::openapi::NoCompression;
 use super::{ApiError, HandlerState};
 
 /// The time within which an answer has to begin. What has begun in a session continues.
@@ -31,7 +31,7 @@ pub(crate) fn around(router: Router<HandlerState>, app: &HandlerState) -> Router
         .layer(DefaultBodyLimit::max(limit))
         .layer(middleware::from_fn(conditional))
         .layer(middleware::from_fn_with_state(app.clone(), bounded))
-        .layer(CompressionLayer::new().compress_when(Worth))
+        .layer(CompressionLayer::new().compress_when(CompressJson))
         .layer(cors(app))
         .layer(middleware::from_fn(headers))
 }
@@ -121,9 +121,9 @@ fn cors(app: &HandlerState) -> CorsLayer {
 /// Compresses JSON that is not short. Compression would hold back streams, and a part of a blob is a part of
 /// its bytes.
 #[derive(Clone, Copy)]
-struct Worth;
+struct CompressJson;
 
-impl Predicate for Worth {
+impl Predicate for CompressJson {
     fn should_compress<B: HttpBody>(&self, response: &axum::http::Response<B>) -> bool {
         let kind = response.headers().get(CONTENT_TYPE);
         let is_json = kind.is_some_and(|kind| {
@@ -131,7 +131,7 @@ impl Predicate for Worth {
             kind.starts_with(b"application/json") || kind.starts_with(b"application/x-ndjson")
         });
         is_json
-            && response.extensions().get::<AsItIs>().is_none()
+            && response.extensions().get::<NoCompression>().is_none()
             && response
                 .body()
                 .size_hint()

@@ -51,7 +51,7 @@ use failure::ApiError;
 use idempotency::IdempotentRequests;
 use openapi::OpenApiBytes;
 use page_folds::PageFolds;
-use rate::Rates;
+use rate::RequestRates;
 use route::HttpRoute;
 
 use crate::ServerState;
@@ -317,7 +317,7 @@ pub(crate) struct HandlerStateInner {
     pub(crate) state: Arc<ServerState>,
     pub(crate) once: IdempotentRequests,
     folds: PageFolds,
-    rates: Mutex<Rates>,
+    rates: Mutex<RequestRates>,
     openapi: OnceLock<OpenApiBytes>,
     requests: AtomicU64,
 }
@@ -355,7 +355,7 @@ pub(crate) struct HandlerState(Arc<HandlerStateInner>);
 impl HandlerState {
     fn new(state: Arc<ServerState>) -> Self {
         let limits = &state.options().limits;
-        let rates = Rates::new(limits.rate, limits.burst);
+        let rates = RequestRates::new(limits.rate, limits.burst);
         Self(Arc::new(HandlerStateInner {
             state,
             once: IdempotentRequests::default(),

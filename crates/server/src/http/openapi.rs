@@ -58,7 +58,7 @@ pub(crate) struct TakesGzip(bool);
 
 /// Marks a response that must not be compressed.
 #[derive(Clone, Copy)]
-pub(super) struct AsItIs;
+pub(super) struct NoCompression;
 
 pub(crate) async fn openapi(app: HandlerState, TakesGzip(takes): TakesGzip) -> OpenApiDocument {
     let described = app.openapi();
@@ -74,7 +74,7 @@ pub(crate) async fn openapi(app: HandlerState, TakesGzip(takes): TakesGzip) -> O
     if is_gzip {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    response.extensions_mut().insert(AsItIs);
+    response.extensions_mut().insert(NoCompression);
     OpenApiDocument(response)
 }
 

@@ -7,7 +7,7 @@ const BUCKETS: usize = 10_000;
 
 /// The token buckets of all callers.
 #[derive(Debug)]
-pub(crate) struct Rates {
+pub(crate) struct RequestRates {
     /// A second.
     rate: u32,
     /// At once.
@@ -22,7 +22,7 @@ struct Bucket {
     at_ms: u64,
 }
 
-impl Rates {
+impl RequestRates {
     /// `rate` a second on average, `burst` at once.
     pub(crate) fn new(rate: u32, burst: u32) -> Self {
         Self {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_burst_then_one_at_a_time_each_for_themselves() {
-        let mut rates = Rates::new(10, 3);
+        let mut rates = RequestRates::new(10, 3);
         for _ in 0..3 {
             assert_eq!(rates.take("ann", 0), Ok(()));
         }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn many_names_do_not_take_all_memory() {
-        let mut rates = Rates::new(1, 1);
+        let mut rates = RequestRates::new(1, 1);
         for n in 0..2 * BUCKETS {
             let _ = rates.take(&n.to_string(), 0);
         }

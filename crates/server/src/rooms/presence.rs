@@ -21,11 +21,11 @@ const GATHER_MORE: Duration = Duration::from_millis(500);
 /// The people in a room.
 #[derive(Default)]
 pub struct RoomPresence {
-    inner: Mutex<PeopleInner>,
+    inner: Mutex<PresenceInner>,
 }
 
 #[derive(Default)]
-struct PeopleInner {
+struct PresenceInner {
     members: BTreeMap<u64, RoomMember>,
     numbers: u64,
     /// Whether an announcement is already scheduled.
@@ -136,7 +136,7 @@ impl RoomPresence {
         self.lock().is_told = false;
     }
 
-    fn lock(&self) -> MutexGuard<'_, PeopleInner> {
+    fn lock(&self) -> MutexGuard<'_, PresenceInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct SocketReader {
     challenge: Option<AuthChallenge>,
     /// The caller, once authenticated.
     pub(super) caller: Option<Caller>,
-    visit: Option<Visit>,
+    visit: Option<ConnectionLog>,
     counted: Option<QuotaGuard>,
     /// The subscription to waiting calls, for approvers.
     listening: Option<CallWatcher>,
@@ -267,7 +267,7 @@ impl SocketReader {
             });
             let too_many = || ConnectionEnd::bye(1013, "too many connections of this person", Some(5000));
             self.counted = Some(counted.ok_or_else(too_many)?);
-            self.visit = Some(Visit::begin(identity, client));
+            self.visit = Some(ConnectionLog::begin(identity, client));
             self.listening = waiting_calls::listen(&self.shared.state, identity, self.shared.outbox.clone());
         }
         if identity.visitor {
@@ -294,12 +294,12 @@ impl SocketReader {
 }
 
 /// Logs that a client is connected, and later that it is not.
-struct Visit {
+struct ConnectionLog {
     who: String,
     client: String,
 }
 
-impl Visit {
+impl ConnectionLog {
     fn begin(identity: &Identity, client: &str) -> Self {
         let who = identity
             .name
@@ -311,7 +311,7 @@ impl Visit {
     }
 }
 
-impl Drop for Visit {
+impl Drop for ConnectionLog {
     fn drop(&mut self) {
         tracing::info!(who = ?self.who, client = ?self.client, "client disconnected");
     }
