@@ -79,7 +79,7 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
         "bounded by a semaphore and a deadline",
     ),
     (
-        "crates/server/src/rooms/people.rs",
+        "crates/server/src/rooms/presence.rs",
         1,
         "sleeps for a fixed time and tells a room",
     ),

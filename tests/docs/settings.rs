@@ -323,7 +323,7 @@ fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, 
         ),
         (
             "bodies of more than 64 KiB",
-            vec!["1".into(), many(of_server("work_turns", "BODIES"))],
+            vec!["1".into(), many(of_server("fair_semaphore", "BODIES"))],
         ),
         ("saying nothing at all", vec![seconds(limits.silence)]),
         ("the end of a server", vec![seconds(limits.shutdown)]),

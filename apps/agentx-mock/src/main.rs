@@ -1,5 +1,5 @@
-//! A model server for tests in any language: it answers from a file, refuses what the vendors refuse, is slow and fails as it is told.
-//! What it does is in `agentx_testing::Mock`; this is its command line.
+//! A model server for tests in any language: it answers from a file, refuses what the vendors refuse, and can
+//! be slow or fail on request. `agentx_testing::Mock` does the work; this is its command line.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,14 +10,16 @@ use agentx_testing::vendors::Dialect;
 use agentx_testing::{Mock, MockAnswers, TestServer};
 use clap::{Parser, ValueEnum};
 
-/// A model server for tests: answers from a file, refuses what the vendors refuse, is slow and fails as it is told
+/// A model server for tests: answers from a file, refuses what the vendors refuse, and can be slow or fail on
+/// request
 ///
-/// It speaks the protocols of Anthropic (/v1/messages) and of OpenAI (/v1/chat/completions), streamed. Its address is the one line of its
-/// standard output; each request is a line of its standard error. It ends when it is told to (Ctrl-C, SIGTERM).
+/// It speaks the protocols of Anthropic (/v1/messages) and of OpenAI (/v1/chat/completions), streamed. Its
+/// address is the one line of its standard output; each request is a line of its standard error. It ends on
+/// Ctrl-C or SIGTERM.
 #[derive(Parser)]
 #[command(name = "agentx-mock", version, after_help = ANSWERS)]
 struct Args {
-    /// Answers, one JSON value a line; without a file it says what it is told
+    /// Answers, one JSON value a line; without a file, the server repeats the user's message
     answers: Option<PathBuf>,
     /// Listen at this port of this machine; 0 takes a free one
     #[arg(long, default_value_t = 0, value_name = "PORT")]
@@ -33,7 +35,7 @@ struct Args {
     dialect: DialectArg,
 }
 
-/// How the file of answers is written.
+/// The format of the file of answers.
 const ANSWERS: &str = "\
 A line of ANSWERS is words as a JSON string, or an object:
   {\"text\": \"Hello.\"}
@@ -104,7 +106,7 @@ async fn serve(args: &Args) -> Result<(), String> {
         .failing(args.fail.clone());
     let answering = move |request: &agentx_testing::HttpRequest| {
         let (reply, what) = mock.answer(request);
-        // Nobody has to watch.
+        // Nobody has to read standard error.
         let _ = writeln!(std::io::stderr(), "{} {}: {what}", request.method, request.path);
         reply
     };

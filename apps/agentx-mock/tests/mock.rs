@@ -70,7 +70,7 @@ impl Mock {
         (status, words.collect())
     }
 
-    /// One entry for each request.
+    /// Ends the server and returns its standard error: one line for each request.
     fn end(mut self) -> String {
         self.child.kill().unwrap();
         let mut told = String::new();

@@ -1,4 +1,5 @@
-//! How long it takes to check 200 files: agents, tools of every kind, rules. Prints only: `cargo bench -p agentx-agent-files`.
+//! Measures the check of 200 files: agents, tools of every kind, rules. Prints only: `cargo bench -p
+//! agentx-agent-files`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

@@ -1,5 +1,5 @@
-//! Reads a tree by its shape: every mistake is collected with its place, and what is right becomes plain JSON in one form,
-//! from which the definitions are made.
+//! Checks a tree against its shape: all mistakes are collected with their places, and valid parts become
+//! plain JSON in one form, from which the definitions are made.
 
 use agentx_config::yaml::{TextPosition, Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
@@ -18,17 +18,17 @@ pub(crate) struct Checker<'a> {
     pub(crate) findings: FileFindings,
     owner: String,
     depth: usize,
-    /// How many agents stand inside of each other here.
+    /// The nesting depth of agents here.
     pub(crate) agents: u32,
     pub(crate) filters: usize,
 }
 
 type Entries = [(YamlKey, YamlNode)];
 
-/// How many mistakes of one file are shown.
+/// The number of errors of one file that are shown.
 const MAX_MISTAKES: usize = 100;
 
-/// How many filters a file may hold: each takes a while to compile.
+/// The largest number of filters in a file: each takes a while to compile.
 pub(crate) const MAX_FILTERS: usize = 200;
 
 impl<'a> Checker<'a> {
@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether so much is wrong that nobody reads more of it.
+    /// Returns whether the list of errors is full.
     pub(crate) fn is_full(&self) -> bool {
         self.findings.mistakes.len() > MAX_MISTAKES
     }
@@ -111,7 +111,7 @@ impl<'a> Checker<'a> {
         Some(entries)
     }
 
-    /// A mapping with known keys.
+    /// Returns a mapping with known keys.
     pub(crate) fn table(
         &mut self,
         key: &str,
@@ -319,7 +319,7 @@ impl<'a> Checker<'a> {
         self.table(key, table, node)
     }
 
-    /// The table that a key such as `type` chooses.
+    /// Returns the table that a key such as `type` chooses.
     fn kind<'t>(
         &mut self,
         name: &str,
@@ -386,7 +386,7 @@ fn forms(shapes: &[Shape]) -> String {
     forms.join(" or ")
 }
 
-/// The text at a key, or none.
+/// Returns the text at a key, or none.
 pub(crate) fn text_of(entries: &Entries, name: &str) -> String {
     match entries
         .iter()

@@ -9,7 +9,8 @@ use crate::library::FileOrigin;
 use crate::loading::Loading;
 use crate::resolve::inside;
 
-/// The text of a context that is named by its path: two roots may have different files there, so its name is the whole path.
+/// Adds the text of a context that is referred to by its path: two roots may have different files there, so
+/// its name is the whole path.
 pub(crate) fn by_path(
     loading: &mut Loading<'_>,
     index: usize,
@@ -26,7 +27,7 @@ pub(crate) fn by_path(
     }
 }
 
-/// The text of a context, from the first of these files that is there.
+/// Reads the text of a context from the first of these files that exists.
 fn context(
     loading: &mut Loading<'_>,
     index: usize,
@@ -58,7 +59,7 @@ fn context(
     loading.wrong_at(index, at, format!("there is no context `{name}`"), Some(hint));
 }
 
-/// The text of a context that is named: the person's own counts before a folder's.
+/// Adds the text of a context by its name: the person's own wins over a folder's.
 pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &ReferenceSite) {
     let path = link.name.replace(':', "/");
     let Some(path) = inside(Path::new("context"), &path).filter(|path| path.starts_with("context")) else {

@@ -1,5 +1,5 @@
-//! What can be said of an entry only when all files are known: whether the tools that a script may call are there, and whether its
-//! schemas, whose words are right one by one, are right together.
+//! Checks of an entry that need all files: whether the tools that a script calls exist, and whether its
+//! schemas, whose keywords are valid one by one, are valid as a whole.
 
 use agentx_config::yaml::TextPosition;
 
@@ -35,7 +35,7 @@ pub(crate) fn check(loading: &mut Loading<'_>, index: usize) {
     }
 }
 
-/// Whether a tool of this name is written into a file of something else.
+/// Returns whether a tool of this name is written into a file of something else.
 fn is_inline(loading: &Loading<'_>, name: &str) -> bool {
     let mut entries = loading.entries.iter();
     entries.any(|entry| entry.read.findings.tools.iter().any(|tool| tool == name))

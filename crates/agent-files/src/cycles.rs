@@ -1,5 +1,5 @@
-//! Agents that make each other, tools that are steps of each other: a circle would never be set up to its end, and agents that lie
-//! too deep in each other are not set up either.
+//! Agents that make each other, tools that are steps of each other: a circle would never be set up to its
+//! end, and agents that lie too deep in each other are not set up either.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::read::FileKind;
 /// From an entry to others, each with the reference that leads there.
 type Edges = BTreeMap<usize, Vec<(usize, usize)>>;
 
-/// Finds each circle once, and says its whole path where it begins.
+/// Finds each cycle once, and reports its whole path at its start.
 pub(crate) fn find(loading: &mut Loading<'_>) {
     let edges = edges(loading);
     let mut done = BTreeSet::new();
@@ -29,10 +29,11 @@ pub(crate) fn find(loading: &mut Loading<'_>) {
     }
 }
 
-/// How deep it goes below an entry, and by which of its references.
+/// The depth below an entry, and the reference that leads there.
 type Depth = (u32, Option<(usize, usize)>);
 
-/// The chains of agents that are too deep, each from the innermost agent that goes too far. What is part of a circle has no depth.
+/// Returns the chains of agents that are nested too deep, each from the innermost agent beyond the limit.
+/// Members of a cycle have no depth.
 fn chains(loading: &Loading<'_>, edges: &Edges) -> Vec<Vec<(usize, usize)>> {
     let mut callers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut waits: BTreeMap<usize, usize> = BTreeMap::new();
@@ -83,7 +84,7 @@ fn below(loading: &Loading<'_>, index: usize, edges: &Edges, depths: &BTreeMap<u
     leads.chain([own]).max_by_key(|(depth, _)| *depth).unwrap_or(own)
 }
 
-/// The deepest chain below an entry, each with the reference that leads on.
+/// Returns the deepest chain below an entry, each with the reference that leads on.
 fn chain(from: usize, depths: &BTreeMap<usize, Depth>) -> Vec<(usize, usize)> {
     let mut path = Vec::new();
     let mut at = Some(from);
@@ -168,7 +169,7 @@ fn names(loading: &Loading<'_>, path: &[(usize, usize)]) -> Vec<String> {
     path.iter().map(name).collect()
 }
 
-/// Says it at the reference where the path begins.
+/// Reports it at the reference where the path begins.
 fn place(loading: &mut Loading<'_>, path: &[(usize, usize)], message: String) {
     let Some((first, link)) = path.first().copied() else {
         return;

@@ -1,4 +1,4 @@
-//! Where files come from: the disk, or a map in memory. Nothing is read outside of a root.
+//! The source of files: the disk, or a map in memory. Nothing is read outside of a root.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,38 +10,38 @@ pub(crate) const MAX_FILES: usize = 5_000;
 
 /// Reads files below a root. Paths are relative to it and hold no `..`.
 pub trait Files {
-    /// The names of the files in a folder; a folder that is not there has none.
+    /// Returns the names of the files in a folder; none if it does not exist.
     ///
     /// # Errors
-    /// Returns an error if it is there and cannot be read.
+    /// Returns an error if it exists and cannot be read.
     fn list(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault>;
 
-    /// The names of the folders in a folder; none where they are not known.
+    /// Returns the names of the folders in a folder; none if they are unknown.
     ///
     /// # Errors
-    /// Returns an error if it is there and cannot be read.
+    /// Returns an error if it exists and cannot be read.
     fn folders(&self, root: &Path, folder: &Path) -> Result<Vec<String>, FileFault> {
         let _ = (root, folder);
         Ok(Vec::new())
     }
 
-    /// A file of at most `limit` bytes.
+    /// Returns a file of at most `limit` bytes.
     ///
     /// # Errors
     /// Returns an error if it is not there, is too large, or leads out of the root.
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault>;
 }
 
-/// Why a file was not read.
+/// The reason why a file was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileFault {
     /// There is none.
     Missing,
     /// It is a link that leads out of the root.
     Escapes,
-    /// It has more bytes than are read.
+    /// It is larger than this limit in bytes.
     TooLarge(usize),
-    /// What the system says.
+    /// The system's error.
     Other(String),
 }
 
@@ -72,7 +72,7 @@ impl From<std::io::Error> for FileFault {
 pub struct DiskFiles;
 
 impl DiskFiles {
-    /// The real path, which must be below the real root.
+    /// Returns the real path, which must be below the real root.
     fn real(root: &Path, path: &Path) -> Result<PathBuf, FileFault> {
         let root = root.canonicalize()?;
         let path = root.join(path).canonicalize()?;
@@ -83,7 +83,7 @@ impl DiskFiles {
         }
     }
 
-    /// What is in a folder: its folders, or everything else.
+    /// Returns the names in a folder: of its folders, or of everything else.
     fn names(root: &Path, folder: &Path, folders: bool) -> Result<Vec<String>, FileFault> {
         let folder = match Self::real(root, folder) {
             Err(FileFault::Missing) => return Ok(Vec::new()),

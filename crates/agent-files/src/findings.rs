@@ -1,4 +1,4 @@
-//! What a file holds besides its definition: what is wrong with it, and what must be looked up elsewhere.
+//! The findings in a file in addition to its definition: its errors, and the references to resolve.
 
 use agentx_config::yaml::TextPosition;
 use serde_json::Value;
@@ -6,17 +6,17 @@ use serde_json::Value;
 use crate::key_tables::RefKind;
 use crate::mistake::DefinitionMistake;
 
-/// A reference and where it stands.
+/// A reference and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct ReferenceSite {
     pub(crate) at: TextPosition,
     pub(crate) kind: RefKind,
     pub(crate) name: String,
-    /// How many agents that are written inside of each other stand around it.
+    /// The number of enclosing agents.
     pub(crate) depth: u32,
 }
 
-/// A text and where it stands.
+/// A text and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct LocatedText {
     pub(crate) at: TextPosition,
@@ -25,14 +25,14 @@ pub(crate) struct LocatedText {
     pub(crate) owner: String,
 }
 
-/// What a file holds besides its definition.
+/// The findings in a file in addition to its definition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileFindings {
     pub(crate) mistakes: Vec<DefinitionMistake>,
     pub(crate) links: Vec<ReferenceSite>,
     pub(crate) scripts: Vec<LocatedText>,
     pub(crate) script_files: Vec<LocatedText>,
-    /// How deep agents stand inside of each other in this file.
+    /// The nesting depth of agents in this file.
     pub(crate) agents: u32,
     /// JSON Schemas, whole.
     pub(crate) schemas: Vec<(TextPosition, String, Value)>,

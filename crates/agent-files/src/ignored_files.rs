@@ -1,6 +1,7 @@
-//! What looks like a definition and is none: files of folders below `agents/` or `tools/`, if nothing looks, to which nothing
-//! refers; files whose ending is nearly one that is read; folders that are called like files. That is no mistake, for people keep what
-//! they like; but whoever put one there by mistake wants to know.
+//! Files that look like a definition and are none: files in folders below `agents/` or `tools/` that are not
+//! searched and that nothing refers to; files with an ending similar to one that is read; folders that are
+//! named like files. They are no errors, because people may keep any files there, but one may be there by
+//! mistake.
 
 use std::path::Path;
 
@@ -9,17 +10,17 @@ use crate::loading::{Loading, is_definition};
 use crate::read::FileKind;
 use crate::source::FileFormat;
 
-/// How deep below a folder is looked.
+/// The largest depth below a folder.
 const DEEPEST: usize = 4;
-/// How many are named.
+/// The largest number of reported files.
 const MOST: usize = 100;
 
 impl Loading<'_> {
-    /// Those below a folder of a root, when everything that is referred to was read.
+    /// Collects those below a folder of a root, after all references were followed.
     pub(crate) fn pass_over(&mut self, root: &Path, folder: &Path, kind: FileKind) {
         let mut open = vec![(folder.to_owned(), 0)];
         while let Some((folder, depth)) = open.pop() {
-            // What cannot be read is said where it is referred to.
+            // An unreadable file is reported where it is referred to.
             if depth < DEEPEST {
                 let folders = self.files.folders(root, &folder).unwrap_or_default();
                 for name in folders.iter().filter(|name| !name.starts_with('.')) {
@@ -51,7 +52,7 @@ impl Loading<'_> {
     }
 }
 
-/// The ending that a file would have to have whose ending is not read.
+/// Returns the ending that was likely meant by an unknown one.
 fn meant(name: &str, kind: FileKind) -> Option<String> {
     if name.starts_with('.') {
         return None;

@@ -1,9 +1,9 @@
-//! JSON as the same tree of places that YAML is read to. Strings and numbers are serde_json's; only the structure is read
-//! here, because every key and value must know its line and column.
+//! Reads JSON to the same tree with positions as YAML. serde_json reads strings and numbers; only the
+//! structure is read here, because every key and value needs its line and column.
 
 use agentx_config::yaml::{MAX_BYTES, TextPosition, Yaml, YamlError, YamlKey, YamlNode};
 
-/// As deep as YAML may be nested.
+/// The largest nesting, the same as for YAML.
 const MAX_DEPTH: usize = 40;
 
 /// Reads a whole file.
@@ -173,7 +173,7 @@ impl JsonReader<'_> {
         let quoted = self.text.get(start..self.offset).unwrap_or_default();
         serde_json::from_str(quoted).map_err(|error| YamlError {
             at,
-            what: words(&error),
+            what: message_of(&error),
         })
     }
 
@@ -185,7 +185,7 @@ impl JsonReader<'_> {
         let text = self.text.get(start..self.offset).unwrap_or_default();
         let number: serde_json::Number = serde_json::from_str(text).map_err(|error| YamlError {
             at,
-            what: words(&error),
+            what: message_of(&error),
         })?;
         Ok(match number.as_i64() {
             Some(int) => Yaml::Int(int),
@@ -211,8 +211,8 @@ impl JsonReader<'_> {
     }
 }
 
-/// The words of serde_json without its own place.
-fn words(error: &serde_json::Error) -> String {
+/// Returns the words of serde_json without its own place.
+fn message_of(error: &serde_json::Error) -> String {
     let words = error.to_string();
     match words.find(" at line ") {
         Some(end) => words.get(..end).unwrap_or_default().to_owned(),

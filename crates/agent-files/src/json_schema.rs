@@ -1,5 +1,5 @@
-//! JSON Schemas within files: whether they are such. Each word is looked at by itself, so that what is wrong is said at its place;
-//! what words mean together is told by who compiles the schema.
+//! Checks whether JSON Schemas in files are valid. Each keyword is checked alone, so that an error is
+//! reported at its place; the compiler of the schema checks their combination.
 
 use agentx_config::yaml::{Yaml, YamlNode};
 use serde_json::{Map, Value, json};
@@ -13,12 +13,12 @@ pub(crate) const TYPES: &[&str] = &[
     "string", "number", "integer", "boolean", "array", "object", "null",
 ];
 
-/// A JSON Schema: `true`, `false` or a mapping whose words hold what they may.
+/// Returns a JSON Schema: `true`, `false` or a mapping whose words hold what they may.
 pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
     match &node.value {
         Yaml::Bool(bool) => Some((*bool).into()),
         Yaml::Map(entries) => {
-            // All of them are looked at, so that all mistakes are shown.
+            // All of them are checked, so that all errors are shown.
             let wrong = entries
                 .iter()
                 .filter(|(name, value)| !word(checker, &name.name, value))
@@ -29,7 +29,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
     }
 }
 
-/// Whether a word holds what it may. Words that are not known are free.
+/// Returns whether a word holds what it may. Words that are not known are free.
 fn word(checker: &mut Checker<'_>, name: &str, node: &YamlNode) -> bool {
     let (fits, what) = match name {
         "type" => return types(checker, node),
@@ -99,7 +99,7 @@ fn all_texts(yaml: &Yaml) -> bool {
     matches!(yaml, Yaml::List(items) if items.iter().all(|item| matches!(item.value, Yaml::Text(_))))
 }
 
-/// A type of JSON Schema, or several.
+/// Returns a type of JSON Schema, or several.
 pub(crate) fn types(checker: &mut Checker<'_>, node: &YamlNode) -> bool {
     match &node.value {
         Yaml::Text(name) if TYPES.contains(&name.as_str()) => true,
@@ -120,7 +120,7 @@ pub(crate) fn types(checker: &mut Checker<'_>, node: &YamlNode) -> bool {
     }
 }
 
-/// The value of a schema for a name in the short form.
+/// Returns the value of a schema for a name in the short form.
 pub(crate) fn object_schema(properties: Map<String, Value>, required: Vec<Value>) -> Value {
     let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
     if let Some(map) = schema.as_object_mut().filter(|_| !required.is_empty()) {

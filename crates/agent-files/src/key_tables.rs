@@ -1,6 +1,7 @@
-//! What a file may hold, as data: from these tables the reader knows its keys, and the JSON Schema is made.
+//! The keys that a file may have, as data: the reader knows its keys from these tables, and the JSON Schema
+//! is generated from them.
 
-/// One key of a mapping.
+/// A key of a mapping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MappingKey {
     pub(crate) name: &'static str,
@@ -17,10 +18,10 @@ pub(crate) struct MappingShape {
     pub(crate) keys: &'static [MappingKey],
     /// Exactly one of these keys must be there.
     pub(crate) one_of: &'static [&'static str],
-    /// Where a place takes one of several tables: it is this one if this key is there.
+    /// If several tables are possible, this one is chosen when this key is present.
     pub(crate) marker: Option<&'static str>,
-    /// Whether keys that are not known are passed over: others may write such. One that looks like a known key misspelt is
-    /// refused anyway.
+    /// Whether keys that are not known are passed over: others may write such. One that looks like a known
+    /// key misspelt is refused anyway.
     pub(crate) open: bool,
 }
 
@@ -41,7 +42,7 @@ pub enum RefKind {
 }
 
 impl RefKind {
-    /// As it is written before the colon.
+    /// Returns the word before the colon.
     pub fn word(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -53,12 +54,12 @@ impl RefKind {
     }
 }
 
-/// What a value may be.
+/// The allowed values of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
     /// Any text.
     Text,
-    /// Text that says something.
+    /// Text that is not blank.
     Words,
     /// The name of a tool that a script may call, or `*`.
     Granted,
@@ -87,11 +88,11 @@ pub(crate) enum Shape {
     Variable,
     /// A host, with a port or without, `*.` before it or not.
     Host,
-    /// An http or https address; `${NAME}` may stand in it.
+    /// An http or https URL; it may contain `${NAME}`.
     Url,
-    /// Text in which `${NAME}` stands for an environment variable.
+    /// Text in which `${NAME}` is replaced by an environment variable.
     Template,
-    /// The same, for what is secret: nothing of it may be written down.
+    /// A template for a secret: it may not contain the secret itself.
     Secret,
     /// The text of a script.
     Script,
@@ -103,7 +104,7 @@ pub(crate) enum Shape {
     Params,
     /// A pattern of a rule, or a pattern and its output.
     Pattern,
-    /// Two or three texts: subject, what the user says, what comes out.
+    /// Two or three texts: subject, input, output.
     Example,
     /// Any value.
     Any,
@@ -116,7 +117,7 @@ pub(crate) enum Shape {
     List(&'static Shape),
     /// A list with at least one item.
     Some(&'static Shape),
-    /// One of these: chosen by whether a text, a list or a mapping is there, and by markers.
+    /// One of these, chosen by whether the value is a text, a list or a mapping, and by markers.
     Either(&'static [Shape]),
     /// A whole tool, chosen by its `type`.
     Tool,
@@ -128,7 +129,7 @@ pub(crate) enum Shape {
     Message,
 }
 
-/// A key that may be left out.
+/// Returns a key that may be left out.
 pub(crate) const fn may(name: &'static str, shape: Shape, about: &'static str) -> MappingKey {
     MappingKey {
         name,
@@ -138,7 +139,7 @@ pub(crate) const fn may(name: &'static str, shape: Shape, about: &'static str) -
     }
 }
 
-/// A key that must be there.
+/// Returns a key that must be there.
 pub(crate) const fn must(name: &'static str, shape: Shape, about: &'static str) -> MappingKey {
     MappingKey {
         name,
@@ -148,7 +149,7 @@ pub(crate) const fn must(name: &'static str, shape: Shape, about: &'static str) 
     }
 }
 
-/// A table without rules beyond its keys.
+/// Returns a table without rules beyond its keys.
 pub(crate) const fn table(name: &'static str, keys: &'static [MappingKey]) -> MappingShape {
     MappingShape {
         name,

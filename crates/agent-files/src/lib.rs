@@ -1,22 +1,23 @@
 //! Agents and tools described in files.
 //!
-//! Who uses it: the program, which lists, checks and makes such files, and the runtime, which sets up agents and tools from
-//! their definitions. [`Library::load`] reads a workspace's and a person's files together and follows their references;
-//! [`Library::check`] gives every [`DefinitionMistake`] of all of them with its file, line and column, before anything runs. The keys of
-//! the files stand in one table, from which the reader, the messages and the [`schema()`] for editors are made.
+//! The program lists, checks and creates such files, and the runtime sets up agents and tools from their
+//! definitions. [`Library::load`] reads a workspace's and a person's files together and follows their
+//! references; [`Library::check`] returns every [`DefinitionMistake`] in them with its file, line and column,
+//! before anything runs. One table has the keys of the files; the reader, the messages and the [`schema()`]
+//! for editors are made from it.
 //!
 //! | place | holds |
 //! | --- | --- |
 //! | `agents/NAME.{yaml,yml,json}` | agents: `react`, `match` |
-//! | `tools/NAME.{yaml,yml,json,luau_tool}` | tools: `built-in`, `luau_tool`, `http`, `generator`, `composite`, `text_processor`; a script alone has its YAML in its first comment |
+//! | `tools/NAME.{yaml,yml,json,luau}` | tools: `built-in`, `luau`, `http`, `generator`, `composite`, `text_processor`; a script alone has its YAML in its first comment |
 //! | `rules/NAME.{yaml,yml,json}` | intents of agents that match |
 //! | `generators/NAME.{yaml,yml,json}` | models with parameters |
-//! | `libs/NAME.luau_tool`, `libs/NAME/init.luau_tool` | scripts that others `require` |
+//! | `libs/NAME.luau`, `libs/NAME/init.luau` | scripts that others `require` |
 //! | `context/NAME.{md,txt}` | texts for the context; `$ref: KIND:NAME` is `context/KIND/NAME.md` |
 //!
-//! A reference is a name (`tool:get_weather`, or `get_weather` where only a tool can stand) or a path relative to the file it
-//! stands in, within the same root. Secrets are references (`${NAME}`) and are never read here. A file holds at most 1 MiB, a
-//! script 256 KiB, a filter 16 KiB.
+//! A reference is a name (`tool:get_weather`, or `get_weather` where only a tool is possible) or a path
+//! relative to its file, within the same root. Secrets are references (`${NAME}`) and are never read here. A
+//! file has at most 1 MiB, a script 256 KiB, a filter 16 KiB.
 
 mod check;
 mod contexts;

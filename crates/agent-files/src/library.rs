@@ -11,16 +11,17 @@ use crate::key_tables::RefKind;
 use crate::loading::Loading;
 use crate::mistake::DefinitionMistake;
 
-/// A place where files are: the folder that holds `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
+/// A root of files: the folder with `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The folder, as mistakes show it.
+    /// The folder, as mistakes name it.
     pub path: PathBuf,
-    /// The place of its definition.
+    /// Whether it is the workspace's or the person's.
     pub origin: FileOrigin,
 }
 
-/// Whose a file is. What a workspace says was not written by the person who opens it.
+/// The author of a file: the person, or the workspace, whose files were not written by the person who opens
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOrigin {
@@ -30,7 +31,7 @@ pub enum FileOrigin {
     User,
 }
 
-/// What the caller knows that no file says.
+/// Facts that the caller knows and no file contains.
 #[derive(Clone, Copy, Default)]
 pub struct LibraryOptions<'a> {
     /// Finds mistakes in scripts without running them.
@@ -46,18 +47,19 @@ pub struct LibraryOptions<'a> {
 /// Finds the syntax errors of a script.
 pub trait ScriptCheck {
     /// # Errors
-    /// The first mistake.
+    /// Returns the first error.
     fn check(&self, name: &str, source: &str) -> Result<(), ScriptFinding>;
 }
 
-/// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to nowhere.
+/// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to
+/// nowhere.
 pub trait SchemaCheck {
     /// # Errors
-    /// The first mistake, in words.
+    /// Returns the first error.
     fn check(&self, schema: &serde_json::Value) -> Result<(), String>;
 }
 
-/// What is wrong with a script, and where in its text.
+/// An error in a script, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptFinding {
     /// The line, from 1.
@@ -68,14 +70,14 @@ pub struct ScriptFinding {
     pub message: String,
 }
 
-/// A definition and where it comes from.
+/// A definition and its file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadedDefinition<T> {
-    /// What the file says; references are names.
+    /// The contents of the file, with names for references.
     pub definition: T,
     /// The file.
     pub file: PathBuf,
-    /// The place of its definition.
+    /// Whether it is the workspace's or the person's.
     pub origin: FileOrigin,
 }
 
@@ -98,9 +100,9 @@ pub struct Shadow {
 /// A file or a folder that is not read though it looks like a definition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PassedOver {
-    /// The path of the file.
+    /// The path of the file or folder.
     pub path: PathBuf,
-    /// Why it is not read.
+    /// The reason why it is not read.
     pub why: String,
 }
 
@@ -135,13 +137,14 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads everything. Of two of one name the person's own is used; of two tools, that of the earlier root. What is wrong is found by [`Self::check`]; what is right can be used all
-    /// the same.
+    /// Reads everything. Of two definitions with one name, the person's own is used; of two tools, the one of
+    /// the earlier root. [`Self::check`] returns the mistakes; valid definitions can be used all the same.
     pub fn load(roots: &[Root], files: &dyn Files, options: LibraryOptions<'_>) -> Self {
         Loading::new(roots, files, options).finish()
     }
 
-    /// Everything that is wrong, by file and place. Empty means: all files are right, and so are all references.
+    /// Everything that is wrong, by file and place. Empty means: all files are right, and so are all
+    /// references.
     pub fn check(&self) -> &[DefinitionMistake] {
         &self.mistakes
     }
@@ -166,17 +169,17 @@ impl Library {
         &self.generators
     }
 
-    /// The text of a context that a layer refers to.
+    /// Returns the text of a context that a layer refers to.
     pub fn context(&self, name: &str) -> Option<&str> {
         self.contexts.get(name).map(String::as_str)
     }
 
-    /// The scripts that others may `require`: their paths below `libs/`, and their texts.
+    /// Returns the scripts that others may `require`: their paths below `libs/`, and their texts.
     pub fn libraries(&self) -> &BTreeMap<String, String> {
         &self.scripts
     }
 
-    /// Those of them that are the person's own, for tools of the person: a folder's script never takes the place of one.
+    /// Returns the person's own libraries, for tools of the person: a folder's library never replaces one.
     pub fn own_libraries(&self) -> &BTreeMap<String, String> {
         &self.own_scripts
     }
@@ -186,18 +189,20 @@ impl Library {
         &self.shadows
     }
 
-    /// The files that were read.
+    /// Returns the files that were read.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.read.iter().map(PathBuf::as_path)
     }
 
-    /// What could be a definition and is not read: files of folders below `agents/`, `tools/`, `rules/` and `generators/` to which
-    /// nothing refers, files of endings that are near to those that are read, folders that are called like files; the first 100.
+    /// Returns files that could be definitions and are not read: files in folders below `agents/`, `tools/`,
+    /// `rules/` and `generators/` that nothing refers to, files with an ending similar to one that is read,
+    /// folders that are named like files; the first 100.
     pub fn passed_over(&self) -> &[PassedOver] {
         &self.passed_over
     }
 
-    /// The files that an agent is made of: its own, and those of the agents and tools that it refers to, however far.
+    /// Returns the files that an agent is made of: its own, and those of the agents and tools that it refers
+    /// to, however far.
     pub fn files_of(&self, agent: &str) -> BTreeSet<&Path> {
         let (mut files, mut seen) = (BTreeSet::new(), BTreeSet::new());
         let mut open = vec![agent];
@@ -222,7 +227,7 @@ impl Library {
         files
     }
 
-    /// A generator with its reference followed.
+    /// Returns a generator with its reference followed.
     pub fn generator(&self, generator: &Generator) -> Generator {
         match &generator.reference {
             Some(name) => match self.generators.get(name) {

@@ -1,4 +1,5 @@
-//! Scripts that others `require`: those below `libs/` of each root, and whether what a script asks for is among them.
+//! Scripts that others `require`: those below `libs/` of each root, and whether what a script asks for is
+//! among them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +14,13 @@ use crate::tables::MAX_SCRIPT_BYTES;
 
 /// The folder, below a root.
 const FOLDER: &str = "libs";
-/// How deep below it is looked.
+/// The largest depth below the folder.
 const DEEPEST: usize = 4;
-/// How many are read.
+/// The largest number of libraries.
 const MOST: usize = 256;
 
-/// Reads the libraries of all roots. One that is no script is a mistake, and is kept: whoever requires it is told.
+/// Reads the libraries of all roots. One that does not compile is reported, and kept so that scripts that
+/// require it get the error.
 pub(crate) fn read(loading: &mut Loading<'_>) {
     for index in 0..loading.roots.len() {
         let mut open = vec![(PathBuf::from(FOLDER), 0)];
@@ -99,7 +101,8 @@ pub(crate) fn check(loading: &mut Loading<'_>) {
     loading.library.mistakes.extend(mistakes);
 }
 
-/// What a tool's script asks for that is not there, and whether it has a beginning: byte, what is wrong, what to do.
+/// Returns the missing libraries of a tool's script, and whether it lacks an entry point: byte offset, error,
+/// hint.
 pub(crate) fn of_tool(loading: &Loading<'_>, text: &str) -> Vec<(usize, String, Option<String>)> {
     let outline = Outline::of(text);
     let mut wrong = missing(loading, &outline);
@@ -148,7 +151,7 @@ fn missing(loading: &Loading<'_>, outline: &Outline<'_>) -> Vec<(usize, String, 
         .collect()
 }
 
-/// Where a byte of a text is.
+/// Returns the position of a byte of a text.
 pub(crate) fn position(text: &str, offset: usize) -> TextPosition {
     let before = text.get(..offset).unwrap_or(text);
     TextPosition {

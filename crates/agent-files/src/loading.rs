@@ -1,5 +1,5 @@
-//! How a library is made: all files are read, then names are given, then references are followed, then definitions are
-//! made. A file with a mistake keeps its name, so that one mistake is shown once and not at each reference to it.
+//! Loads a library: all files are read, then names assigned, then references followed, then definitions made.
+//! A file with an error keeps its name, so that the error is shown once and not at each reference to it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub(crate) struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// Whether it names another file as its script.
+    /// Returns whether it names another file as its script.
     fn names_script(&self, script: &Self) -> bool {
         let mut named = self.read.findings.script_files.iter();
         let mut is = |path| path == script.path;
@@ -74,7 +74,7 @@ impl LoadedFile {
     }
 }
 
-/// Whether a file of this name is a definition of a kind.
+/// Returns whether a file of this name is a definition of a kind.
 pub(crate) fn is_definition(name: &str, kind: FileKind) -> bool {
     let form = FileFormat::of(Path::new(name));
     let fits = form.is_some_and(|form| form != FileFormat::Luau || kind == FileKind::Tool);
@@ -87,7 +87,7 @@ pub(crate) struct Loading<'a> {
     pub(crate) files: &'a dyn Files,
     pub(crate) options: LibraryOptions<'a>,
     pub(crate) entries: Vec<LoadedFile>,
-    /// Which entry has a name.
+    /// The entry of each name.
     pub(crate) names: BTreeMap<(RefKind, String), usize>,
     by_path: BTreeMap<(usize, PathBuf), usize>,
     pub(crate) library: Library,
@@ -112,7 +112,7 @@ impl<'a> Loading<'a> {
                 self.folder(index, root, folder, *kind);
             }
         }
-        // References by path bring more files along; those are looked at in turn.
+        // References by path add more files; those are read in turn.
         let mut open: VecDeque<usize> = (0..self.entries.len()).collect();
         while let Some(index) = open.pop_front() {
             let before = self.entries.len();
@@ -161,7 +161,7 @@ impl<'a> Loading<'a> {
         self.library.mistakes.push(mistake);
     }
 
-    /// Reads a file, once. What cannot be read is a mistake of the file itself.
+    /// Reads a file, once. An unreadable file is a mistake of the file itself.
     pub(crate) fn file(&mut self, root: usize, path: PathBuf, kind: FileKind) -> Option<usize> {
         if let Some(index) = self.by_path.get(&(root, path.clone())) {
             return Some(*index);
@@ -195,7 +195,7 @@ impl<'a> Loading<'a> {
         Some(index)
     }
 
-    /// A text below a root.
+    /// Returns a text below a root.
     pub(crate) fn text(&mut self, root: usize, path: &Path, limit: usize) -> Result<String, Unread> {
         let root = self.roots.get(root).ok_or(FileFault::Missing)?;
         self.library.read.insert(root.path.join(path));
@@ -207,7 +207,7 @@ impl<'a> Loading<'a> {
         root.is_some_and(|root| root.origin == FileOrigin::User)
     }
 
-    /// Gives an entry its name, or says who has it already.
+    /// Gives an entry its name, or reports that the name is taken.
     fn name(&mut self, index: usize) {
         let Some(entry) = self.entries.get(index) else {
             return;
@@ -219,7 +219,8 @@ impl<'a> Loading<'a> {
             return;
         };
         if other.root != entry.root {
-            // A folder takes no name of the person's own. Its tools do: calls of those are asked about, whatever the rules say.
+            // A folder cannot take a name of the person's own agents. Its tools can: calls of those are asked
+            // about, whatever the rules say.
             let wins = kind != RefKind::Tool && self.is_persons(entry) && !self.is_persons(other);
             let (used, shadowed) = if wins { (entry, other) } else { (other, entry) };
             let shadow = Shadow {
@@ -234,7 +235,7 @@ impl<'a> Loading<'a> {
             }
             return;
         }
-        // A script beside the file that names it is a part of that tool, not another one of its name.
+        // A script next to the file that names it is part of that tool, not another one of its name.
         if entry.names_script(other) {
             self.names.insert(key, index);
             return;
@@ -251,7 +252,7 @@ impl<'a> Loading<'a> {
         self.wrong(mistake);
     }
 
-    /// Whether something of this name can be referred to.
+    /// Returns whether something of this name can be referred to.
     pub(crate) fn knows(&self, kind: RefKind, name: &str) -> bool {
         let given = match kind {
             RefKind::Tool => self.options.tools,
@@ -261,7 +262,7 @@ impl<'a> Loading<'a> {
         given.contains(&name) || self.names.contains_key(&(kind, name.to_owned()))
     }
 
-    /// The nearest name of a kind.
+    /// Returns the nearest name of a kind.
     pub(crate) fn near(&self, kind: RefKind, name: &str) -> Option<String> {
         let given: &[&str] = match kind {
             RefKind::Tool => self.options.tools,

@@ -1,4 +1,5 @@
-//! A script that is a tool by itself: `tools/NAME.luau`. Its first comment, if it is a block, says what else is to be known:
+//! A script that is a tool by itself: `tools/NAME.luau`. Its first comment, if it is a block, has the other
+//! keys:
 //!
 //! ```luau
 //! --!strict
@@ -12,8 +13,9 @@
 //! function invoke(ctx, args) … end
 //! ```
 //!
-//! The keys are those of a tool file of `type: luau`, without `lua` and `lua_file`; `name` is the file's without it. A comment of
-//! mere words is the description. Lines that begin with `--` may stand before the block.
+//! The keys are those of a tool file of `type: luau`, without `lua` and `lua_file`; `name` is the file's name
+//! without its ending. A comment of plain text is the description. Lines that begin with `--` may come before
+//! the block.
 
 use agentx_config::yaml::{self, TextPosition, Yaml, YamlError, YamlKey, YamlNode};
 
@@ -21,7 +23,7 @@ use crate::source::FileSource;
 
 const START: TextPosition = TextPosition { line: 1, column: 1 };
 
-/// The tree that a tool file of the same meaning would have.
+/// Returns the tree of the equivalent tool file.
 pub(crate) fn tree(source: &FileSource, stem: &str) -> Result<YamlNode, YamlError> {
     let mut entries = match comment(&source.text) {
         Some(comment) => front_matter(comment)?,
@@ -60,7 +62,7 @@ fn entry(name: &str, text: &str) -> (YamlKey, YamlNode) {
     (key, YamlNode { at: START, value })
 }
 
-/// What is in the first block comment, and the line and column where that begins.
+/// The text of the first block comment, with its line and column.
 struct Comment<'a> {
     text: &'a str,
     line: usize,
@@ -130,7 +132,8 @@ fn front_matter(comment: Comment<'_>) -> Result<Vec<(YamlKey, YamlNode)>, YamlEr
     }
 }
 
-/// Whether a text is likely meant to be YAML: words may be read as such by chance, and YAML may be broken.
+/// Returns whether a text is likely meant to be YAML: words may be read as such by chance, and YAML may be
+/// broken.
 fn looks_like_keys(words: &str) -> bool {
     let known = [
         "name",

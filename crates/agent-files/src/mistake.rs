@@ -1,4 +1,4 @@
-//! What is wrong with a file, said so that it can be mended: where it stands, what is wrong, and what was likely meant.
+//! Errors in files with what is needed to fix them: the position, the error, and the likely intention.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use agentx_config::yaml::TextPosition;
 use serde::Serialize;
 
-/// One mistake.
+/// An error in a definition file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct DefinitionMistake {
     /// The file, as the caller named its root.
@@ -15,9 +15,9 @@ pub struct DefinitionMistake {
     pub line: u64,
     /// The column in characters, from 1.
     pub column: u64,
-    /// What is wrong, in words; never holds a secret.
+    /// The description of the error; never contains a secret.
     pub message: String,
-    /// What to do about it.
+    /// A suggestion how to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -58,7 +58,7 @@ impl fmt::Display for DefinitionMistake {
 
 impl std::error::Error for DefinitionMistake {}
 
-/// `did you mean …?`, where a candidate is near.
+/// Returns `did you mean …?` if a candidate is similar.
 pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     agentx_config::nearest(word, candidates, 1)
         .first()

@@ -1,7 +1,8 @@
-//! What a script says of itself without being run: which libraries it asks for by name, and whether anything in it can be called.
-//! It is read word by word, with comments and texts left out. What is put together while it runs is not seen.
+//! The outline of a script without running it: the libraries that it requires by name, and whether it has a
+//! function to call. Tokens are read without comments and strings. Names that are computed at run time are
+//! not found.
 
-/// What was seen in a script.
+/// The result of scanning a script.
 #[derive(Debug, Default)]
 pub(crate) struct Outline<'a> {
     /// Names in `require("NAME")`, and the bytes at which those calls begin.
@@ -42,7 +43,7 @@ impl<'a> Outline<'a> {
     fn word(&mut self, at: usize, word: &'a str, before: &str, rest: &'a str, starts_line: bool) {
         match word {
             "invoke" | "rt" | "__builtin" => self.begins = true,
-            // Within a function it is indented, as anybody writes it; where it is not, a mistake is not seen.
+            // The body of a function is assumed to be indented; if it is not, a mistake is missed.
             "return" if starts_line => self.begins = true,
             "require" if !matches!(before, "." | ":" | "function") => {
                 let name = rest.get(word.len()..).and_then(only_text);
@@ -61,7 +62,7 @@ fn name_length(rest: &str) -> usize {
     rest.find(|sign| !of_name(sign)).unwrap_or(rest.len())
 }
 
-/// How long a comment or a text is that begins here.
+/// Returns the length of a comment or a string that begins here.
 fn passed(rest: &str) -> Option<usize> {
     if let Some(comment) = rest.strip_prefix("--") {
         let line = rest.find('\n').unwrap_or(rest.len());
@@ -100,7 +101,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The one text that a call is given: `("a")`, `'a'`.
+/// Returns the one text that a call is given: `("a")`, `'a'`.
 fn only_text(after: &str) -> Option<&str> {
     let after = after.trim_start();
     let (inside, bracket) = match after.strip_prefix('(') {

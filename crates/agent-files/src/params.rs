@@ -1,7 +1,8 @@
 //! Parameters of a tool: the short form, or a whole JSON Schema of an object.
 //!
-//! Short form: `city: {type: string, description: …}`. A parameter is required unless it says `optional: true` or gives
-//! a `default`. All other words of JSON Schema (`enum`, `items`, `minimum`, …) may stand in it. `city: string` is shorter still.
+//! Short form: `city: {type: string, description: …}`. A parameter is required unless it says `optional:
+//! true` or gives a `default`. All other keywords of JSON Schema (`enum`, `items`, `minimum`, …) are allowed
+//! in it. `city: string` is shorter still.
 
 use agentx_config::yaml::{Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
@@ -10,7 +11,7 @@ use crate::check::{Checker, text_of};
 use crate::json_schema::{self, TYPES, object_schema};
 use crate::mistake::did_you_mean;
 
-/// What a parameter of the short form may say: words of JSON Schema, and `optional`.
+/// The keywords of a parameter in the short form: those of JSON Schema, and `optional`.
 const WORDS: &[&str] = &[
     "type",
     "description",
@@ -75,7 +76,8 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
     right.then(|| object_schema(properties, required))
 }
 
-/// A whole schema says `type: object`, as text; in the short form `type` would be the name of a parameter, with a mapping.
+/// A whole schema has `type: object`, as text; in the short form `type` would be the name of a parameter,
+/// with a mapping.
 fn is_schema(entries: &[(YamlKey, YamlNode)]) -> bool {
     let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
     text_of(entries, "type") == "object" || has("$schema") || (has("properties") && has("required"))
@@ -107,7 +109,7 @@ fn whole(
     Some(value)
 }
 
-/// The schema of one parameter, and whether it may be left out.
+/// Returns the schema of one parameter, and whether it may be left out.
 fn parameter(checker: &mut Checker<'_>, name: &YamlKey, node: &YamlNode) -> Option<(Value, bool)> {
     if let Yaml::Text(kind) = &node.value {
         let right = json_schema::types(checker, node);
@@ -163,7 +165,7 @@ fn entries_key(name: &str, value: &YamlNode) -> YamlKey {
     }
 }
 
-/// Whether the default is one of `enum`, if there is one, and `enum` is a list.
+/// Returns whether the default is one of `enum`, if there is one, and `enum` is a list.
 fn default_fits(checker: &mut Checker<'_>, node: &YamlNode) -> bool {
     let Yaml::Map(entries) = &node.value else {
         return true;

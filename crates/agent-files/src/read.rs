@@ -1,4 +1,4 @@
-//! One file by itself: what it says, or everything that is wrong with it.
+//! Reads one file alone: its contents, or all of its errors.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::mistake::DefinitionMistake;
 use crate::source::{FileFormat, FileSource};
 use crate::tables::{GENERATOR, LAYER, RULE};
 
-/// What a file is about.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Agent,
@@ -37,9 +37,9 @@ impl FileKind {
     }
 }
 
-/// A file as it was read.
+/// A parsed file.
 pub(crate) struct ParsedFile {
-    /// What it says in one form, if nothing is wrong with it.
+    /// The contents in one form, if there is no error.
     pub(crate) value: Option<Value>,
     pub(crate) findings: FileFindings,
     /// The name that it gives itself, even if it is wrong.
@@ -104,7 +104,7 @@ fn of_tree(source: &FileSource, shape: Shape, tree: Result<YamlNode, YamlError>)
     }
 }
 
-/// The definition of a value that was found right.
+/// Returns the definition of a value that was found right.
 pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Result<T, DefinitionMistake> {
     serde_json::from_value(value).map_err(|error| {
         let start = agentx_config::yaml::TextPosition { line: 1, column: 1 };
@@ -128,7 +128,8 @@ fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T
     }
 }
 
-/// Reads the text of an agent file. References are not followed. JSON by the ending of the file's name, else YAML.
+/// Reads the text of an agent file. References are not followed. JSON by the ending of the file's name, else
+/// YAML.
 ///
 /// ```
 /// use std::path::Path;
@@ -139,15 +140,15 @@ fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T
 /// ```
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// Returns all errors in the file.
 pub fn parse_agent(file: &Path, text: &str) -> Result<AgentDefinition, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Agent)
 }
 
-/// Reads the text of a tool file; a script of the ending `luau_tool` with its first comment.
+/// Reads the text of a tool file; a script with the ending `luau` has its settings in its first comment.
 ///
 /// # Errors
-/// Everything that is wrong with it, but for the syntax of scripts.
+/// Returns all errors in the file, except syntax errors of scripts.
 pub fn parse_tool(file: &Path, text: &str) -> Result<ToolDefinition, Vec<DefinitionMistake>> {
     if FileFormat::of(file) != Some(FileFormat::Luau) {
         return parse(file, text, Shape::Tool);
@@ -167,7 +168,7 @@ pub fn parse_tool(file: &Path, text: &str) -> Result<ToolDefinition, Vec<Definit
 /// Reads the text of a rule file.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// Returns all errors in the file.
 pub fn parse_rule(file: &Path, text: &str) -> Result<RuleDefinition, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Map(&RULE))
 }
@@ -175,7 +176,7 @@ pub fn parse_rule(file: &Path, text: &str) -> Result<RuleDefinition, Vec<Definit
 /// Reads the text of a generator file.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// Returns all errors in the file.
 pub fn parse_generator(file: &Path, text: &str) -> Result<Generator, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Map(&GENERATOR))
 }
@@ -183,7 +184,7 @@ pub fn parse_generator(file: &Path, text: &str) -> Result<Generator, Vec<Definit
 /// Reads one layer of a context.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// Returns all errors in the file.
 pub fn parse_layer(file: &Path, text: &str) -> Result<ContextLayer, Vec<DefinitionMistake>> {
     parse(file, text, LAYER)
 }
@@ -191,7 +192,7 @@ pub fn parse_layer(file: &Path, text: &str) -> Result<ContextLayer, Vec<Definiti
 /// Reads the state of an agent as GenX writes it down.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// Returns all errors in the file.
 pub fn parse_state(file: &Path, text: &str) -> Result<SavedState, Vec<DefinitionMistake>> {
     parse(file, text, Shape::State)
 }
@@ -199,7 +200,7 @@ pub fn parse_state(file: &Path, text: &str) -> Result<SavedState, Vec<Definition
 /// Reads a message of such a state.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// Returns all errors in the file.
 pub fn parse_message(file: &Path, text: &str) -> Result<SavedMessage, Vec<DefinitionMistake>> {
     parse(file, text, Shape::Message)
 }

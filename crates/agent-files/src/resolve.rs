@@ -1,4 +1,4 @@
-//! Where references and paths lead.
+//! Resolves references and paths.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::scalar::article;
 use crate::source::FileFormat;
 use crate::tables::MAX_SCRIPT_BYTES;
 
-/// Whether a reference is the path of a file: it has a folder in it, or the ending of a file.
+/// Returns whether a reference is the path of a file: it has a folder in it, or the ending of a file.
 fn is_path(name: &str) -> bool {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     let known = matches!(
@@ -28,7 +28,7 @@ fn is_path(name: &str) -> bool {
     known || name.starts_with("./") || name.starts_with("../") || name.starts_with('/')
 }
 
-/// A path relative to a folder, within its root; `None` if it leads out of it.
+/// Returns a path relative to a folder, within its root; `None` if it leads out of it.
 pub(crate) fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
     let mut found = folder.to_owned();
     for component in Path::new(path).components() {
@@ -107,7 +107,7 @@ fn file(
         .file(root, path, kind)
         .and_then(|found| loading.entries.get(found));
     let Some((same, name)) = found.map(|found| (found.kind == kind, found.read.name.clone())) else {
-        // It is said where the file is wanted.
+        // It is reported where the file is needed.
         let why = loading
             .library
             .mistakes
@@ -218,7 +218,7 @@ pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
     }
 }
 
-/// A script that stands in the file itself, and where.
+/// Returns the position of a script that is in the file itself.
 fn place(loading: &Loading<'_>, index: usize, script: &LocatedText) -> Option<(String, Value)> {
     let entry = loading.entries.get(index)?;
     let line = entry.source.first_line(script.at, &script.text)?;
@@ -226,7 +226,7 @@ fn place(loading: &Loading<'_>, index: usize, script: &LocatedText) -> Option<(S
     Some((script.text.clone(), place))
 }
 
-/// The byte at which a mistake stands in its text.
+/// Returns the byte offset of an error in its text.
 fn offset_of(text: &str, mistake: &ScriptFinding) -> usize {
     let line = usize::try_from(mistake.line.saturating_sub(1)).unwrap_or(usize::MAX);
     let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
@@ -244,14 +244,14 @@ fn offset_of(text: &str, mistake: &ScriptFinding) -> usize {
             .map_or(rest.len(), |(offset, _)| offset)
 }
 
-/// Where a script may be that a file names.
+/// Returns the possible paths of a script that a file names.
 pub(crate) fn script_places<'a>(file: &'a Path, named: &'a str) -> impl Iterator<Item = PathBuf> {
     [folder_of(file), Path::new("")]
         .into_iter()
         .filter_map(move |folder| inside(folder, named))
 }
 
-/// The text of a script: beside the file that names it, else below the root.
+/// Reads a script: next to the file that names it, else below the root.
 fn script_file(loading: &mut Loading<'_>, index: usize, named: &LocatedText) -> Result<String, String> {
     let entry = loading.entries.get(index).ok_or("there is no such file")?;
     let root = entry.root;
@@ -278,7 +278,7 @@ fn script_file(loading: &mut Loading<'_>, index: usize, named: &LocatedText) -> 
     Err(format!("`lua_file`: `{}`: {why}", named.text))
 }
 
-/// What a script asks for that is not there.
+/// Checks the libraries that a script requires.
 fn script_of_tool(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) {
     let Some(root) = loading.roots.get(root) else {
         return;
@@ -290,7 +290,7 @@ fn script_of_tool(loading: &mut Loading<'_>, root: usize, path: &Path, text: &st
     }
 }
 
-/// Whether a file is a script; if it is none, that is noted.
+/// Returns whether a file is a script; if it is none, that is noted.
 pub(crate) fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) -> bool {
     let name = path.display().to_string();
     let Some(mistake) = loading
@@ -312,8 +312,8 @@ pub(crate) fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, te
     false
 }
 
-/// Puts the texts of scripts beside the names of their files, and places beside the texts that stand in this one. They come in the
-/// order of the file, but one is missing where it is not known.
+/// Adds the texts of scripts to the names of their files, and positions to the texts in this file. They come
+/// in the order of the file; unknown ones are missing.
 fn fill(value: &mut Value, read: &BTreeMap<String, String>, places: &mut VecDeque<(String, Value)>) {
     match value {
         Value::Object(map) => {

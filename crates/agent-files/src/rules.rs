@@ -1,4 +1,4 @@
-//! What must hold between the keys of a mapping, beyond the shape of each.
+//! Rules between the keys of a mapping, beyond the shape of each.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::scalar::is_variable;
 
 type Entries = [(YamlKey, YamlNode)];
 
-/// The key and its value that need an `output_schema` beside them.
+/// Returns the key and value that need an `output_schema` next to them.
 pub(crate) fn schema_needed(table: &MappingShape) -> Option<(&'static str, &'static str)> {
     match table.name {
         "tool_generator" => Some(("mode", "json_output")),
@@ -37,8 +37,8 @@ pub(crate) fn of_table(checker: &mut Checker<'_>, table: &'static MappingShape, 
     }
 }
 
-/// Whether a mapping is a layer `$mem`, which GenX has and nothing here reads yet. It is refused, not ignored: an agent would lack what
-/// its file says that it has.
+/// Returns whether a mapping is a `$mem` layer, which GenX has and AgentX does not read yet. It is refused,
+/// not ignored: the agent would lack a part of its definition.
 pub(crate) fn reserved(checker: &mut Checker<'_>, shapes: &[Shape], entries: &Entries) -> bool {
     let is_layer = |shape: &Shape| matches!(shape, Shape::Map(table) if table.marker == Some("$this"));
     let Some((key, _)) = entries.iter().find(|(key, _)| key.name == "$mem") else {
@@ -96,13 +96,13 @@ fn steps(checker: &mut Checker<'_>, entries: &Entries) {
     }
 }
 
-/// A step reads `{input, steps}`, where `steps` has those before it: anything else is null for ever.
+/// A step reads `{input, steps}`, where `steps` has the steps before it: any other path is always null.
 fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[String], after: &[String]) {
     let Some(node) = find(step, "input_jq") else {
         return;
     };
     let text = text_of(step, "input_jq");
-    // What is no jq was told where the key was read.
+    // An invalid filter was already reported where the key was read.
     let Ok(filter) = JqFilter::compile(&text) else {
         return;
     };
@@ -177,12 +177,12 @@ fn tools(checker: &mut Checker<'_>, entries: &Entries) {
     unique(checker, items(entries, "agents"), "agents");
 }
 
-/// A name without the kind before its colon.
+/// Returns a name without the kind before its colon.
 pub(crate) fn short(name: &str) -> &str {
     name.split_once(':').map_or(name, |(_, name)| name)
 }
 
-/// The name by which a list holds an item: that of a reference, or of what is written in place.
+/// Returns the name by which a list holds an item: that of a reference, or of what is written in place.
 fn name_of(node: &YamlNode) -> String {
     match &node.value {
         Yaml::Text(name) => short(name).to_owned(),
@@ -234,8 +234,8 @@ fn rule(checker: &mut Checker<'_>, entries: &Entries) {
     }
 }
 
-/// Each `[var]` whose text could be the name of a variable is one. Other words in brackets are part of the text: a hint to
-/// the model in its own language.
+/// Each `[var]` whose text could be the name of a variable is one. Other words in brackets are part of the
+/// text: a hint to the model in its own language.
 fn declared(checker: &mut Checker<'_>, node: &YamlNode, text: &str, vars: &BTreeSet<String>) {
     let mut offset = 0;
     while !checker.is_full()
@@ -272,7 +272,7 @@ fn label(checker: &mut Checker<'_>, entries: &Entries) {
     }
 }
 
-/// A pattern, or a pattern and its output.
+/// Returns a pattern, or a pattern and its output.
 pub(crate) fn pattern(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Value> {
     let line = |checker: &mut Checker<'_>, node: &YamlNode| match &node.value {
         Yaml::Text(text) if text.trim().is_empty() => {
@@ -306,7 +306,7 @@ pub(crate) fn pattern(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Valu
     }
 }
 
-/// Subject, then what a person says and the answer's lines where they are given.
+/// Subject, then the input and the lines of the output, if given.
 pub(crate) fn example(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Value> {
     let Yaml::List(parts) = &node.value else {
         checker.expected(
@@ -334,7 +334,7 @@ pub(crate) fn example(checker: &mut Checker<'_>, node: &YamlNode) -> Option<Valu
     (texts.len() == parts.len()).then_some(Value::Array(texts))
 }
 
-/// Which keys a message of each role has.
+/// Checks the keys of a message by its role.
 fn message(checker: &mut Checker<'_>, entries: &Entries) {
     let role = text_of(entries, "role");
     let allowed: &[&str] = match role.as_str() {
@@ -375,7 +375,7 @@ fn message(checker: &mut Checker<'_>, entries: &Entries) {
     }
 }
 
-/// All ways to name a model, as one.
+/// Returns all ways to name a model, as one.
 pub(crate) fn one_generator(mut value: Value) -> Option<Value> {
     let map = value.as_object_mut()?;
     let model = map.remove("model");

@@ -1,4 +1,4 @@
-//! The first files of somebody who makes an agent or a tool: they are right as they are, and an editor knows their keys.
+//! The first files for a new agent or tool: they are valid as they are, and an editor knows their keys.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::mistake::DefinitionMistake;
 use crate::schema::{SchemaOf, schema};
 use crate::{parse_agent, parse_tool};
 
-/// What is to be made.
+/// The kind of the new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaffold {
     /// An agent that thinks and calls tools.
@@ -21,8 +21,9 @@ pub enum Scaffold {
     Http,
 }
 
-/// The files to write, relative to `.agentx`: first the one that is made, then the schemas. The type definitions of scripts
-/// (`agentx.d.luau`) are not among them: they belong to the machine that runs the scripts.
+/// Returns the files to write, relative to `.agentx`: first the one that is made, then the schemas. The type
+/// definitions of scripts (`agentx.d.luau`) are not among them: they belong to the machine that runs the
+/// scripts.
 ///
 /// ```
 /// use agentx_agent_files::{Scaffold, scaffold};
@@ -55,7 +56,8 @@ pub fn scaffold(what: Scaffold, name: &str) -> Result<Vec<(PathBuf, String)>, Ve
     Ok(files)
 }
 
-/// The comment by which an editor finds the schema of a file in `agents/`, `tools/`, `rules/` or `generators/`.
+/// Returns the comment by which an editor finds the schema of a file in `agents/`, `tools/`, `rules/` or
+/// `generators/`.
 pub fn editor_comment(of: SchemaOf) -> String {
     format!("# yaml-language-server: $schema=../schemas/{}\n", of.file_name())
 }

@@ -32,7 +32,7 @@ pub(crate) fn of_header(name: &str, shape: Shape) -> Shape {
     }
 }
 
-/// Whether a header may be called so.
+/// Returns whether a header may be called so.
 pub(crate) fn is_header(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !name.is_empty() && name.chars().all(fits)
@@ -59,7 +59,7 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Ya
     }
 }
 
-/// A schema whose words are right is looked at as a whole later, by who compiles it.
+/// Checks the keywords of a schema; the compiler checks it as a whole later.
 fn schema(
     checker: &mut Checker<'_>,
     key: &str,
@@ -110,7 +110,7 @@ fn count(checker: &mut Checker<'_>, key: &str, node: &YamlNode, min: u64, max: u
     }
 }
 
-/// A number of bytes, or text such as `64 MiB`.
+/// Returns a number of bytes, or text such as `64 MiB`.
 fn bytes(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
     let found = match &node.value {
         Yaml::Int(int) => u64::try_from(*int).ok(),
@@ -170,7 +170,7 @@ fn text(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &YamlNode) -> 
     }
 }
 
-/// A reference without the kind that its place says already.
+/// Returns a reference without the kind that its place implies.
 fn bare(shape: Shape, text: &str) -> &str {
     let Shape::Ref(kind) = shape else { return text };
     text.strip_prefix(kind.word())
@@ -304,7 +304,7 @@ pub(crate) fn is_variable(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The names between `${` and `}`.
+/// Returns the names between `${` and `}`.
 pub(crate) fn variables(text: &str) -> Result<Vec<&str>, String> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -328,7 +328,7 @@ fn template(text: &str) -> Result<(), String> {
     variables(text).map(drop)
 }
 
-/// A secret by reference. What was written down is not repeated.
+/// Returns a secret by reference. What was written down is not repeated.
 fn secret(text: &str) -> Result<(), String> {
     template(text).map_err(|_| "expected a reference such as `${API_TOKEN}`".to_owned())?;
     let words = text.split_once(' ').map_or(text, |(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! The JSON Schemas (2020-12) of the files, made from the same tables that they are read by.
+//! The JSON Schemas (2020-12) of the files, generated from the same tables that the reader uses.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl SchemaOf {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Agent, Self::Tool, Self::Rule, Self::Generator];
 
-    /// The name of the file that the scaffold writes it to.
+    /// Returns the name of the file that the scaffold writes it to.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Agent => "agent.schema.json",
@@ -39,7 +39,7 @@ impl SchemaOf {
     }
 }
 
-/// The schema of a kind of file.
+/// Returns the schema of a kind of file.
 ///
 /// ```
 /// use agentx_agent_files::{SchemaOf, schema};
@@ -70,7 +70,7 @@ struct SchemaWriter {
 }
 
 impl SchemaWriter {
-    /// A definition, written once.
+    /// Returns a definition, written once.
     fn def(&mut self, name: &'static str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if self.begun.insert(name) {
             let value = make(self);
@@ -147,7 +147,7 @@ impl SchemaWriter {
         json!({"anyOf": choices})
     }
 
-    /// A mapping whose table is chosen by a key.
+    /// Returns a mapping whose table is chosen by a key.
     fn kinds(&mut self, key: &str, kinds: &[(&str, &'static MappingShape)], usual: &str) -> Value {
         let words: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
         let choices = kinds.iter().map(|(kind, table)| {
@@ -183,7 +183,7 @@ impl SchemaWriter {
     }
 }
 
-/// A key without a value is as if it were not there.
+/// Allows `null` for every key: a key without a value counts as missing.
 fn or_null(schema: Value) -> Value {
     json!({"anyOf": [schema, {"type": "null"}]})
 }

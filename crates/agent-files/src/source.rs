@@ -1,4 +1,4 @@
-//! A file as it was read: its text, its tree, and places inside of its texts (a filter or a script within YAML).
+//! A parsed file: its text, its tree, and positions inside of its texts (a filter or a script within YAML).
 
 use std::path::{Path, PathBuf};
 
@@ -30,14 +30,14 @@ impl FileFormat {
 /// A file.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSource {
-    /// As it is shown.
+    /// The path as it is shown.
     pub(crate) file: PathBuf,
     pub(crate) form: FileFormat,
     pub(crate) text: String,
 }
 
 impl FileSource {
-    /// The tree of YAML or JSON.
+    /// Returns the tree of YAML or JSON.
     pub(crate) fn tree(&self) -> Result<YamlNode, YamlError> {
         match self.form {
             FileFormat::Json => json::parse(&self.text),
@@ -50,8 +50,8 @@ impl FileSource {
         self.text.lines().nth(index).unwrap_or_default()
     }
 
-    /// Where byte `offset` of the text `inner` is in the file, when that text is the value at `at`. It is exact in blocks
-    /// (`|`) and in what is written on one line without escapes; else it is where the value begins.
+    /// Returns the position in the file of byte `offset` of the text `inner`, which is the value at `at`. It
+    /// is exact in blocks (`|`) and in values on one line without escapes; else it is the start of the value.
     pub(crate) fn inside(&self, at: TextPosition, inner: &str, offset: usize) -> TextPosition {
         let before = inner.get(..offset).unwrap_or(inner);
         let lines_before = before.matches('\n').count() as u64;
@@ -69,7 +69,8 @@ impl FileSource {
         }
     }
 
-    /// The line on which the text `inner` begins, which is the value at `at`, where each of its lines is a line of the file.
+    /// Returns the first line of the text `inner`, which is the value at `at`, if each of its lines is a line
+    /// of the file.
     pub(crate) fn first_line(&self, at: TextPosition, inner: &str) -> Option<u64> {
         match self.block_indent(at) {
             Some((first, _)) => Some(first),
@@ -77,8 +78,9 @@ impl FileSource {
         }
     }
 
-    /// For a block (`|`): the line on which its text begins, and how far it is indented. The reader of YAML gives the place
-    /// of the first letter; the sign of the block stands on an earlier line, with nothing but empty lines between.
+    /// Returns the line on which the text of a block (`|`) begins, and its indentation. The YAML reader gives
+    /// the position of the first letter; the sign of the block is on an earlier line, with only empty lines
+    /// between.
     fn block_indent(&self, at: TextPosition) -> Option<(u64, u64)> {
         if self.form == FileFormat::Luau {
             return Some((1, 0));

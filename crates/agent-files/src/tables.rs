@@ -1,4 +1,4 @@
-//! The keys of every kind of file: the one place where they are named.
+//! The keys of every kind of file. They are named here alone.
 
 use crate::key_tables::{RefKind, Shape, MappingShape, may, must, table};
 
@@ -82,7 +82,7 @@ static AUTH: MappingShape = table(
     ],
 );
 
-/// One HTTP request.
+/// An HTTP request.
 pub(crate) static HTTP: MappingShape = tool!("tool_http", [
     must("method", Shape::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]), "the method"),
     must("endpoint", Shape::Url, "the address"),
@@ -180,7 +180,7 @@ macro_rules! parameters {
     };
 }
 
-/// A generator file, or one that is written where it is used.
+/// A generator file, or one that is written in place.
 pub(crate) static GENERATOR: MappingShape = table(
     "generator",
     parameters![
@@ -252,14 +252,14 @@ pub(crate) static REACT: MappingShape = agent!("agent_react", [
     may("agents", Shape::List(&AGENT_OR_REF), "agents it may create with its `delegate` tool"),
 ]);
 
-/// An agent that routes what is said.
+/// An agent that routes inputs.
 pub(crate) static MATCH: MappingShape = agent!("agent_match", [
     must("rules", Shape::Some(&RULE_OR_REF), "the intents it recognises"),
     must("route", Shape::Some(&Shape::Map(&ROUTE)), "which agent gets which intents"),
     may("default", AGENT_OR_REF, "the agent for input that matches nothing"),
 ]);
 
-/// Where an agent lists a tool that it brings along, the tool may say `quit`.
+/// In an agent's list, a tool that is written in place may say `quit`.
 const TOOL_USE: Shape = TOOL_OR_REF;
 const RULE_OR_REF: Shape = Shape::Either(&[Shape::Ref(RefKind::Rule), Shape::Map(&RULE_REF), Shape::Map(&RULE)]);
 
@@ -288,7 +288,7 @@ static RULE_TEST: MappingShape = table(
     ],
 );
 
-/// A rule file, or a rule that is written where it is used.
+/// A rule file, or a rule that is written in place.
 pub(crate) static RULE: MappingShape = table(
     "rule",
     &[

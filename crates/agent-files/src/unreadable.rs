@@ -1,4 +1,4 @@
-//! Why a text was not read, and where it ceases to be text: an editor saves it anew from there.
+//! The reason why a text was not read, and where it ceases to be text: an editor can repair it from there.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::loading::START;
 /// A file that gave no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unread {
-    /// Where in the file.
+    /// The position in the file.
     pub(crate) at: TextPosition,
     pub(crate) message: String,
     /// There is none at all.
@@ -27,7 +27,7 @@ impl From<FileFault> for Unread {
     }
 }
 
-/// For whoever refers to the file: with the place, where it is not the whole file.
+/// The message at a reference to the file, with the position if the error is not about the whole file.
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.at == START {
@@ -38,7 +38,7 @@ impl fmt::Display for Unread {
     }
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, Unread> {
     // A byte order mark is no part of the text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(bytes);

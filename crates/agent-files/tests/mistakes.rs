@@ -1,4 +1,5 @@
-//! Every mistake says where it stands, what is wrong and what was likely meant; all of a file are shown at once.
+//! Every mistake says where it stands, what is wrong and what was likely meant; all of a file are shown at
+//! once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use agentx_agent_files::definition::ToolBody;
 use agentx_agent_files::{DefinitionMistake, parse_agent, parse_rule, parse_tool};
 
-/// What is wrong with a text, a line each.
+/// Returns the mistakes in a text, a line each.
 fn wrong<T: std::fmt::Debug>(parsed: Result<T, Vec<DefinitionMistake>>) -> String {
     let mistakes = parsed.unwrap_err();
     mistakes

@@ -1,5 +1,5 @@
-//! What scripts and schemas say of themselves is checked before anything runs: libraries that are not there, scripts in which nothing
-//! is called, words of a schema that hold what they may not.
+//! Scripts and schemas are checked before anything runs: missing libraries, scripts without an entry point,
+//! invalid values of schema keywords.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What is seen only when all files are looked at together: texts that are none, agents that lie too deep in each other, what is not
-//! read, schemas as a whole, tools that are granted.
+//! Checks that need all files: invalid files, agents that are nested too deep, files that are not read,
+//! schemas as a whole, granted tools.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 use agentx_agent_files::{Library, LibraryOptions, MemoryFiles, SchemaCheck};

@@ -1,4 +1,5 @@
-//! Files of a folder as far as a person accepted them: what was not accepted, or has changed since, is as if it were not there.
+//! Files of a folder as far as a person accepted them: what was not accepted, or has changed since, is as if
+//! it were not there.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,14 +8,14 @@ use std::path::{Path, PathBuf};
 use agentx_agent_files::{DiskFiles, FileFault, Files};
 use agentx_config::{Folder, WORKSPACE_FOLDER};
 
-/// The largest file that is looked at to find out whether it was accepted.
+/// The largest file that is read to find out whether it was accepted.
 const MAX_BYTES: usize = 4 << 20;
 
 /// Reads what was accepted of one folder, and everything elsewhere.
 pub(crate) struct AcceptedFiles<'a> {
-    /// Where definitions of the folder are.
+    /// The directory with the folder's definitions.
     pub(crate) below: &'a Path,
-    /// What was accepted.
+    /// The folder, with what the person accepted of it.
     pub(crate) folder: &'a Folder,
 }
 

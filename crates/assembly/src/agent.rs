@@ -1,4 +1,4 @@
-//! One agent: what its file says over what the settings say.
+//! Assembles one agent: its file over the settings.
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use crate::{layers, trust};
 pub struct Assembly<'a> {
     /// The files.
     pub library: &'a Library,
-    /// What an agent is where its file says nothing: that of the settings. Its tools are all that there are.
+    /// The defaults where its file says nothing: those of the settings, with all tools.
     pub base: &'a AgentConfig,
     /// The model of this name, or the nearest names.
     pub model: &'a dyn Fn(&str) -> Result<ModelSpec, Vec<String>>,
-    /// What an environment variable holds, if it is set.
+    /// Returns the value of an environment variable, if it is set.
     pub lookup: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Why there is no such agent.
+/// The reason why an agent cannot be assembled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssemblyError {
     /// No file and nothing built in has this name.
     #[error("there is no agent {name:?}")]
     NoAgent {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The names of all agents.
         known: Vec<String>,
     },
     /// Its files have mistakes.
@@ -45,22 +45,22 @@ pub enum AssemblyError {
         /// Each with its place.
         mistakes: Vec<String>,
     },
-    /// It names what is not there.
+    /// It refers to something that does not exist.
     #[error("agent {agent:?}: {what}")]
     Missing {
         /// The agent.
         agent: String,
-        /// The cause, in words.
+        /// The cause.
         what: String,
     },
 }
 
 impl Assembly<'_> {
-    /// The agent of this name.
+    /// Returns the agent of this name.
     ///
     /// # Errors
     /// Returns an error if there is none, its files have mistakes, or a model, tool or variable that it names
-    /// is not there.
+    /// does not exist.
     pub fn agent(&self, name: &str) -> Result<AgentConfig, AssemblyError> {
         if let Some(loaded) = self.library.agents().get(name) {
             return self.resolve(&loaded.definition, 0);
@@ -119,7 +119,8 @@ impl Assembly<'_> {
         Ok(config)
     }
 
-    /// A generator with its reference followed. Where that cannot be read, nothing else is asked in its place.
+    /// Returns a generator with its reference resolved. If that cannot be read, no other model is asked in
+    /// its place.
     fn generator(&self, generator: &Generator) -> Result<Generator, String> {
         match &generator.reference {
             Some(name) if !self.library.generators().contains_key(name) => Err(self.lacks("generator", name)),
@@ -153,7 +154,7 @@ impl Assembly<'_> {
         uses.iter().map(spec).collect()
     }
 
-    /// Why there is no tool, rule or generator of this name that could be used.
+    /// Explains why no usable definition has this name.
     fn lacks(&self, what: &str, name: &str) -> String {
         let mistakes = mistakes_of(self.library.check(), name);
         if mistakes.is_empty() {
@@ -210,7 +211,7 @@ impl Assembly<'_> {
     }
 }
 
-/// The mistakes of the files that are called so, each with its place.
+/// Returns the mistakes of the files with this name, each with its place.
 pub fn mistakes_of(mistakes: &[DefinitionMistake], name: &str) -> Vec<String> {
     let of_it = mistakes
         .iter()

@@ -1,5 +1,5 @@
-//! What is known by name where files were read: their agents, over what the settings say; models, texts and variables. Tools of
-//! files ask it, and so does whoever opens a session with an agent by its name.
+//! Resolves names when files are read: agents over the settings, models, texts and variables. Tools of files
+//! use it, and so do callers that open a session with an agent by its name.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ use crate::{Assembly, AssemblyError, Variables};
 /// The number of names that are proposed for one that is not known.
 const NEAREST: usize = 3;
 
-/// What is known by name.
+/// Resolves names of agents, models, texts and variables.
 pub(crate) struct Catalogue {
     settings: Settings,
     models: Vec<ModelInfo>,
@@ -43,7 +43,7 @@ impl Catalogue {
 
     /// Says which tools there are: those of files too, which had to be made first. The first word counts.
     pub(crate) fn set_tools(&self, tools: Arc<[ToolSpec]>) {
-        // Whoever asked before has had none.
+        // An earlier lookup found none.
         let _ = self.tools.set(tools);
     }
 
@@ -61,7 +61,7 @@ impl Catalogue {
             .map_err(|unknown| unknown.nearest)
     }
 
-    /// What an agent is where its file says nothing.
+    /// Returns the defaults of an agent whose file says nothing.
     fn base(&self, model: ModelSpec) -> AgentConfig {
         let tools = self.tools.get().map(|tools| tools.to_vec()).unwrap_or_default();
         self.settings.agent(model, tools)
@@ -77,14 +77,15 @@ impl Catalogue {
         assembly.agent(name)
     }
 
-    /// What an agent's instructions may take in: any variable but the keys that this program runs on, which no model needs to see.
+    /// Returns a variable for an agent's instructions: any but the keys that this program runs on, which no
+    /// model needs to see.
     fn variable(&self, name: &str) -> Option<String> {
         let is_key = self.settings.key_variables().contains(name);
         let value = (!is_key).then(|| (self.variables)(name)).flatten();
         value.filter(|value| !self.settings.holds_key(value))
     }
 
-    /// The model that is wanted, else that of the settings.
+    /// Returns the requested model, else that of the settings.
     fn model_for(&self, wanted: &NamedAgent) -> Result<ModelSpec, RuntimeError> {
         let usual = || self.settings.model_or_default().value;
         let name = wanted.model.clone().unwrap_or_else(usual);
@@ -92,7 +93,7 @@ impl Catalogue {
             .map_err(|nearest| RuntimeError::UnknownModel { model: name, nearest })
     }
 
-    fn in_words(&self, error: AssemblyError) -> RuntimeError {
+    fn to_runtime_error(&self, error: AssemblyError) -> RuntimeError {
         let what = error.to_string();
         match error {
             AssemblyError::NoAgent { name, known } => {
@@ -136,7 +137,7 @@ impl Agents for Catalogue {
             base.workspace.clone_from(workspace);
         }
         let assembled = self.assemble(&wanted.agent, &base);
-        let mut config = assembled.map_err(|error| self.in_words(error))?;
+        let mut config = assembled.map_err(|error| self.to_runtime_error(error))?;
         if wanted.model.is_some() {
             config.model = base.model;
         }
@@ -168,7 +169,7 @@ impl ToolSurroundings for Catalogue {
     }
 }
 
-/// What an agent does: the first line of what its file says about it.
+/// Returns the first line of an agent's description.
 fn summary_line(agent: &AgentDefinition) -> String {
     let about = agent.description.as_ref().or(agent.prompt.as_ref());
     let first = about.and_then(|text| text.trim().lines().next());

@@ -1,4 +1,5 @@
-//! What a folder brings: everything of it that would count if a person trusted it, with the bytes that they are shown.
+//! The contents of a folder that would take effect if a person trusted it, with the bytes that the person is
+//! shown.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,10 +13,10 @@ use crate::accepted_files::RecordedFiles;
 use crate::runtime::{load_library, workspace_folder};
 use crate::tools::{FileTool, file_tools, with_models};
 
-/// The largest configuration that is looked at.
+/// The largest settings file that is read.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// What a folder brings.
+/// The contents of a folder that would take effect.
 #[derive(Clone, Debug, Default)]
 pub struct FolderContents {
     /// Every file, by its path below the folder.
@@ -24,24 +25,25 @@ pub struct FolderContents {
     pub tools: Vec<FileTool>,
     /// Its agents, by name, and the environment variables that their instructions take in.
     pub agents: BTreeMap<String, BTreeSet<String>>,
-    /// What of it is not used, because the person has their own of its name: `agent guide`, `generator fast`.
+    /// Definitions that are not used, because the person has their own of that name: `agent guide`,
+    /// `generator fast`.
     pub unused: BTreeSet<String>,
 }
 
-/// One file of a folder.
+/// A file of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderFile {
     /// Its path below the folder.
     pub path: PathBuf,
-    /// What was read of it.
+    /// The bytes that were read.
     pub bytes: Vec<u8>,
-    /// What it is for.
+    /// Its purpose.
     pub role: FileRole,
-    /// How it stands to what the person accepted.
+    /// Whether the person accepted it.
     pub standing: FileAcceptance,
 }
 
-/// What a file of a folder is for.
+/// The purpose of a folder's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileRole {
     /// Settings: `.agentx/config.yaml`.
@@ -50,26 +52,26 @@ pub enum FileRole {
     Instructions,
     /// Agents, tools, rules, texts and scripts.
     Definition,
-    /// What the settings name: standing instructions, answers, a program of the status row.
+    /// A file that the settings name: instructions, answers, a program of the status row.
     Named,
-    /// What the repository has Git run: a list, not a file.
+    /// The programs that the repository has Git run: a list, not a file.
     Git,
 }
 
 impl FolderContents {
-    /// Whether there is nothing that could be trusted.
+    /// Returns whether there is nothing that could be trusted.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// What was accepted with other bytes, or not at all.
+    /// Returns the files that were accepted with other bytes, or not at all.
     pub fn not_accepted(&self) -> impl Iterator<Item = &FolderFile> {
         self.files
             .iter()
             .filter(|file| file.standing != FileAcceptance::Accepted)
     }
 
-    /// All files, as they are to be accepted.
+    /// Returns all files with the bytes to accept.
     pub fn accepted(&self) -> Vec<(PathBuf, Vec<u8>)> {
         self.files
             .iter()
@@ -77,7 +79,7 @@ impl FolderContents {
             .collect()
     }
 
-    /// The files of instructions alone, as they are to be accepted.
+    /// Returns the instruction files alone, with the bytes to accept.
     pub fn instructions(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let files = self
             .files
@@ -88,7 +90,7 @@ impl FolderContents {
             .collect()
     }
 
-    /// Every environment variable that a tool or an agent of the folder names.
+    /// Returns every environment variable that a tool or an agent of the folder names.
     pub fn variables(&self) -> BTreeSet<&str> {
         let of_tools = self.tools.iter().flat_map(|tool| tool.definition.variables());
         let of_agents = self.agents.values().flatten().map(String::as_str);
@@ -96,18 +98,18 @@ impl FolderContents {
     }
 }
 
-/// What the folder of these settings brings.
-pub fn brings(settings: &Settings) -> FolderContents {
+/// Collects the contents of the folder of these settings.
+pub fn folder_contents(settings: &Settings) -> FolderContents {
     let below = workspace_folder(settings);
     let recorded = RecordedFiles {
         below: &below,
         read: RefCell::default(),
     };
     let library = load_library(settings, &[], &recorded);
-    let mut brings = FolderContents::default();
+    let mut contents = FolderContents::default();
     let mut add = |path: PathBuf, bytes: Vec<u8>, role| {
         let standing = settings.folder.standing(&path, &bytes);
-        brings.files.push(FolderFile {
+        contents.files.push(FolderFile {
             path,
             bytes,
             role,
@@ -143,20 +145,20 @@ pub fn brings(settings: &Settings) -> FolderContents {
     with_models(&mut tools, settings, &|name| {
         settings.choose_model(name, &[]).ok()
     });
-    brings.tools = tools
+    contents.tools = tools
         .into_values()
         .filter(|tool| tool.origin == FileOrigin::Workspace)
         .collect();
-    brings.agents = agents(&library);
+    contents.agents = agents(&library);
     let shadows = library.shadows().iter();
-    brings.unused = shadows
+    contents.unused = shadows
         .filter(|shadow| shadow.kind != RefKind::Tool && shadow.shadowed.starts_with(&below))
         .map(|shadow| format!("{} {}", shadow.kind.word(), shadow.name))
         .collect();
-    brings
+    contents
 }
 
-/// The bytes of the folder's own configuration, where it is a file of its own.
+/// Returns the bytes of the folder's own settings, if they are in a file of their own.
 fn config_of(settings: &Settings, below: &Path) -> Option<Vec<u8>> {
     let file = below.join("config.yaml");
     let found = std::fs::metadata(&file).ok()?;
@@ -174,7 +176,8 @@ fn agents(library: &Library) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The environment variables that the instructions of an agent take in, and those of agents that are written inside it.
+/// Returns the environment variables that the instructions of an agent take in, and those of agents that are
+/// written inside it.
 pub(crate) fn variables_of(agent: &AgentDefinition) -> BTreeSet<String> {
     let own = agent.context_layers.iter().filter_map(|layer| match layer {
         ContextLayer::Env(name) => Some(name.clone()),

@@ -2,10 +2,10 @@
 
 use agentx_agent_files::definition::{AgentDefinition, ContextLayer};
 
-/// What an environment variable holds, if it is set.
+/// Returns the value of an environment variable, if it is set.
 pub(crate) type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The text of all layers; `None` if the file says nothing. An `Err` is what a layer lacks.
+/// Returns the text of all layers; `None` if the file has none. The error names what a layer lacks.
 pub(crate) fn instructions(
     agent: &AgentDefinition,
     text_of: &dyn Fn(&str) -> Option<String>,

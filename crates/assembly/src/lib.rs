@@ -1,5 +1,6 @@
-//! From files to agents: what agent and tool files say, together with the settings, the models and the tools that are there,
-//! becomes the resolved configuration that a session is opened with. Nothing in a log refers to a file.
+//! From files to agents: the definitions in agent and tool files, together with the settings, the models and
+//! the available tools, become the resolved configuration that a session is opened with. Nothing in a log
+//! refers to a file.
 
 mod accepted_files;
 mod agent;
@@ -15,10 +16,10 @@ mod unknown_names;
 pub use agentx_flows::{forget_values, kept_values};
 
 pub use agent::{Assembly, AssemblyError, mistakes_of};
-pub use folder_contents::{FileRole, FolderContents, FolderFile, brings};
+pub use folder_contents::{FileRole, FolderContents, FolderFile, folder_contents};
 pub use missing_parts::tools_lacking;
 pub use runtime::{
     Variables, WithFiles, library, runtime_with_files, user_folder, whole_library, workspace_folder,
 };
 pub use tools::{FileTool, file_tools};
-pub use unknown_names::{Misnamed, misnamed_tools};
+pub use unknown_names::{UnknownTools, misnamed_tools};

@@ -10,7 +10,7 @@ use agentx_agent_files::{
     ScriptFinding,
 };
 use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now};
-use agentx_flows::{FlowParts, Schemas, ToolFactory};
+use agentx_flows::{Schemas, ToolFactory, ToolFactoryParts};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::LogError;
@@ -21,22 +21,22 @@ use crate::catalogue::Catalogue;
 use crate::file_tools;
 use crate::tools::{FileTool, name_taken, with_models};
 
-/// What an environment variable holds, if it is set.
+/// Returns the value of an environment variable, if it is set.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// The folder of this workspace that holds files of agents and tools.
+/// Returns the folder of this workspace that holds files of agents and tools.
 pub fn workspace_folder(settings: &Settings) -> PathBuf {
     settings.workspace_root.join(WORKSPACE_FOLDER)
 }
 
-/// The folder of the person that holds them.
+/// Returns the folder of the person that holds them.
 pub fn user_folder(settings: &Settings) -> PathBuf {
     let file = &settings.user_file;
     file.parent().map_or_else(|| file.clone(), ToOwned::to_owned)
 }
 
-/// The files of the person, and those of the workspace that the person accepted as they are; `tools` are those that the program
-/// has itself.
+/// Returns the files of the person, and those of the workspace that the person accepted as they are; `tools`
+/// are those that the program has itself.
 pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
     let below = workspace_folder(settings);
     let admitted = AcceptedFiles {
@@ -46,7 +46,8 @@ pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
     load_library(settings, tools, &admitted)
 }
 
-/// All files of the workspace and of the person, accepted or not: to find mistakes in them, not to use them.
+/// Reads all files of the workspace and of the person, accepted or not: to find errors in them, not to use
+/// them.
 pub fn whole_library(settings: &Settings, tools: &[ToolSpec]) -> Library {
     load_library(settings, tools, &DiskFiles)
 }
@@ -55,7 +56,7 @@ pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn 
     let (workspace, user) = (workspace_folder(settings), user_folder(settings));
     let root = |path, origin| Root { path, origin };
     let mut roots = vec![root(user.clone(), FileOrigin::User)];
-    // Where the person's own folder is that of the workspace, it is theirs.
+    // If the person's own folder is also the workspace's, it counts as theirs.
     if std::fs::canonicalize(&workspace).ok() != std::fs::canonicalize(&user).ok() || !user.exists() {
         roots.insert(0, root(workspace, FileOrigin::Workspace));
     }
@@ -91,7 +92,8 @@ pub struct WithFiles {
     pub mistakes: Vec<DefinitionMistake>,
 }
 
-/// The runtime of a program as the settings say, with the tools that files describe. Must be called inside a tokio runtime.
+/// Creates the runtime of a program from its settings, with the tools from files. Must be called inside a
+/// tokio runtime.
 ///
 /// # Errors
 /// Returns an error if the database cannot be opened.
@@ -113,7 +115,7 @@ pub fn runtime_with_files(
     with_models(&mut described, settings, &|name| known.choose(name).ok());
     let mut mistakes = library.check().to_vec();
     if !described.is_empty() {
-        let flows = ToolFactory::new(FlowParts {
+        let flows = ToolFactory::new(ToolFactoryParts {
             tools: own
                 .iter()
                 .filter_map(|spec| parts.tools.get(&spec.name))
@@ -123,7 +125,7 @@ pub fn runtime_with_files(
             data_dir: Some(settings.data_dir.clone()),
             folder: Some(settings.workspace_root.clone()),
             folder_now: folder_now(&settings.workspace_root),
-            ..FlowParts::new(parts.model_effector(), known.clone())
+            ..ToolFactoryParts::new(parts.model_effector(), known.clone())
         });
         let is_built_in = |name: &str| own.iter().any(|spec| spec.name == name);
         for (name, tool) in &described {
@@ -139,7 +141,7 @@ pub fn runtime_with_files(
                     .register(made)
                     .map_err(|_| "a built-in tool has this name".to_owned())
             });
-            // Where the file says more, that is why.
+            // This is the reason if the file sets more.
             let told = library.check().iter().any(|mistake| is_of(mistake, tool));
             let problem = added.err().filter(|_| !told);
             mistakes.extend(problem.map(|problem| no_tool(tool, &problem)));
@@ -154,7 +156,7 @@ pub fn runtime_with_files(
     })
 }
 
-/// A folder's file never gets the keys that this program runs on, under whatever name.
+/// Removes the keys that this program runs on from a folder's file, under whatever name.
 fn not_our_keys(
     settings: &Settings,
     tool: &FileTool,
@@ -174,7 +176,7 @@ fn not_our_keys(
     }
 }
 
-/// A folder's file never takes a name inside a row of tools that another tool has.
+/// Refuses a tool inside a folder's composite with the name of another tool.
 fn no_taken_name(
     tool: &FileTool,
     tools: &BTreeMap<String, FileTool>,
@@ -188,7 +190,7 @@ fn no_taken_name(
     }
 }
 
-/// Whether a mistake is one of the tool's file, or of the script that it names.
+/// Returns whether a mistake is in the tool's file, or in the script that it names.
 fn is_of(mistake: &DefinitionMistake, tool: &FileTool) -> bool {
     let script = match &tool.definition.body {
         ToolBody::Luau(luau) => luau.lua_file.as_deref(),
@@ -198,7 +200,7 @@ fn is_of(mistake: &DefinitionMistake, tool: &FileTool) -> bool {
     mistake.file == tool.file || script.is_some_and(|script| mistake.file.ends_with(script))
 }
 
-/// A definition of which no tool became: where in its file is not known.
+/// Returns the mistake of a definition that cannot become a tool; its place in the file is unknown.
 fn no_tool(tool: &FileTool, problem: &str) -> DefinitionMistake {
     DefinitionMistake {
         file: tool.file.clone(),
@@ -209,7 +211,7 @@ fn no_tool(tool: &FileTool, problem: &str) -> DefinitionMistake {
     }
 }
 
-/// The scripts that others may `require`.
+/// Returns the scripts that others may `require`.
 fn scripts(read: &BTreeMap<String, String>) -> Libraries {
     read.iter().fold(Libraries::new(), |libraries, (path, source)| {
         libraries.with(path, source)

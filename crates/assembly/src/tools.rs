@@ -8,13 +8,13 @@ use agentx_agent_files::{FileOrigin, Library, RefKind};
 use agentx_config::{SCRIPTED_MODEL, Settings};
 use agentx_types::ModelSpec;
 
-/// How much of a hash a rule names: as many hexadecimal digits as nobody finds another file for.
+/// The number of hexadecimal digits of a hash in a rule: enough that no other file with them can be found.
 const HASH_DIGITS: usize = 20;
 
 /// A tool, and whose file describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileTool {
-    /// What the file says.
+    /// The definition in the file.
     pub definition: ToolDefinition,
     /// Whose file it is.
     pub origin: FileOrigin,
@@ -22,8 +22,8 @@ pub struct FileTool {
     pub file: PathBuf,
 }
 
-/// All tools that files describe, by name; those that the host provides are left out. Of two that are called the same, the
-/// one with a file of its own counts.
+/// Returns all tools from files, by name, without those that the host provides. Of two with the same name,
+/// the one with a file of its own is used.
 pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     let mut tools = BTreeMap::new();
     for loaded in library.tools().values() {
@@ -68,7 +68,7 @@ pub(crate) fn with_models(
                 .filter(|(provider, _)| *provider == spec.provider)
                 .map(|(_, address)| address)
                 .collect(),
-            // Settings that are not accepted yet may say where it is.
+            // Settings that are not accepted yet may name its address.
             None => vec!["*".to_owned()],
         }
     };
@@ -80,7 +80,8 @@ pub(crate) fn with_models(
     }
 }
 
-/// The name of a tool inside a folder's row that another tool has: whoever calls that one by its name would get this one.
+/// Returns the name of a tool inside a folder's composite that another tool has: calls of the other tool
+/// would get this one.
 pub(crate) fn name_taken<'t>(
     tool: &'t FileTool,
     tools: &BTreeMap<String, FileTool>,
@@ -100,7 +101,7 @@ pub(crate) fn name_taken<'t>(
     }
 }
 
-/// The tools that are written inside a tool, however deep.
+/// Returns the tools that are written inside a tool, however deep.
 fn inside(tool: &ToolDefinition) -> Vec<&ToolDefinition> {
     let ToolBody::Composite(row) = &tool.body else {
         return Vec::new();
@@ -110,8 +111,8 @@ fn inside(tool: &ToolDefinition) -> Vec<&ToolDefinition> {
         .collect()
 }
 
-/// The beginning of a hash of all that makes a tool what it is: what its file says, the tools that it calls, however far, and what
-/// scripts may require.
+/// Returns the beginning of a hash of everything that makes up a tool: its file, the tools that it calls,
+/// directly or not, and the libraries of scripts.
 fn hash_of(name: &str, tools: &BTreeMap<String, FileTool>, library: &Library) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {

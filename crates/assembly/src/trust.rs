@@ -1,10 +1,10 @@
-//! A file may make an agent stricter than the settings do, never freer: whoever unpacks a project does not grant it anything by
-//! that.
+//! A file may make an agent stricter than the settings do, never freer: to unpack a project does not grant it
+//! anything.
 
 use agentx_agent_files::definition::{AgentLimits, Approval};
 use agentx_types::{AgentConfig, Limits, RuleEffect};
 
-/// Applies what a file says about decisions.
+/// Applies a file's approval settings.
 pub(crate) fn tighten_approval(config: &mut AgentConfig, approval: &Approval) {
     if let Some(mode) = approval.mode {
         config.approval = config.approval.stricter(mode);
@@ -16,7 +16,7 @@ pub(crate) fn tighten_approval(config: &mut AgentConfig, approval: &Approval) {
     config.rules.extend(strict.cloned());
 }
 
-/// Applies what a file says about limits.
+/// Applies a file's limits.
 pub(crate) fn tighten_limits(limits: Limits, file: &AgentLimits) -> Limits {
     let file = file.of_run();
     Limits {

@@ -1,5 +1,5 @@
-//! Tools that settings name and that do not exist. A rule that denies `Bash` where the tool is called `bash` decides about nothing, and
-//! nobody would notice: such a rule is a mistake of the configuration.
+//! Finds tools that settings name and that do not exist. A rule that denies `Bash` has no effect when the
+//! tool is called `bash`, and that is easy to miss: such a rule is an error in the settings.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,24 +17,25 @@ use agentx_types::{Rule, RuleEffect, ToolSpec};
 use crate::file_tools;
 use crate::runtime::whole_library;
 
-/// How tools of MCP servers are called by other programs. Rules about them are only warned of.
+/// The prefix that other programs give to tools of MCP servers. Rules about them only cause warnings.
 const MCP: &str = "mcp__";
 
 /// Tools that settings name and that do not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Misnamed {
+pub struct UnknownTools {
     /// A rule that denies or asks, or `tools.disabled`, would let calls through: nothing should start with it.
     pub mistakes: Vec<ConfigMistake>,
-    /// It makes nothing freer, or may be about a tool that is not there now, or stands in the file of a folder that is not trusted: the
-    /// person did not write that rule, and need not mend it before anything starts.
+    /// Names that make nothing freer, may be of a tool that is missing now, or are in the file of an
+    /// untrusted folder: the person did not write that rule, and need not fix it before anything starts.
     pub warnings: Vec<ConfigMistake>,
 }
 
-/// Looks for names of tools that no tool has, and for rules that can be about no call of a built-in tool, in the rules and the lists of tools of these settings. Tools of files count whether the
-/// person accepted them or not, and tools that are switched off count too. A rule with a `workspace` elsewhere is not looked at.
-pub fn misnamed_tools(loaded: &Loaded) -> Misnamed {
+/// Finds names of tools that do not exist, and rules that cannot apply to any call of a built-in tool, in the
+/// rules and the tool lists of these settings. Tools from files count whether the person accepted them or
+/// not, and tools that are switched off count too. A rule for another `workspace` is skipped.
+pub fn misnamed_tools(loaded: &Loaded) -> UnknownTools {
     let mut names = KnownNames::of(&loaded.settings);
-    let mut found = Misnamed::default();
+    let mut found = UnknownTools::default();
     for rule in loaded.merged.rules() {
         names.look_at_rule(rule, &mut found);
     }
@@ -57,7 +58,7 @@ pub fn misnamed_tools(loaded: &Loaded) -> Misnamed {
 struct KnownNames<'a> {
     settings: &'a Settings,
     known: BTreeSet<String>,
-    /// What is known of the arguments of tools: of those that are built in.
+    /// The specs of the built-in tools, with their arguments.
     specs: Arc<[ToolSpec]>,
     with_files: bool,
 }
@@ -82,7 +83,7 @@ impl<'a> KnownNames<'a> {
         self.known.iter().any(|name| is_it(name))
     }
 
-    /// Tools of files, and files of tools that have mistakes: those are said elsewhere.
+    /// Adds tools of files, and files of tools with errors, which are reported elsewhere.
     fn add_files(&mut self) {
         if std::mem::replace(&mut self.with_files, true) {
             return;
@@ -102,12 +103,13 @@ impl<'a> KnownNames<'a> {
         nearest(name, known, 1).first().map(|near| (*near).to_owned())
     }
 
-    /// Whether a value comes from the file of a folder that is not trusted.
+    /// Returns whether a value comes from the file of a folder that is not trusted.
     fn is_of_stranger(&self, origin: &SettingOrigin) -> bool {
         matches!(origin, SettingOrigin::Workspace(_)) && self.settings.folder.trust != FolderTrust::Trusted
     }
 
-    /// The first tool that a rule names, and why it can be about no call of that one nor of any other; `None` if it may be about one.
+    /// Returns the first tool that a rule names, and why it can be about no call of that one nor of any
+    /// other; `None` if it may be about one.
     fn never_matches(&mut self, rule: &Rule) -> Option<(String, &'static str)> {
         if rule.path.is_none() && rule.argument.is_none() {
             return None;
@@ -126,7 +128,7 @@ impl<'a> KnownNames<'a> {
         whys(self)?.into_iter().next()
     }
 
-    fn look_at_rule(&mut self, rule: &WrittenRule, found: &mut Misnamed) {
+    fn look_at_rule(&mut self, rule: &WrittenRule, found: &mut UnknownTools) {
         let (origin, rule) = (&rule.origin, &rule.value);
         let elsewhere = rule.workspace.as_deref().map(Path::new);
         let is_elsewhere = elsewhere.is_some_and(|place| !self.settings.workspace.starts_with(place));
@@ -162,7 +164,7 @@ impl<'a> KnownNames<'a> {
         }
     }
 
-    fn look_at_name(&mut self, key: &str, name: &str, origin: &SettingOrigin, found: &mut Misnamed) {
+    fn look_at_name(&mut self, key: &str, name: &str, origin: &SettingOrigin, found: &mut UnknownTools) {
         if self.has(|known| known == name) {
             return;
         }

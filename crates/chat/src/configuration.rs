@@ -1,6 +1,6 @@
 //! What a person should know about their configuration, and what of it cannot be worked with.
 
-use agentx::assembly::{Misnamed, misnamed_tools};
+use agentx::assembly::{UnknownTools, misnamed_tools};
 use agentx::config::{ConfigError, Loaded, ProviderKey, ProviderSettings, SettingOrigin, SettingRow};
 
 use crate::console::Console;
@@ -61,7 +61,7 @@ pub fn tool_warnings(loaded: &Loaded) -> String {
     }
 }
 
-fn warnings(misnamed: &Misnamed) -> String {
+fn warnings(misnamed: &UnknownTools) -> String {
     let lines = misnamed.warnings.iter();
     lines.map(|warning| format!("warning: {warning}\n")).collect()
 }

@@ -1,5 +1,5 @@
-//! What recording costs: an effect through the recording host into a session's queue, beside the same effect without it; and
-//! how long a flow of 10,000 recorded effects takes to be where it was.
+//! The cost of recording: an effect through the recording host into a session's queue, compared with the same
+//! effect without it; and the time in which a flow of 10,000 recorded effects is replayed.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_flows::{PerformedEffect, RecordingHost, Secrets, World};
+use agentx_flows::{EffectPerformer, PerformedEffect, RecordingHost, Secrets};
 use agentx_luau_tools::{BoxFuture, EffectKind, Host, HostEffect, Libraries, Outcome, Script, ScriptLimits};
 use agentx_runtime::{EventSink, FactBatch, Journal};
 use agentx_testing::fixture;
@@ -28,7 +28,7 @@ const ROUNDS: usize = 7;
 /// A world in which everything is over at once.
 struct Nothing;
 
-impl World for Nothing {
+impl EffectPerformer for Nothing {
     fn perform(&self, _: HostEffect, _: bool) -> BoxFuture<'static, PerformedEffect> {
         Box::pin(std::future::ready(Ok(json!("value")).into()))
     }
@@ -115,7 +115,7 @@ async fn run(kind: EffectKind) -> (Duration, Duration, RecordedEffects) {
     let (host, finish) = opened.unwrap();
     let with = perform_all(&host, kind).await;
     drop(host);
-    finish.written().await;
+    finish.flush().await;
     let without = perform_all(&Bare, kind).await;
     (with, without, kept.await.unwrap())
 }
@@ -147,7 +147,7 @@ async fn resume(recorded: Arc<RecordedEffects>) -> Duration {
     host.check_end().unwrap();
     let took = began.elapsed();
     drop(host);
-    finish.written().await;
+    finish.flush().await;
     drop(kept);
     took
 }

@@ -1,8 +1,9 @@
-//! What a tool may reach, by name. What is not named is refused, in words that say what the file would have to grant.
+//! The grants of a tool, by name. Anything else is refused with an error that says what the file would have
+//! to grant.
 
 use agentx_luau_tools::EffectError;
 
-/// What a tool may reach.
+/// The grants of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
     pub(crate) http: Vec<String>,
@@ -24,7 +25,7 @@ impl Grants {
         allowed(&self.tools, "tool", "tools", name)
     }
 
-    /// Whether the tool is granted by its name, not only by `*`.
+    /// Returns whether the tool is granted by its name, not only by `*`.
     pub(crate) fn names_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|granted| granted == name)
     }
@@ -40,8 +41,8 @@ impl Grants {
         Err(denied("environment variable", "env", name))
     }
 
-    /// The key space that `key` is in, and its name there: `space/name` or `space:name` where the space is granted, else the
-    /// first space that is.
+    /// Returns the key space of `key`, and its name there: `space/name` or `space:name` if that space is
+    /// granted, else the name in the first granted space.
     pub(crate) fn space<'a>(&'a self, key: &'a str) -> Result<(&'a str, &'a str), EffectError> {
         if let Some((space, name)) = key.split_once(['/', ':'])
             && self.kv.iter().any(|granted| granted == space)

@@ -1,4 +1,5 @@
-//! What tools of a folder keep: it belongs to the folder, not to its path. What another folder at that path kept stays for it, out of reach.
+//! The values that tools of a folder keep. They belong to the folder, not to its path: values of another
+//! folder that was at that path are kept for it, out of reach.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,11 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavio
 
 use crate::tools::DATABASE;
 
-/// How long another process may hold the database.
+/// The time to wait while another process holds the database.
 const BUSY: Duration = Duration::from_secs(5);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 
-/// `places` says under which name what a folder keeps is found.
+/// `places` has the name under which a folder's values are stored.
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
     owner TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
     PRIMARY KEY (owner, space, key)) WITHOUT ROWID, STRICT;
@@ -23,18 +24,19 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
 
 const OF_FOLDER: &str = "FROM kv WHERE substr(space, 1, length(?1)) = ?1";
 
-/// How the key spaces of a folder begin in the store. The length keeps names apart that hold line breaks.
+/// Returns the prefix of a folder's key spaces in the store. The length separates names that contain line
+/// breaks.
 pub(crate) fn prefix(name: &str) -> String {
     format!("{}:{name}\n", name.len())
 }
 
-/// Opens the database, which is made if there is none, for nobody else's eyes.
+/// Opens the database, and creates it if there is none, readable by its owner alone.
 pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
     close_to_others(path);
     prepared(Connection::open(path)?)
 }
 
-/// One that is gone with the process.
+/// Opens a database that lives as long as the process.
 pub(crate) fn open_in_memory() -> rusqlite::Result<Connection> {
     prepared(Connection::open_in_memory()?)
 }
@@ -46,7 +48,8 @@ fn prepared(database: Connection) -> rusqlite::Result<Connection> {
     Ok(database)
 }
 
-/// Turns the write-ahead log on. Where several processes do this at the same time, SQLite answers "locked" at once, whatever its timeout is.
+/// Turns the write-ahead log on. If several processes do this at the same time, SQLite answers "locked" at
+/// once, whatever its timeout is.
 fn write_ahead(database: &Connection) -> rusqlite::Result<()> {
     let end = Instant::now() + BUSY;
     loop {
@@ -61,8 +64,8 @@ fn write_ahead(database: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Makes the database where it is missing, and takes the rights of others away from it and from what SQLite keeps beside it. Where that
-/// cannot be done, SQLite says what it thinks of it.
+/// Creates the database if it is missing, and removes the rights of other users from it and from SQLite's
+/// files next to it. If that fails, opening it reports SQLite's error.
 #[cfg(unix)]
 fn close_to_others(path: &Path) {
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -89,7 +92,8 @@ fn close_to_others(path: &Path) {
 #[cfg(not(unix))]
 fn close_to_others(_: &Path) {}
 
-/// The name under which the folder that lies at a path now keeps what it keeps; noted where it had none.
+/// Returns the name under which the current folder at a path stores its values; records a new one if it has
+/// none.
 pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderNow) -> rusqlite::Result<String> {
     if let Some((Some(id), name)) = known(database, folder, Some(now))?
         && id == now.id
@@ -113,8 +117,8 @@ pub(crate) fn settle(database: &mut Connection, folder: &str, now: &FolderNow) -
     Ok(name)
 }
 
-/// What is noted about the folder that lies at a path now: as which it was noted, and its name. Values that an older program kept by the
-/// path alone belong to the folder that is there when nothing is noted yet.
+/// Returns what is recorded about the folder at a path: its identity, and its name. Values that an older
+/// program kept by the path alone belong to the current folder if nothing is recorded yet.
 fn known(
     database: &Connection,
     folder: &str,
@@ -144,7 +148,8 @@ fn known(
     Ok(found.map(|(id, name)| (Some(id.clone()), name.clone())))
 }
 
-/// How many values the tools of the folder that lies at a path `now` keep in each of their key spaces. Without `now` the path alone counts.
+/// Returns how many values the tools of the folder at a path keep in each of their key spaces. Without `now`,
+/// folders are identified by their path alone.
 ///
 /// # Errors
 /// Returns an error if the database cannot be read.
@@ -179,7 +184,7 @@ pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&FolderNow>) ->
         .map(drop)
 }
 
-/// The database, if there is one, and how the key spaces of the folder begin, where it has any.
+/// Returns the database, if there is one, with the prefix of the folder's key spaces, if it has one.
 fn existing(
     data_dir: &Path,
     folder: &Path,

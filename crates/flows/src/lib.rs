@@ -1,9 +1,9 @@
-//! Tools from files: scripts, requests, model calls and rows of tools. What they do to the world is on record step by step, so
-//! that a crash in the middle costs nothing; what they may reach is what their files grant.
+//! Tools from files: scripts, requests, model calls and composites. Their effects are recorded step by step,
+//! so a crash in the middle loses nothing; they may reach what their files grant.
 //!
-//! [`ToolFactory::tool`] makes a [`Tool`](agentx_runtime::Tool) of a definition. Its spec says `idempotent`: a call that a crash cut
-//! off is run again, and its record, not its nature, is what keeps it from doing anything twice. How that works is told in
-//! [`record`].
+//! [`ToolFactory::tool`] makes a [`Tool`](agentx_runtime::Tool) of a definition. Its spec says `idempotent`:
+//! a call that a crash cut off is run again, and its record keeps it from doing anything twice. [`record`]
+//! explains how.
 
 mod grants;
 mod kept_values;
@@ -13,7 +13,7 @@ mod tools;
 mod world;
 
 pub use kept_values::{forget_values, kept_values};
-pub use record::{Divergence, PerformedEffect, RecordFinish, RecorderHandle, RecordingHost, World};
+pub use record::{Divergence, EffectPerformer, PerformedEffect, RecordFinish, RecorderHandle, RecordingHost};
 pub use secrets::Secrets;
-pub use tools::{FlowParts, Schemas, ToolFactory, ToolSurroundings, Unusable};
+pub use tools::{Schemas, ToolBuildError, ToolFactory, ToolFactoryParts, ToolSurroundings};
 pub use world::network::{NameLookup, SystemLookup};

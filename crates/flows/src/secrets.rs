@@ -1,19 +1,19 @@
-//! Values that must not be written down: those of the environment names that a tool is granted. In everything that goes into
-//! the log they stand by name, `${NAME}`, and are put back when it is read again.
+//! Secret values: those of the environment names that a tool is granted. In the log, each is replaced by its
+//! name, `${NAME}`, and put back when it is read again.
 
 use serde_json::{Map, Value};
 
 /// Values shorter than this are no secrets: hiding them would garble ordinary words.
 const MIN_SECRET_CHARS: usize = 6;
-/// Begins a name that stands for a value.
+/// The beginning of a name that replaces a value.
 const OPEN: &str = "${";
 /// Begins a name that was in the text itself.
 const ESCAPED: &str = "${=";
 
-/// The secrets of one tool. Without any, text goes through as it is.
+/// The secrets of one tool. Without any, text is unchanged.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// What is replaced and by what, the longest first: one may be part of another.
+    /// Pairs of value and name, the longest value first: one may be part of another.
     marks: Vec<(String, String)>,
 }
 
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The secrets with these names and values. A value is also known by its forms in JSON texts and in addresses.
+    /// Creates secrets with these names and values. A value is also recognized in its JSON and URL forms.
     ///
     /// ```
     /// use agentx_flows::Secrets;
@@ -58,12 +58,12 @@ impl Secrets {
         Self { marks }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// A text as it may be written down.
+    /// Returns a text as it may be written down.
     pub fn hide(&self, text: &str) -> String {
         if self.is_empty() {
             return text.to_owned();
@@ -78,7 +78,7 @@ impl Secrets {
         text
     }
 
-    /// A text that was written down, as it was.
+    /// Returns a stored text with its secrets put back.
     pub fn show(&self, text: &str) -> String {
         if self.is_empty() || !text.contains(OPEN) {
             return text.to_owned();
@@ -103,7 +103,7 @@ impl Secrets {
         out
     }
 
-    /// A value as it may be written down.
+    /// Returns a value as it may be written down.
     pub fn hide_all(&self, value: &Value) -> Value {
         if self.is_empty() {
             return value.clone();
@@ -111,7 +111,7 @@ impl Secrets {
         each_text(value, &|text| self.hide(text))
     }
 
-    /// A value that was written down, as it was.
+    /// Returns a stored value with its secrets put back.
     pub fn show_all(&self, value: &Value) -> Value {
         if self.is_empty() {
             return value.clone();
@@ -132,7 +132,7 @@ fn each_text(value: &Value, change: &impl Fn(&str) -> String) -> Value {
     }
 }
 
-/// As it stands in an address: everything but letters, digits and `-._~` as `%XX`.
+/// Encodes a text for a URL: everything but letters, digits and `-._~` as `%XX`.
 fn percent(text: &str) -> String {
     use std::fmt::Write as _;
     let mut out = String::with_capacity(text.len());

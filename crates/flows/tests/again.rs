@@ -1,5 +1,5 @@
-//! What a call that is run again in another process is told of the first: how much of its time is used up, that a message begins
-//! anew, what is kept with its agent.
+//! A call that is run again in another process continues the first: the used time, a message that begins
+//! again, and the values of its agent.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

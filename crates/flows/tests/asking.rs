@@ -1,5 +1,5 @@
-//! A call that a script makes and about which a rule asks is a question of its session: it names the script and the line, a person
-//! answers it, it survives a kill, and what was allowed is done once.
+//! A call that a script makes and about which a rule asks is a question of its session: it names the script
+//! and the line, a person answers it, it survives a kill, and what was allowed is done once.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -53,7 +53,7 @@ async fn open_in(place: &Place, approval: ApprovalMode) -> Arc<dyn Session> {
     place.open_as(change).await
 }
 
-/// What is asked first.
+/// Returns the first question.
 async fn asked(session: &Arc<dyn Session>) -> PendingApproval {
     let mut heard = session.subscribe(0, View::Runtime).await.unwrap();
     while let Some(delivery) = heard.next().await {

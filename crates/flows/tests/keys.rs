@@ -1,4 +1,5 @@
-//! What scripts keep under keys: each folder's tools have their own, and so have those of the person.
+//! The values that scripts keep under keys: tools of each folder have their own, and so have those of the
+//! person.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -17,7 +18,7 @@ const KEEPER: &str = "function invoke(ctx, args)
     return {found or 'nothing', #before}
 end";
 
-/// What a tool of this folder (of the person where there is none) finds, before it leaves its own name.
+/// Returns what a tool of this folder (of the person, if there is none) finds, before it leaves its own name.
 async fn found(data: &Path, folder: Option<&str>, by: &str) -> Value {
     found_by(data, folder, None, by).await
 }

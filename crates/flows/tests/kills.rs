@@ -1,5 +1,5 @@
-//! A flow that is cut off after any event of its log goes on in another process: it comes to the same result, no model is asked
-//! again for what is on record, no input is given twice.
+//! A flow that is cut off after any event of its log goes on in another process: it comes to the same result,
+//! no model is asked again for what is on record, no input is given twice.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -170,7 +170,7 @@ fn place(log: FaultyLog, model: &Fixed, kv: &std::path::Path) -> Place {
     place
 }
 
-/// What models had wholly said by then, as they were asked.
+/// Returns the complete answers of models so far, in the order of the requests.
 fn said(facts: &[Arc<agentx_types::Envelope<EnvironmentEvent>>]) -> Vec<String> {
     let mut asked: BTreeMap<(String, u64), Value> = BTreeMap::new();
     let mut inputs: BTreeMap<String, String> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What scripts may reach over HTTP, and what they may not whatever they try.
+//! The addresses that scripts may reach over HTTP, and those that they may not whatever they try.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

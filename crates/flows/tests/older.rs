@@ -1,5 +1,6 @@
-//! Scripts of the older API's three vintages, as they were written for it, in real sessions: promises; streams that are read
-//! without awaiting; whole texts with history and memory. What is kept with the agent is there in another process.
+//! Scripts of the older API's three vintages, as they were written for it, in real sessions: promises;
+//! streams that are read without awaiting; whole texts with history and memory. What is kept with the agent
+//! is there in another process.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +20,7 @@ macro_rules! older {
     };
 }
 
-/// What a script may reach in these tests.
+/// Returns the grants of a script in these tests.
 fn may() -> Value {
     json!({"models": ["*"], "tools": ["*"], "kv": ["notes"], "http": ["127.0.0.1"], "env": ["KEY"]})
 }

@@ -1,5 +1,5 @@
-//! The rules of an agent hold for the calls that its scripts make: what a rule denies or asks about is refused there, what a file
-//! names and no rule is about is done.
+//! The rules of an agent hold for the calls that its scripts make: what a rule denies or asks about is
+//! refused there, what a file names and no rule is about is done.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -99,7 +99,7 @@ pub(crate) fn row(tool: &str) -> ToolDefinition {
     )
 }
 
-/// What a call of `outer` comes to with these rules, where nobody asks about `outer` itself.
+/// Returns the outcome of a call of `outer` with these rules, which do not ask about `outer` itself.
 async fn called(
     outer: ToolDefinition,
     inner: &Recorder,
@@ -290,7 +290,8 @@ impl Tool for Gate {
     }
 }
 
-/// Rules that are written while a script runs hold for all that it calls from then on, whether a person is asked or not.
+/// Rules that are written while a script runs hold for all that it calls from then on, whether a person is
+/// asked or not.
 #[tokio::test]
 async fn a_rule_that_is_written_while_a_script_runs_holds_for_its_later_calls() {
     let bash = json!({"command": "ls"});
@@ -360,7 +361,7 @@ async fn a_rule_that_is_written_while_a_script_runs_holds_for_its_later_calls() 
 #[tokio::test]
 async fn what_an_old_log_has_on_record_is_not_judged_again() {
     let bash = Recorder::bash();
-    let tools = |mut parts: agentx_flows::FlowParts| {
+    let tools = |mut parts: agentx_flows::ToolFactoryParts| {
         parts.tools = vec![Arc::new(bash.clone()) as Arc<dyn Tool>];
         parts
     };

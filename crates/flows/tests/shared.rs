@@ -1,5 +1,5 @@
-//! What scripts and the agents that they make spend is bounded by the limits of the agent that called them, and so is how many agents
-//! a session has. Each answer of the model costs 15 tokens.
+//! The spending of scripts and their agents is bounded by the limits of the calling agent, and so is the
+//! number of agents of a session. Each answer of the model costs 15 tokens.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! What stands in the brackets of `#[agentx::tool(…)]`.
+//! Parses the arguments of `#[agentx::tool(…)]`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -9,12 +9,12 @@ use syn::{Error, LitStr, Result};
 /// The longest name of a tool that every model API takes.
 const LONGEST_NAME: usize = 64;
 
-/// What a tool says about itself, beside its documentation.
+/// The properties of a tool in addition to its documentation.
 #[derive(Default)]
 pub(crate) struct About {
-    /// Its name for the model, where it is not the function's.
+    /// Its name for the model, if it differs from the function's.
     name: Option<LitStr>,
-    /// What it touches.
+    /// The access that the tool needs.
     access: Option<Ident>,
     /// The parameter that holds a path.
     pub(crate) path: Option<Ident>,
@@ -54,7 +54,7 @@ impl About {
         Ok(())
     }
 
-    /// Its name for the model.
+    /// Returns its name for the model.
     pub(crate) fn name(&self, function: &Ident) -> String {
         match &self.name {
             Some(name) => name.value(),
@@ -62,7 +62,8 @@ impl About {
         }
     }
 
-    /// The expression that says all this to the runtime. `argument_of` gives a parameter's name for the model.
+    /// Returns the expression that says all this to the runtime. `argument_of` gives a parameter's name for
+    /// the model.
     pub(crate) fn expression(
         &self,
         name: &str,

@@ -1,8 +1,9 @@
-//! Doc comments as text: what stands above a function or a parameter.
+//! Reads the doc comments of a function or a parameter as text.
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// The doc comments among `attributes`, as one text: lines of a paragraph joined, paragraphs kept apart.
+/// Returns the doc comments among `attributes`, as one text: lines of a paragraph joined, paragraphs kept
+/// apart.
 pub(crate) fn text(attributes: &[Attribute]) -> String {
     let lines: Vec<String> = attributes.iter().filter_map(line).collect();
     let mut text = String::new();
@@ -29,7 +30,7 @@ fn is_item(line: &str) -> bool {
         .any(|mark| line.starts_with(mark))
 }
 
-/// The text of one doc comment; `None` for any other attribute.
+/// Returns the text of one doc comment; `None` for any other attribute.
 fn line(attribute: &Attribute) -> Option<String> {
     match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {

@@ -1,4 +1,4 @@
-//! From the function to the code that stands in its place: a function of the same name that makes the tool.
+//! Expands a function to a function of the same name that makes the tool.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -8,7 +8,7 @@ use crate::attribute::About;
 use crate::docs;
 use crate::parameter::{Argument, Parameter};
 
-/// The code instead of `function`.
+/// Returns the code instead of `function`.
 pub(crate) fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let about = About::parse(arguments)?;
     let function: ItemFn = syn::parse2(function)?;
@@ -34,7 +34,7 @@ impl Parameter {
         }
     }
 
-    /// What the function is called with in its place.
+    /// Returns the arguments that the original function is called with.
     fn passed(&self) -> TokenStream {
         match self {
             Self::Context => quote!(&context),
@@ -46,7 +46,7 @@ impl Parameter {
     }
 }
 
-/// What the model calls the parameter `wanted`.
+/// Returns the name that the model uses for the parameter `wanted`.
 fn named(known: &[&Argument], wanted: &Ident) -> Result<String> {
     let found = known.iter().find(|argument| argument.ident == *wanted);
     found
@@ -122,14 +122,14 @@ fn code(function: &ItemFn, about: &TokenStream, parameters: &[Parameter]) -> Tok
     }
 }
 
-/// What is said about the tool, rather than about the function that does its work.
+/// Returns whether an attribute belongs to the outer function, not to the one that does the work.
 fn stays_outside(attribute: &Attribute) -> bool {
     ["doc", "cfg", "deprecated"]
         .iter()
         .any(|name| attribute.path().is_ident(name))
 }
 
-/// The parameter without its attributes, which are for the model.
+/// Returns the parameter without its attributes, which are for the model.
 fn plain(mut input: FnArg) -> FnArg {
     if let FnArg::Typed(typed) = &mut input {
         typed.attrs.clear();

@@ -1,4 +1,4 @@
-//! Each mistake is told apart, with the word that says what to do.
+//! Each error has its own message, with the word that says how to fix it.
 
 use quote::quote;
 

@@ -10,7 +10,7 @@ use crate::docs;
 pub(crate) enum Parameter {
     /// The call's context: `&ToolContext`.
     Context,
-    /// What the model gives.
+    /// An argument that the model passes.
     Argument(Box<Argument>),
 }
 
@@ -23,9 +23,9 @@ pub(crate) struct Argument {
     default: Default,
 }
 
-/// What an argument is where the model leaves it out.
+/// The value of an argument that the model leaves out.
 enum Default {
-    /// It has to be there, but for an `Option`.
+    /// None: the argument is required, unless it is an `Option`.
     None,
     OfType,
     Expression(Box<Expr>),
@@ -111,7 +111,7 @@ impl Argument {
         })
     }
 
-    /// Its name for the model.
+    /// Returns its name for the model.
     pub(crate) fn name(&self) -> String {
         match &self.rename {
             Some(name) => name.value(),
@@ -119,7 +119,7 @@ impl Argument {
         }
     }
 
-    /// It as a field of the struct of all arguments.
+    /// Returns the field of the arguments' struct for this argument.
     pub(crate) fn field(&self) -> TokenStream {
         let Self {
             ident,
@@ -144,7 +144,7 @@ impl Argument {
         }
     }
 
-    /// The function that gives its default.
+    /// Returns the function that gives its default.
     pub(crate) fn default_item(&self) -> Option<TokenStream> {
         let Default::Expression(expression) = &self.default else {
             return None;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use agentx_identity::AuthChallenge;
 use agentx_runtime::RuntimeError;
 use agentx_types::from_newer_json;
-use agentx_types::wire::Problem;
+use agentx_types::wire::{NONCE_HEADER, Problem};
 use reqwest::{Client, Response, StatusCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::http_failure::{HttpFailure, reason};
-use crate::peer::{NONCE_HEADER, Peer, ServerChallenge, Trouble, new_nonce};
+use crate::peer::{Peer, ServerChallenge, Trouble, new_nonce};
 pub(crate) use crate::query::Query;
 use crate::{ConnectOptions, Credentials, ServerEndpoint};
 

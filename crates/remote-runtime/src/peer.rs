@@ -34,10 +34,6 @@ use rustls::{
 
 use crate::{ConnectOptions, ServerEndpoint, tls};
 
-/// The header in which a client gives a nonce of its own, for the server to prove its key by a signature over
-/// it.
-pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
-
 /// The server at an address.
 #[derive(Clone)]
 pub(crate) struct Peer {
@@ -70,7 +66,7 @@ pub(crate) struct ServerChallenge<'a> {
     pub(crate) challenge: &'a AuthChallenge,
     /// Its signature over the challenge and `nonce`, where it gave one.
     pub(crate) proof: Option<&'a str>,
-    /// What was sent to it as [`NONCE_HEADER`].
+    /// What was sent to it as [`NONCE_HEADER`](agentx_types::wire::NONCE_HEADER).
     pub(crate) nonce: &'a str,
     /// Keying material of the connection, where the answer belongs to one connection.
     pub(crate) exported: Option<[u8; 32]>,

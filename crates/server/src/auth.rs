@@ -1,8 +1,8 @@
-//! Who speaks: a challenge that is signed once becomes a token, or a connection's own; nothing else is a password.
+//! Authentication: a signed challenge becomes a token, or identifies one connection; there are no passwords.
 //!
-//! A nonce counts once and for a minute; it is signed together with what this server calls itself, so that a signature
-//! that another server asked for is worth nothing here. On a connection on which the server proved its key, it is bound to that too.
-//! Tokens are kept as hashes, in memory only.
+//! A nonce counts once and for a minute; it is signed together with what this server calls itself, so that a
+//! signature that another server asked for is worth nothing here. On a connection on which the server proved
+//! its key, it is bound to that too. Tokens are kept as hashes, in memory only.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,14 +25,14 @@ use crate::known_people::KnownPeople;
 use crate::random::{hash, random};
 use crate::state::Caller;
 
-/// How long a challenge may be answered.
+/// The time within which a challenge has to be answered.
 const CHALLENGE_MS: u64 = 60_000;
-/// How long a token counts.
+/// The lifetime of a token.
 const TOKEN_MS: u64 = 3_600_000;
-/// How many tokens one person may have, and the visitors of one address together.
+/// The largest number of tokens of one person, and of all visitors of one address together.
 const TOKENS_EACH: usize = 256;
 
-/// What counts as who somebody is, for this server.
+/// Decides who a caller is, by signatures and tokens.
 pub struct Authenticator {
     known: KnownPeople,
     key: Arc<SecretKey>,
@@ -40,11 +40,11 @@ pub struct Authenticator {
     allowed: Vec<String>,
     visitors: bool,
     nonces: Mutex<Expiring<String, ()>>,
-    /// Whose they are, and whether they were given out where the server had proved its key.
+    /// The owner of the token, and whether it was given out where the server had proved its key.
     tokens: Mutex<Expiring<[u8; 32], (Identity, bool)>>,
 }
 
-/// Who somebody is.
+/// The identity of a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Their id.
@@ -53,16 +53,16 @@ pub struct Identity {
     pub name: Option<String>,
     /// Whether they may do what the operator may.
     pub operator: bool,
-    /// Whether they decide about calls of members, besides the operator.
+    /// Whether they decide about calls of members, as the operator does.
     pub approver: bool,
-    /// Whether they have not said who they are.
+    /// Whether they have not authenticated.
     pub visitor: bool,
-    /// The key that says so.
+    /// The key that identifies them.
     key: Option<PublicKey>,
 }
 
 impl Identity {
-    /// Somebody who has not said who they are.
+    /// Returns the identity of a caller who has not authenticated.
     pub fn visitor() -> Self {
         Self {
             key: None,
@@ -100,9 +100,9 @@ impl Identity {
     }
 }
 
-/// A token as it is handed out, once.
+/// A token as it is given out, once.
 pub struct IssuedToken {
-    /// What is sent from now on.
+    /// The token to send from now on.
     pub token: String,
     /// Whose it is.
     pub identity: Identity,
@@ -111,8 +111,8 @@ pub struct IssuedToken {
 }
 
 impl Authenticator {
-    /// `key` is the server's own, and `origin` what it calls itself; so many nonces are known at once, of all addresses
-    /// and of each, and so many tokens.
+    /// `key` is the server's own, and `origin` what it calls itself; so many nonces are known at once, of all
+    /// addresses and of each, and so many tokens.
     pub fn new(
         keyring: Keyring,
         (key, origin): (Arc<SecretKey>, String),
@@ -131,22 +131,23 @@ impl Authenticator {
         }
     }
 
-    /// The key by which clients know this server: they sign no challenge of another one at its address.
+    /// Returns the key by which clients know this server: they sign no challenge of another one at its
+    /// address.
     pub fn server_key(&self) -> &PublicKey {
         self.key.public_key()
     }
 
-    /// What this server calls itself.
+    /// Returns the origin of this server, which signatures are bound to.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Whether visitors are let in.
+    /// Returns whether visitors are let in.
     pub fn lets_visitors_in(&self) -> bool {
         self.visitors
     }
 
-    /// A challenge that nobody else gets.
+    /// Creates a challenge that is given out once.
     ///
     /// # Errors
     /// Returns an error if the system has no randomness.
@@ -158,8 +159,8 @@ impl Authenticator {
         })
     }
 
-    /// A challenge over HTTP, where there is no connection that it could belong to: remembered until it is answered. Where `address`
-    /// has many open, the oldest of its own is forgotten.
+    /// Returns a challenge over HTTP, where it cannot belong to a connection: it is remembered until it is
+    /// answered. If `address` has too many open challenges, its oldest one is forgotten.
     ///
     /// # Errors
     /// Returns an error if the system has no randomness.
@@ -176,7 +177,8 @@ impl Authenticator {
         prove_server(&self.key, challenge, client_nonce).to_string()
     }
 
-    /// Who signed `challenge`, which this server made for the very connection that the answer came by.
+    /// Returns who signed `challenge`, which this server made for the very connection that the answer came
+    /// by.
     ///
     /// # Errors
     /// Returns an error if the signature is not of that key over that challenge with that binding, or the key
@@ -222,7 +224,8 @@ impl Authenticator {
         })
     }
 
-    /// Counts the changes of whom the operator trusts, as far as they were seen: by whoever asks, and each second.
+    /// Returns a number that grows whenever a change of the trusted people is noticed: by a request, or by
+    /// the check each second.
     pub(crate) fn trust_generation(&self) -> u64 {
         self.known.generation()
     }
@@ -232,7 +235,7 @@ impl Authenticator {
         &self.known
     }
 
-    /// Whether somebody is still who they were: whom the operator trusts may change at any time.
+    /// Returns whether an identity is still valid: the operator may stop trusting a person at any time.
     pub fn still_knows(&self, identity: &Identity) -> bool {
         match &identity.key {
             None => self.visitors,
@@ -243,11 +246,12 @@ impl Authenticator {
         }
     }
 
-    /// Answers an open challenge from `address` with a token. It counts on connections of the same kind alone: one that was given out where the server had
-    /// proved its key is of no use to whoever gets hold of it on another way.
+    /// Answers an open challenge from `address` with a token. The token is valid on connections of the same
+    /// kind alone: one that was given out where the server had proved its key is useless to anybody who
+    /// intercepts it elsewhere.
     ///
     /// # Errors
-    /// As [`Authenticator::identify`], or if the nonce is not open: unknown, used or expired.
+    /// Returns an error if [`Authenticator::identify`] does, or if the nonce is unknown, used or expired.
     pub fn token(
         &self,
         public_key: &str,
@@ -314,11 +318,11 @@ impl Authenticator {
         }
     }
 
-    /// Who sends a request with these headers from `address`: by its token, or as a visitor.
+    /// Returns who sends a request with these headers from `address`: the holder of its token, or a visitor.
     ///
     /// # Errors
-    /// `unauthenticated` where there is no token and no visitors are let in, or the token does not count; `bad_origin` where a
-    /// web page of another origin sends it; `bad_request` where a header makes no sense.
+    /// Returns `unauthenticated` if there is no token and visitors are not allowed, or the token is not
+    /// valid; `bad_origin` if a web page of another origin sends it; `bad_request` if a header is malformed.
     pub fn caller_of(
         &self,
         headers: &HeaderMap,
@@ -342,7 +346,7 @@ impl Authenticator {
     /// Checks the header `Origin`, which browsers send and other programs need not.
     ///
     /// # Errors
-    /// `bad_origin` where it is neither this server's own nor one that was allowed.
+    /// Returns `bad_origin` if the origin is neither this server's own nor an allowed one.
     pub fn check_origin(&self, headers: &HeaderMap) -> Result<(), Box<Problem>> {
         let mut origins = headers.get_all(ORIGIN).iter();
         let Some(origin) = origins.next() else {
@@ -360,7 +364,7 @@ impl Authenticator {
     }
 }
 
-/// A problem with nothing but its code and words.
+/// Returns a problem with nothing but its code and words.
 pub(crate) fn problem(code: &str, detail: &str) -> Box<Problem> {
     Box::new(Problem {
         code: code.to_owned(),

@@ -1,21 +1,21 @@
-//! Who decides about a call that waits: which answers of a caller count, and why the others do not. The same is told with the question,
-//! so that a screen offers only what counts.
+//! Rules about who decides on a waiting call: which answers of a caller are valid, and why others are not.
+//! They also go along with the question, so that a screen offers only valid answers.
 
 use agentx_runtime::{PendingApproval, Runtime as _, SessionState, Sharing};
 use agentx_types::{ApprovalDecision, SessionRole};
 
-use crate::state::{Admission, Caller, ServerState};
+use crate::state::{Caller, ServerState, SessionAccess};
 
-/// Why an operator keeps no rule in the session of a member.
+/// The reason why an operator cannot keep a rule in the session of a member.
 const KEEPS_ELSEWHERE: &str = "in a member's session a call can only be allowed once; add a rule to this server's settings to allow such calls permanently";
-/// Why nobody else keeps a rule.
+/// The reason why anybody else cannot keep a rule.
 const KEEPS_NOTHING: &str = "you may only allow this call once; only this server's operator can save rules";
-/// Why members do not approve calls of their own sessions.
+/// The reason why members do not approve calls of their own sessions.
 const ONLY_THE_OPERATOR: &str = "only this server's operator may allow this call, by an answer or by a rule in the settings; until then it waits, and you may refuse it or stop the run";
-/// Why who drives does not approve.
+/// The reason why the driver does not approve.
 const NOT_WHO_DRIVES: &str = "calls that the operator is asked about cannot be allowed with the role `drive`, nor by anyone who sent a message in the session; they can be allowed by the operator or by somebody else with the role `approve`";
 
-/// What may be decided, in the order in which it is offered.
+/// All decisions, in the order in which they are offered.
 const DECISIONS: [ApprovalDecision; 4] = [
     ApprovalDecision::Once,
     ApprovalDecision::Session,
@@ -23,21 +23,26 @@ const DECISIONS: [ApprovalDecision; 4] = [
     ApprovalDecision::Deny,
 ];
 
-/// Somebody at a session in which calls may wait.
+/// The rights of a caller in a session in which calls may wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallDecider {
     is_operator: bool,
-    /// Whether the operator named them to decide about calls of members, and the session is of another member,
-    /// where they do not drive.
+    /// Whether the operator named them as an approver, and the session is another member's, in which they do
+    /// not drive.
     is_approver: bool,
     role: SessionRole,
-    /// Whether they said something in this session that is not theirs.
+    /// Whether they sent a message in this session, which is not theirs.
     spoke: bool,
     is_operators_session: bool,
 }
 
 impl CallDecider {
-    pub(crate) fn new(state: &ServerState, caller: &Caller, access: &Admission, sharing: &Sharing) -> Self {
+    pub(crate) fn new(
+        state: &ServerState,
+        caller: &Caller,
+        access: &SessionAccess,
+        sharing: &Sharing,
+    ) -> Self {
         let is_operators_session = access.owner == *state.runtime().owner();
         // Who drives, or did, would allow what their own words led to.
         let spoke = sharing.spoke.contains(&caller.person);
@@ -51,17 +56,19 @@ impl CallDecider {
         }
     }
 
-    /// Whether whoever this is may not allow what the settings of the server ask about: its operator may, whom they named for calls of
-    /// members may, and in sessions of the operator those whom they let approve.
+    /// Returns whether the caller may not allow calls that the settings of the server ask about. Its operator
+    /// may; approvers may for members' sessions, and so may people whom the operator lets approve in sessions
+    /// of their own.
     pub(crate) fn is_limited(self) -> bool {
         let is_named = self.is_operators_session && self.role == SessionRole::Approve && !self.spoke;
         !self.is_operator && !self.is_approver && !is_named
     }
 
-    /// Whether this answer to a call counts; `by_server` is whether the settings of the server ask about the call.
+    /// Whether this answer to a call counts; `by_server` is whether the settings of the server ask about the
+    /// call.
     ///
     /// # Errors
-    /// Whose would.
+    /// Returns an error that says who may decide so.
     pub(crate) fn check(self, decision: ApprovalDecision, by_server: bool) -> Result<(), &'static str> {
         if self.role < SessionRole::Approve {
             return Err("you may not decide about tool calls here");
@@ -83,7 +90,7 @@ impl CallDecider {
         }
     }
 
-    /// The answers to a call that count.
+    /// Returns the answers to a call that count.
     fn answers(self, call: &PendingApproval) -> Vec<ApprovalDecision> {
         let counts = |decision: &ApprovalDecision| self.check(*decision, call.by_server).is_ok();
         DECISIONS.into_iter().filter(counts).collect()

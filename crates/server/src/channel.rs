@@ -1,8 +1,8 @@
-//! How a connection came in. The port speaks plain HTTP, for browsers and scripts, and TLS with the server's own key, for AgentX's clients;
-//! a server with a certificate speaks TLS with that alone.
+//! The kind of a connection. The port speaks plain HTTP, for browsers and scripts, and TLS with the server's
+//! own key, for AgentX's clients; a server with a certificate speaks TLS with that alone.
 //!
-//! What a client sends first says which of the two it wants: a TLS record of a handshake begins with 0x16, and no request does
-//! (<https://www.rfc-editor.org/rfc/rfc8446#section-5.1>).
+//! The first byte of a client shows which of the two it speaks: a TLS handshake record begins with 0x16, and
+//! no HTTP request does (<https://www.rfc-editor.org/rfc/rfc8446#section-5.1>).
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
@@ -22,7 +22,7 @@ use crate::tls;
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;
 
-/// How a connection came in.
+/// The kind of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionChannel {
     /// Without TLS.
@@ -35,12 +35,12 @@ pub enum ConnectionChannel {
 }
 
 impl ConnectionChannel {
-    /// Whether the client has seen that the server has its key.
+    /// Returns whether the client has seen that the server has its key.
     pub fn is_keyed(&self) -> bool {
         matches!(self, Self::Keyed(_))
     }
 
-    /// What a signature over this one connection is bound to.
+    /// Returns what a signature for this one connection is bound to.
     pub(crate) fn of_connection(&self) -> Binding {
         match self {
             Self::Keyed(exported) => Binding::Exporter(*exported),
@@ -48,7 +48,8 @@ impl ConnectionChannel {
         }
     }
 
-    /// What a signature that gets a token is bound to: requests share connections, so it is the server and not the connection.
+    /// Returns what a signature in exchange for a token is bound to: requests share connections, so it is the
+    /// server and not the connection.
     pub(crate) fn of_requests(&self, server: &PublicKey) -> Binding {
         match self {
             Self::Keyed(_) => Binding::ServerKey(*server),
@@ -57,12 +58,12 @@ impl ConnectionChannel {
     }
 }
 
-/// What takes the TLS connections of a port.
+/// TLS acceptors for this key.
 #[derive(Clone)]
 pub(crate) enum TlsAcceptors {
     /// All of them, with this certificate.
     Certificate(TlsAcceptor),
-    /// Those that begin with a handshake, with the server's own key.
+    /// Accepts connections that begin with a handshake, with the server's own key.
     Keyed(TlsAcceptor),
 }
 
@@ -73,7 +74,7 @@ pub(crate) enum OpenedConnection {
 }
 
 impl TlsAcceptors {
-    /// The doors of a server with this key.
+    /// Creates the TLS acceptors of a server with this key.
     pub(crate) fn keyed(key: Arc<SecretKey>) -> Result<Self, ServerError> {
         tls::keyed_acceptor(key).map(Self::Keyed)
     }
@@ -110,7 +111,7 @@ impl TlsAcceptors {
     }
 }
 
-/// Waits for the first byte, and leaves it where it is.
+/// Waits for the first byte without consuming it.
 pub(crate) async fn begins_with_handshake(stream: &TcpStream) -> std::io::Result<bool> {
     let mut first = [0];
     match stream.peek(&mut first).await? {
@@ -129,10 +130,11 @@ async fn handshake(acceptor: &TlsAcceptor, stream: TcpStream) -> std::io::Result
     Ok(stream)
 }
 
-/// A connection that may send only so much during its handshake: whoever connects could fill the memory with more.
+/// A connection that may send only a limited number of bytes during its handshake: otherwise an unknown
+/// client could fill the memory.
 pub(crate) struct Bounded {
     stream: TcpStream,
-    /// How many bytes it may still send; `None` if nothing bounds it.
+    /// The number of bytes that it may still send; `None` if there is no limit.
     left: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! The time by a client's clock, for the model: clients of NEXUS send it with each message, so that "this evening" means
-//! something. The message keeps it as a text of its own.
+//! The time by a client's clock, for the model: clients of NEXUS send it with each message, so that "this
+//! evening" means something. The message keeps it as a text of its own.
 
 use agentx_runtime::time_note;
 
@@ -7,13 +7,14 @@ use agentx_runtime::time_note;
 const MOST_OFFSET: i32 = 14 * 60;
 const DAY: i32 = 24 * 60;
 
-/// The text that tells the model when a message was sent, in the client's local time. `None` if the client said no time.
+/// Returns the text that tells the model when a message was sent, in the client's local time. `None` if the
+/// client sent no time.
 ///
-/// `offset` has the sign of JavaScript's `getTimezoneOffset` and of NEXUS: UTC minus local time, in minutes. It is negative
-/// east of Greenwich: -480 in Shanghai.
+/// `offset` has the sign of JavaScript's `getTimezoneOffset` and of NEXUS: UTC minus local time, in minutes.
+/// It is negative east of Greenwich: -480 in Shanghai.
 ///
 /// # Errors
-/// What is wrong with the values, for the client.
+/// Returns an error that tells the client what is wrong with the values.
 pub(crate) fn note(utc: Option<&str>, offset: Option<i32>) -> Result<Option<String>, String> {
     let Some(utc) = utc else {
         return match offset {
@@ -78,7 +79,7 @@ fn days_in(year: i32, month: i32) -> i32 {
 }
 
 impl Utc {
-    /// The local time, with its difference from UTC.
+    /// Returns the local time, with its difference from UTC.
     fn local(mut self, offset: i32) -> String {
         self.minute -= offset;
         if self.minute < 0 {

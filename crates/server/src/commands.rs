@@ -1,4 +1,4 @@
-//! Commands: what a frame asks for by name. Each goes through the same door as the request that asks for the same.
+//! Commands that frames name. Each calls the same function as the request for the same action.
 
 use std::sync::Arc;
 
@@ -56,8 +56,9 @@ fn arguments<T: for<'de> Deserialize<'de>>(command: &str, args: Value) -> Result
 }
 
 impl ServerState {
-    /// Carries a command out: `rename {title}`, `change {change}`, `revise {message_id, mode?}`,
-    /// `context {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`. Returns the event that it became, and what came of it.
+    /// Carries out a command: `rename {title}`, `change {change}`, `revise {message_id, mode?}`, `context
+    /// {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`. Returns the
+    /// `seq` of the event, and the outcome.
     ///
     /// # Errors
     /// Returns an error if the command does not exist, its arguments make no sense, or the caller may not.

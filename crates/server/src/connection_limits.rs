@@ -1,7 +1,7 @@
-//! The number of connections: in all, and of each address among those that have not said who they are.
+//! Limits on connections: in all, and of unauthenticated ones per address.
 //!
-//! A connection without a person costs whoever opens it nothing, so one address may hold only a share of the server's connections
-//! that way. A connection that has shown a key or a token counts for its person instead.
+//! An unauthenticated connection costs its client nothing, so one address may hold only a share of the
+//! server's connections that way. A connection that has shown a key or a token counts for its person instead.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -17,31 +17,31 @@ use crate::auth::problem;
 use crate::state::ServerState;
 
 /// The connections of a server.
-pub(crate) struct Seats {
+pub(crate) struct ConnectionLimiter {
     all: Arc<Semaphore>,
-    unknown: Arc<Unknown>,
+    unknown: Arc<UnauthenticatedCounts>,
     per_address: usize,
 }
 
-/// How many connections each address has that have not said who they are.
+/// The number of unauthenticated connections of each address.
 #[derive(Default)]
-struct Unknown(Mutex<HashMap<IpAddr, usize>>);
+struct UnauthenticatedCounts(Mutex<HashMap<IpAddr, usize>>);
 
-/// Why there is no room for a connection.
+/// The reason why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoSeat {
+pub(crate) enum ConnectionRefused {
     /// The server has as many connections as it takes.
     Full,
-    /// This address has too many connections that have not said who they are.
+    /// This address has too many unauthenticated connections.
     Address,
 }
 
-/// What whoever has too many connections is told.
+/// The message to a client that has too many connections.
 pub(crate) const TOO_MANY: &str =
     "too many unauthenticated connections from this address; close some, or try again in a moment";
 
-impl NoSeat {
-    /// The same as a problem.
+impl ConnectionRefused {
+    /// Returns the problem of [`Self::Address`].
     pub(crate) fn address() -> Box<Problem> {
         let mut too_many = problem("too_many", TOO_MANY);
         too_many.retry_after_ms = Some(1000);
@@ -49,27 +49,27 @@ impl NoSeat {
     }
 }
 
-/// That a connection is counted; it counts as long as a copy of this is somewhere.
+/// The place of a connection among the counted ones. It is given back when the last clone is dropped.
 #[derive(Clone)]
-pub(crate) struct Permit(Arc<SeatCounts>);
+pub(crate) struct Permit(Arc<ConnectionCounts>);
 
-struct SeatCounts {
+struct ConnectionCounts {
     state: Arc<ServerState>,
     _seat: OwnedSemaphorePermit,
-    /// For a connection of a proxy: by what those are counted whom it passes on.
-    shared: Option<(Arc<Unknown>, usize)>,
-    unknown: Mutex<Option<OfAddress>>,
+    /// For a proxy's connection: the counts of the clients behind it.
+    shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
+    unknown: Mutex<Option<AddressPermit>>,
     lingers: AtomicBool,
 }
 
-/// That a connection counts for its address. It is given back when this is dropped.
-struct OfAddress {
-    unknown: Arc<Unknown>,
+/// The place of a connection among those of its address. It is given back when this is dropped.
+struct AddressPermit {
+    unknown: Arc<UnauthenticatedCounts>,
     network: IpAddr,
 }
 
-impl Seats {
-    /// `all` connections, and of each address `per_address` that have not said who they are.
+impl ConnectionLimiter {
+    /// Creates a limiter of `all` connections, and of `per_address` unauthenticated ones per address.
     pub(crate) fn new(all: usize, per_address: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),
@@ -78,7 +78,8 @@ impl Seats {
         }
     }
 
-    /// A connection from this address. One that is `shared` is of a proxy: each of its requests counts for another address.
+    /// Returns a connection from this address. One that is `shared` is of a proxy: each of its requests
+    /// counts for another address.
     ///
     /// # Errors
     /// Returns an error if there is no room for it.
@@ -87,19 +88,23 @@ impl Seats {
         state: &Arc<ServerState>,
         address: IpAddr,
         shared: bool,
-    ) -> Result<Permit, NoSeat> {
+    ) -> Result<Permit, ConnectionRefused> {
         let of_address = if shared {
             None
         } else {
             Some(
                 self.unknown
                     .add(address, self.per_address)
-                    .ok_or(NoSeat::Address)?,
+                    .ok_or(ConnectionRefused::Address)?,
             )
         };
-        let seat = self.all.clone().try_acquire_owned().map_err(|_| NoSeat::Full)?;
+        let seat = self
+            .all
+            .clone()
+            .try_acquire_owned()
+            .map_err(|_| ConnectionRefused::Full)?;
         state.counts().connections.add(1);
-        Ok(Permit(Arc::new(SeatCounts {
+        Ok(Permit(Arc::new(ConnectionCounts {
             state: state.clone(),
             _seat: seat,
             shared: shared.then(|| (self.unknown.clone(), self.per_address)),
@@ -116,12 +121,13 @@ impl Seats {
 }
 
 impl Permit {
-    /// Whether the connection is of a proxy, and each of its requests of somebody else.
+    /// Returns whether the connection is a proxy's, so that each request on it may be another person's.
     pub(crate) fn is_shared(&self) -> bool {
         self.0.shared.is_some()
     }
 
-    /// The connection of a proxy is used by somebody at this address from now on. `false` if that address has too many.
+    /// Counts this connection of a proxy for a client at this address from now on. Returns `false` if that
+    /// address has too many.
     pub(crate) fn used_by(&self, address: IpAddr) -> bool {
         let Some((unknown, most)) = &self.0.shared else {
             return true;
@@ -133,7 +139,7 @@ impl Permit {
         has_room
     }
 
-    /// Whoever is connected has said who they are: the connection counts for its address no more.
+    /// Notes that the client has authenticated: the connection no longer counts for its address.
     pub(crate) fn identified(&self) {
         let of_address = self
             .0
@@ -144,20 +150,21 @@ impl Permit {
         drop(of_address);
     }
 
-    /// The client may still be sending what nobody reads: its connection is not closed under the answer.
+    /// Keeps the connection open for a moment after the answer, because the client may still be sending a
+    /// body that is not read.
     pub(crate) fn linger(&self) {
         self.0.lingers.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`Permit::linger`] was asked for.
+    /// Returns whether [`Permit::linger`] was called.
     pub(crate) fn lingers(&self) -> bool {
         self.0.lingers.load(Ordering::Relaxed)
     }
 }
 
-impl Unknown {
-    /// One more of this address, where it has not `most` yet.
-    fn add(self: &Arc<Self>, address: IpAddr, most: usize) -> Option<OfAddress> {
+impl UnauthenticatedCounts {
+    /// Counts one more connection of this address, if it has fewer than `most`.
+    fn add(self: &Arc<Self>, address: IpAddr, most: usize) -> Option<AddressPermit> {
         let network = network(address);
         let mut counts = self.lock();
         let count = counts.entry(network).or_default();
@@ -165,7 +172,7 @@ impl Unknown {
             return None;
         }
         *count += 1;
-        Some(OfAddress {
+        Some(AddressPermit {
             unknown: self.clone(),
             network,
         })
@@ -176,13 +183,13 @@ impl Unknown {
     }
 }
 
-impl Drop for SeatCounts {
+impl Drop for ConnectionCounts {
     fn drop(&mut self) {
         self.state.counts().connections.sub(1);
     }
 }
 
-impl Drop for OfAddress {
+impl Drop for AddressPermit {
     fn drop(&mut self) {
         let mut counts = self.unknown.lock();
         if let Some(count) = counts.get_mut(&self.network) {
@@ -194,14 +201,15 @@ impl Drop for OfAddress {
     }
 }
 
-/// Where a request comes from, as it is counted.
+/// Returns the address of a request, as it is counted.
 pub(crate) fn address_of(extensions: &Extensions) -> String {
     let info = extensions.get::<ConnectInfo<SocketAddr>>();
     info.map(|info| network(info.0.ip()).to_string())
         .unwrap_or_default()
 }
 
-/// What counts as one address: of IPv6, the /64 that one customer of a network usually has (RFC 6177).
+/// Returns the network that counts as one address: for IPv6, the /64 that one customer of a network usually
+/// has (RFC 6177).
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
@@ -220,14 +228,14 @@ mod tests {
 
     #[test]
     fn one_address_holds_its_share_and_gives_it_back() {
-        let seats = Arc::new(Unknown::default());
+        let connections = Arc::new(UnauthenticatedCounts::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        let first = seats.add(address("10.0.0.1"), 2).unwrap();
-        let _second = seats.add(address("::ffff:10.0.0.1"), 2).unwrap();
-        assert!(seats.add(address("10.0.0.1"), 2).is_none());
-        assert!(seats.add(address("10.0.0.2"), 2).is_some());
+        let first = connections.add(address("10.0.0.1"), 2).unwrap();
+        let _second = connections.add(address("::ffff:10.0.0.1"), 2).unwrap();
+        assert!(connections.add(address("10.0.0.1"), 2).is_none());
+        assert!(connections.add(address("10.0.0.2"), 2).is_some());
         drop(first);
-        assert!(seats.add(address("10.0.0.1"), 2).is_some());
+        assert!(connections.add(address("10.0.0.1"), 2).is_some());
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! What people do to a session: one door, whether they come by a frame or by a request.
+//! Actions on sessions: frames and requests both go through these functions.
 //!
-//! Who may do what is checked here, and who drives is decided here: under the room's gate, fact first, then what the driver
-//! wants. What was begun is done to its end, even if whoever wanted it is gone by then.
+//! They check the caller's role, and decide who drives under the room's gate: the fact is written first, then
+//! the driver's action is done. An action that has begun is finished even if its caller has disconnected by
+//! then.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +16,20 @@ use agentx_types::{
     SessionId, SessionRole,
 };
 
+use crate::authorized_session::AuthorizedSession;
 use crate::client_time;
 use crate::media;
 use crate::options::{TITLE_CHARS, WORD_CHARS};
-use crate::session_caller::SessionCaller;
 use crate::size_limits::{bounded, bounded_id, shortened};
 use crate::state::{Caller, ServerState};
 
-/// How long something may take; what was begun continues.
+/// The time after which a caller stops waiting; the action itself continues.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// When somebody may try again whose message had no room.
+/// The pause after which a client may retry a message that the queue had no room for.
 const QUEUE_PAUSE_MS: u64 = 5_000;
 
-/// Whether a person can say it. What models and tools say comes from them.
+/// Returns whether a person can send it. Content of models and tools comes from them.
 fn is_said(part: &ContentPart) -> bool {
     match part {
         // What a provider attached is sent back to it as its own.
@@ -41,14 +42,14 @@ fn is_said(part: &ContentPart) -> bool {
     }
 }
 
-/// Does something to its end, whatever becomes of whoever waits for it.
+/// Runs a future to its end, even if its caller stops waiting.
 pub(crate) async fn whole<T: Send + 'static>(
     work: impl Future<Output = Result<T, RuntimeError>> + Send + 'static,
 ) -> Result<T, RuntimeError> {
     match tokio::time::timeout(PATIENCE, tokio::spawn(work)).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
-            tracing::error!(%error, "a request did not end well");
+            tracing::error!(%error, "request task failed");
             Err(remote("internal", "internal server error; see the server's log"))
         }
         Err(_) => Err(remote(
@@ -65,8 +66,8 @@ pub(crate) fn remote(code: &str, detail: &str) -> RuntimeError {
     }
 }
 
-/// What whoever asked is told of an error: nothing of where things are on the server's disk.
-pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
+/// Converts an error to the problem that the caller gets, without paths of the server's disk.
+pub(crate) fn to_problem(error: &RuntimeError) -> Box<Problem> {
     let mut problem = Box::new(Problem::from(error));
     problem.retry_after_ms = (problem.code == "queue_full").then_some(QUEUE_PAUSE_MS);
     let detail = match error {
@@ -86,7 +87,7 @@ pub(crate) fn told(error: &RuntimeError) -> Box<Problem> {
             return problem;
         }
     };
-    tracing::error!(%error, "a wish could not be carried out");
+    tracing::error!(%error, "request failed");
     problem.detail = detail.to_owned();
     problem
 }
@@ -116,9 +117,12 @@ impl ServerState {
         content.extend(sent.map(ContentPart::text));
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &frame.session_id).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &frame.session_id).await?;
             let key = frame.idempotency_key.map(|key| hand.key_of(&key)).transpose()?;
-            let input = UserInput::new(content).mode(frame.mode).key(key).by(hand.by());
+            let input = UserInput::new(content)
+                .mode(frame.mode)
+                .key(key)
+                .by(hand.author());
             hand.say(input, frame.wheel_epoch).await
         })
         .await
@@ -136,7 +140,7 @@ impl ServerState {
         bounded("the reason", frame.reason.as_deref(), WORD_CHARS)?;
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &frame.session_id).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &frame.session_id).await?;
             let reason = frame.reason;
             let run = hand.session.state().await?.run;
             let ends = run.is_some_and(|run| !run.status.is_final() && run.status != RunStatus::Stopping);
@@ -148,7 +152,8 @@ impl ServerState {
         .await
     }
 
-    /// Tries again at once what pauses between two attempts, or asks again after a run that ended without an answer.
+    /// Tries again at once what pauses between two attempts, or asks again after a run that ended without an
+    /// answer.
     ///
     /// # Errors
     /// Returns an error if the caller may not, or does not drive.
@@ -160,7 +165,7 @@ impl ServerState {
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &session).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             let _counted = hand.may_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.retry().await })
                 .await
@@ -168,7 +173,7 @@ impl ServerState {
         .await
     }
 
-    /// Puts on record what a command came to that the person ran beside the conversation.
+    /// Records the output of a command that the person ran themselves.
     ///
     /// # Errors
     /// Returns an error if the caller may not, or does not drive.
@@ -182,9 +187,9 @@ impl ServerState {
         bounded("how the command ended", Some(&ran.how), WORD_CHARS)?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &session).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             hand.may_keep().await?;
-            ran.by = hand.by();
+            ran.by = hand.author();
             let note = SharingFact::Ran(ran);
             let here = &hand;
             hand.drive(wheel_epoch, |session| async move {
@@ -209,7 +214,7 @@ impl ServerState {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
             let hand =
-                SessionCaller::at_least(SessionRole::Approve, &state, &caller, &frame.session_id).await?;
+                AuthorizedSession::at_least(SessionRole::Approve, &state, &caller, &frame.session_id).await?;
             let limited = hand.may_decide(&frame.tool_call_id, frame.decision).await?;
             let keeps = matches!(
                 frame.decision,
@@ -220,9 +225,9 @@ impl ServerState {
             let input = ApprovalInput::new(frame.tool_call_id, frame.decision)
                 .note(frame.note)
                 .rule(rule)
-                .by(hand.by())
+                .by(hand.author())
                 .limited(limited);
-            hand.told(hand.session.approve(input).await)
+            hand.note_failure(hand.session.approve(input).await)
         })
         .await
     }
@@ -231,7 +236,7 @@ impl ServerState {
     ///
     /// # Errors
     /// Returns an error if the caller may not, or does not drive, or the change would let the agent do more
-    /// than the server wants.
+    /// than the server allows.
     pub async fn change(
         self: &Arc<Self>,
         caller: &Caller,
@@ -241,7 +246,7 @@ impl ServerState {
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &session).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             hand.change(change, wheel_epoch).await
         })
         .await
@@ -250,7 +255,7 @@ impl ServerState {
     /// Removes a queued input, or changes when it is handled.
     ///
     /// # Errors
-    /// Returns an error if the caller may not, or does not drive, or the input waits no more.
+    /// Returns an error if the caller may not, or does not drive, or the input no longer waits.
     pub async fn revise(
         self: &Arc<Self>,
         caller: &Caller,
@@ -261,7 +266,7 @@ impl ServerState {
         bounded_id("a message", input.as_str())?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &session).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             if mode.is_some() {
                 hand.may_keep().await?;
             }
@@ -295,7 +300,7 @@ impl ServerState {
         }
         let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &session).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             let _counted = hand.may_run().await?;
             hand.drive(wheel_epoch, |session| async move { session.context(wish).await })
                 .await
@@ -317,7 +322,7 @@ impl ServerState {
         bounded("the title", Some(&title), TITLE_CHARS)?;
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &session).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             hand.may_keep().await?;
             hand.drive(wheel_epoch, |session| async move { session.rename(title).await })
                 .await
@@ -325,7 +330,7 @@ impl ServerState {
         .await
     }
 
-    /// Says what a person may do in a session from now on; `None` for nothing. Who reads it and may no longer is told so.
+    /// Sets the role of a person in a session; `None` removes it. Readers who lose access are notified.
     ///
     /// # Errors
     /// Returns an error if the session is not the caller's.
@@ -338,7 +343,7 @@ impl ServerState {
     ) -> Result<u64, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            SessionCaller::new(&state, &caller, &session)
+            AuthorizedSession::new(&state, &caller, &session)
                 .await?
                 .share(person, role)
                 .await
@@ -346,8 +351,8 @@ impl ServerState {
         .await
     }
 
-    /// Asks for the wheel, takes it, hands it over or lets it go. Returns the `seq` of the change, if it changed hands, and
-    /// how it is now.
+    /// Asks for the wheel, takes it, hands it over or lets it go. Returns the `seq` of the change, if it
+    /// changed hands, and how it is now.
     ///
     /// # Errors
     /// Returns an error if the caller may not.
@@ -358,20 +363,20 @@ impl ServerState {
     ) -> Result<(Option<u64>, ServerNotice), RuntimeError> {
         let (state, caller) = (self.clone(), caller.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &frame.session_id).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &frame.session_id).await?;
             let seq = hand.wish(frame.wish).await?;
             Ok((seq, hand.room.wheel_notice()))
         })
         .await
     }
 
-    /// Deletes a session. Who reads it is told that there is none.
+    /// Deletes a session. Its readers are notified that it no longer exists.
     ///
     /// # Errors
     /// Returns an error if it is not the caller's, or another process writes it.
     pub async fn delete(self: &Arc<Self>, caller: &Caller, session: &SessionId) -> Result<(), RuntimeError> {
         let access = self.access(caller, session).await?;
-        // Whoever runs the server gets rid of what takes its space, whoever's it is.
+        // The operator may free space that any session takes.
         if access.role < SessionRole::Own && !caller.operator {
             return Err(RuntimeError::Denied("you may not delete this session".into()));
         }
@@ -383,7 +388,7 @@ impl ServerState {
                 .put_away(&session, &Problem::from(&gone), access.runtime.delete(&session))
                 .await?;
             // Its log is gone, so this is the only record of who deleted it.
-            tracing::info!(%session, owner = %access.owner, by = %person, "a session was deleted");
+            tracing::info!(%session, owner = %access.owner, by = %person, "session deleted");
             Ok(())
         })
         .await

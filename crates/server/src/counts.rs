@@ -1,11 +1,11 @@
-//! What a server counts, for whoever watches over it.
+//! Counters of a server, for monitoring.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentx_runtime::RunCounts;
 
-/// A number that goes up.
+/// A counter.
 #[derive(Debug, Default)]
 pub struct MetricCounter(AtomicU64);
 
@@ -17,18 +17,18 @@ impl MetricCounter {
         }
     }
 
-    /// One less, of what comes and goes.
+    /// Subtracts from a gauge.
     pub fn sub(&self, less: u64) {
         self.0.fetch_sub(less, Ordering::Relaxed);
     }
 
-    /// How many.
+    /// Returns the current count.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What a server counts.
+/// The counters of a server.
 #[derive(Debug, Default)]
 pub struct ServerCounters {
     /// TCP connections that are open.
@@ -51,6 +51,6 @@ pub struct ServerCounters {
     pub overrun: MetricCounter,
     /// Sessions that were opened.
     pub opened: MetricCounter,
-    /// What their runs came to.
+    /// The outcomes of runs.
     pub runs: Arc<RunCounts>,
 }

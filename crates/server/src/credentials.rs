@@ -1,21 +1,20 @@
-//! What the headers of a request say of who sends it: a token, what the program calls itself, and what the server is to sign.
+//! The headers that identify the sender of a request: a token, the name of the program, and a nonce for the
+//! server to sign.
 
-use agentx_types::wire::{BEARER_SUBPROTOCOL, Problem};
+use agentx_types::wire::{BEARER_SUBPROTOCOL, NONCE_HEADER, Problem};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 
 use crate::auth::problem;
 
-/// The header in which a program says what it calls itself.
+/// The header in which a program sends its name.
 pub const CLIENT_HEADER: &str = "agentx-client";
-/// How long that name may be.
+/// The largest length of that name, in characters.
 pub const CLIENT_CHARS: usize = 64;
-/// The header in which a client gives a nonce of its own, for the server to prove its key by a signature over it.
-pub(crate) const NONCE_HEADER: &str = "agentx-nonce";
-/// How long a client's own nonce may be.
+/// The allowed lengths of a client's nonce.
 const NONCE_CHARS: std::ops::RangeInclusive<usize> = 16..=128;
 
-/// The token in `Authorization: Bearer …`.
+/// Returns the token in `Authorization: Bearer …`.
 pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Box<Problem>> {
     let Some(value) = headers.get(AUTHORIZATION) else {
         return Ok(None);
@@ -31,7 +30,7 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Box<Problem>> 
     ))
 }
 
-/// The token that a browser offers as a WebSocket subprotocol.
+/// Returns the token that a browser offers as a WebSocket subprotocol.
 pub fn bearer_subprotocol(headers: &HeaderMap) -> Option<&str> {
     let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
     offered
@@ -51,7 +50,8 @@ pub(crate) fn client_of(headers: &HeaderMap) -> Result<&str, Box<Problem>> {
 /// Checks what a program calls itself.
 ///
 /// # Errors
-/// `bad_request` where it is empty, too long, or could be read as more than a name: it is shown in lines about people.
+/// Returns `bad_request` if the name is empty, too long, or could be mistaken for more than a name: it is
+/// shown in lines about people.
 pub fn check_client(name: &str) -> Result<(), Box<Problem>> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
     if !name.is_empty() && name.len() <= CLIENT_CHARS && name.chars().all(is_plain) {
@@ -63,10 +63,11 @@ pub fn check_client(name: &str) -> Result<(), Box<Problem>> {
     ))
 }
 
-/// The nonce that a client gives, where it does. It becomes a line of a text that the server signs, so it is no more than letters.
+/// Returns the client's nonce, if it sends one. The nonce becomes a line of a text that the server signs, so
+/// only letters are allowed.
 ///
 /// # Errors
-/// `bad_request` where it is too short, too long or no base64url.
+/// Returns `bad_request` if it is too short, too long or no base64url.
 pub(crate) fn nonce_of(headers: &HeaderMap) -> Result<Option<String>, Box<Problem>> {
     let Some(value) = headers.get(NONCE_HEADER) else {
         return Ok(None);

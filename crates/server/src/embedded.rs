@@ -1,4 +1,5 @@
-//! A server inside a program: all that `agentx serve` does, in one call. The program `agentx` uses the same.
+//! A server inside a program: everything that `agentx serve` does, in one call. The program `agentx` uses it
+//! too.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,12 +13,12 @@ use crate::live_settings::Reload;
 use crate::options::ServerOptions;
 use crate::server::{Server, ServerError, bind};
 
-/// Listens as `options` say, with the keys and the people of the settings' data directory. Whoever runs the program is the operator, and
-/// is given an identity where they have none.
+/// Listens as `options` say, with the keys and the people of the settings' data directory. The user of the
+/// program is the operator, and gets an identity if they have none.
 ///
-/// [`Server::run`] then works like `agentx serve`: it resumes sessions that were running when a server died, closes
-/// those that nobody looks at, holds everybody to the [limits](crate::ServerLimits) and the quotas of the settings, ends runs of people who are
-/// not trusted any more, and commits all that is under way before it ends.
+/// [`Server::run`] then works like `agentx serve`: it resumes sessions that were running when a server died,
+/// closes idle ones, enforces the [limits](crate::ServerLimits) and the quotas of the settings, ends runs of
+/// people who are no longer trusted, and commits pending work before it ends.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
@@ -33,7 +34,8 @@ use crate::server::{Server, ServerError, bind};
 /// ```
 ///
 /// # Errors
-/// As [`bind`], or if others may write to the data directory or no key can be kept there.
+/// Returns an error if [`bind`] does, if others may write to the data directory, or if no key can be kept
+/// there.
 pub async fn open(
     runtime: Arc<NodeRuntime>,
     settings: &Settings,
@@ -45,8 +47,9 @@ pub async fn open(
     bind(runtime, settings, keyring, options).await
 }
 
-/// Reads the settings again with `read` where one of their files is another one than when they were read last, and looks as it did the last
-/// time: one that is still being written is read later. For [`Server::reloading`].
+/// Reads the settings again with `read` if one of their files has changed since the last read and is
+/// unchanged since the last check: a file that is still being written is read later. For
+/// [`Server::reloading`].
 pub fn reload_when_changed(
     files: Vec<PathBuf>,
     read: impl Fn() -> Result<Settings, String> + Send + Sync + 'static,
@@ -67,7 +70,7 @@ pub fn reload_when_changed(
     })
 }
 
-/// How files look: when they were changed, and how long they are.
+/// Returns the modification times and lengths of files.
 fn stamps(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
     let stamp = |file: &PathBuf| {
         let found = std::fs::metadata(file).ok()?;

@@ -1,21 +1,21 @@
-//! What counts for some time only, in bounded memory: nonces and tokens. Each belongs to somebody, an address or a person, and
-//! whoever has many loses their own first.
+//! A bounded map of nonces or tokens that expire. Each entry belongs to an address or a person, and the
+//! holder of most entries loses some first.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// When something ends; a number keeps those apart that end together.
+/// The time at which an entry expires, with a number that distinguishes entries of the same time.
 type Expiry = (u64, u64);
 
-/// What counts until some time. Somebody who has as much as they may loses what of theirs ends first; where all is full, whoever has
-/// most does.
+/// A bounded map whose entries expire. If a holder has their maximum, the entry of theirs that expires first
+/// is removed; if the map is full, one of the holder with most entries is.
 pub(crate) struct Expiring<K, V> {
     capacity: usize,
     each: usize,
     entries: HashMap<K, ExpiringEntry<V>>,
     /// The keys by when they end.
     ends: BTreeMap<Expiry, K>,
-    /// What each one has.
+    /// The entries of each holder.
     holders: HashMap<String, BTreeSet<Expiry>>,
     numbers: u64,
 }
@@ -27,7 +27,7 @@ struct ExpiringEntry<V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Expiring<K, V> {
-    /// At most `capacity` in all, and `each` of one holder.
+    /// Creates a map with at most `capacity` entries in all, and `each` per holder.
     pub(crate) fn new(capacity: usize, each: usize) -> Self {
         Self {
             capacity: capacity.max(1),

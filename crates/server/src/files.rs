@@ -1,5 +1,6 @@
-//! The files that an agent works on, for those who are elsewhere: the one that a call would change, before somebody decides about
-//! it, and those that go back to how they were. Of the server's disk nobody learns or changes more than the agent could.
+//! The files that an agent works on, for remote callers: the file that a call would change, before somebody
+//! decides about it, and files to restore. Callers never read or change more of the server's disk than the
+//! agent could.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,25 +13,25 @@ use agentx_runtime::{
 use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, ToolSpec};
 use serde_json::json;
 
+use crate::authorized_session::AuthorizedSession;
 use crate::control::whole;
-use crate::session_caller::SessionCaller;
-use crate::state::{Admission, Caller, ServerState};
+use crate::state::{Caller, ServerState, SessionAccess};
 
-/// The tool whose rules are about what files say.
+/// The tool whose rules are about reading files.
 const READ: &str = "read";
-/// Why a file with secrets stays as it is.
+/// The reason why a file with secrets is not restored.
 const GUARDED: &str = "it may hold secrets: only the server's operator may restore it";
-/// Why a file stays as it is.
+/// The reason why a file outside of the workspace is not restored.
 const OUTSIDE: &str = "it is outside the workspace: only the server's operator may restore it";
 
 impl ServerState {
-    /// The current content of the file that a waiting call would change.
+    /// Returns the current content of the file that a waiting call would change.
     ///
     /// # Errors
     /// Returns an error if no decision is awaited for this call.
     pub async fn file_in_question(
         &self,
-        (caller, access): (&Caller, &Admission),
+        (caller, access): (&Caller, &SessionAccess),
         session: &SessionId,
         call: &ToolCallId,
     ) -> Result<FileInQuestion, RuntimeError> {
@@ -49,7 +50,7 @@ impl ServerState {
     /// Returns an error if the session cannot be read.
     pub async fn plan_restore(
         &self,
-        (caller, access): (&Caller, &Admission),
+        (caller, access): (&Caller, &SessionAccess),
         session: &SessionId,
         to_seq: u64,
     ) -> Result<RestorePlan, RuntimeError> {
@@ -67,11 +68,12 @@ impl ServerState {
         Ok(plan)
     }
 
-    /// Puts files back to how they were before an event, and puts that on record. Nothing may run meanwhile.
+    /// Restores files to their state before an event, and records that. No run may be active at the same
+    /// time.
     ///
     /// # Errors
-    /// Returns an error if the caller may not, or does not drive, something runs, or nothing can be put on
-    /// record.
+    /// Returns an error if the caller may not, or does not drive, a run is active, or nothing can be
+    /// recorded.
     pub async fn restore(
         self: &Arc<Self>,
         caller: &Caller,
@@ -81,7 +83,7 @@ impl ServerState {
     ) -> Result<RestoreReport, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
         whole(async move {
-            let hand = SessionCaller::new(&state, &caller, &session).await?;
+            let hand = AuthorizedSession::new(&state, &caller, &session).await?;
             let access = hand.access.clone();
             hand.may_keep().await?;
             hand.drive(wheel_epoch, |open| async move {
@@ -116,7 +118,7 @@ impl ServerState {
         .await
     }
 
-    /// Why a file is not shown or put back for those who do not run the server.
+    /// Returns why a file is not shown to or restored for callers other than the operator.
     fn keeps(&self, config: &AgentConfig, tools: &[ToolSpec], path: &str) -> Option<String> {
         let root = std::fs::canonicalize(&config.workspace).ok();
         let inside = root.and_then(|root| Some(Path::new(path).strip_prefix(root).ok()?.to_owned()));
@@ -126,14 +128,15 @@ impl ServerState {
         if self.settings().is_guarded(Path::new(path)) {
             return Some(GUARDED.to_owned());
         }
-        // The workspace may be reached through a link: rules name the file as it is written, or where it really is.
+        // The workspace may be reached through a link: rules name the file by its given path, or by its real
+        // path.
         let ruled = [&*inside.to_string_lossy(), path]
             .into_iter()
             .find_map(|name| tools.iter().find_map(|tool| forbids(config, tool, name)));
         ruled.map(|rule| format!("the rule {rule} applies to it: only the server's operator may restore it"))
     }
 
-    /// The session, where somebody has opened it here.
+    /// Returns the session if it is already open here.
     async fn open_already(&self, session: &SessionId) -> Option<Arc<dyn Session>> {
         let room = self.rooms().there(session).await?;
         room.session().cloned()
@@ -141,7 +144,7 @@ impl ServerState {
 }
 
 async fn config(
-    access: &Admission,
+    access: &SessionAccess,
     session: &SessionId,
     open: Option<Arc<dyn Session>>,
 ) -> Result<AgentConfig, RuntimeError> {
@@ -152,8 +155,9 @@ async fn config(
     Ok(state.config)
 }
 
-/// The tools that read or change the one file that a call names: who sees a file or puts it back does what they do.
-fn tools_for_files(access: &Admission, config: &AgentConfig) -> Vec<ToolSpec> {
+/// Returns the tools that read or change the one file that a call names: who sees a file or puts it back does
+/// what they do.
+fn tools_for_files(access: &SessionAccess, config: &AgentConfig) -> Vec<ToolSpec> {
     let offered = access.runtime.tools();
     let all = config.tools.iter().cloned().chain(offered);
     let is_about_files = |tool: &ToolSpec| {
@@ -162,7 +166,7 @@ fn tools_for_files(access: &Admission, config: &AgentConfig) -> Vec<ToolSpec> {
     all.filter(is_about_files).collect()
 }
 
-/// The rule, in words, that denies or asks about a call of this tool for this file.
+/// Returns the rule that denies or asks about a call of this tool for this file, as text.
 fn forbids(config: &AgentConfig, tool: &ToolSpec, path: &str) -> Option<String> {
     let input = json!({ tool.path_argument.as_deref()?: path });
     let rules = Ruling::of(config, tool, &input).rules;

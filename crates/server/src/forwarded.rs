@@ -1,9 +1,9 @@
-//! Who a request is from where proxies pass it on. What a header says of that is a claim that anybody can make, so it counts only
-//! where the connection is of a proxy that the operator trusts, and only as far as trusted proxies wrote it: the last address in it
-//! that is of none of them.
+//! Finds the client behind trusted proxies. Anybody can write a forwarding header, so it is used only if the
+//! connection comes from a proxy that the operator trusts, and only as far as trusted proxies wrote it: the
+//! last address in it that is not one of theirs.
 //!
-//! `X-Forwarded-For` is what nginx and Caddy write; `Forwarded` is RFC 7239. A proxy that writes the one may pass the other on as the
-//! client sent it, so where both are there and differ, neither counts.
+//! nginx and Caddy write `X-Forwarded-For`; `Forwarded` is RFC 7239. A proxy that writes one may pass on the
+//! client's other one, so if both are present and differ, neither is used.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,7 +12,7 @@ use axum::http::header::{FORWARDED, HeaderName};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The proxies that say whom they pass on.
+/// The trusted proxies, which name the client of a forwarded request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies(Vec<AddressPrefix>);
 
@@ -20,7 +20,7 @@ pub struct Proxies(Vec<AddressPrefix>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AddressPrefix {
     address: u128,
-    /// How many of the 128 bits count.
+    /// The length of the prefix, in bits of 128.
     bits: u32,
 }
 
@@ -28,7 +28,7 @@ impl Proxies {
     /// Reads addresses and networks such as `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
     ///
     /// # Errors
-    /// What is wrong with the first one that is neither.
+    /// Returns an error that names the first element that is neither.
     pub fn parse<'a>(written: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let read = |text: &'a str| {
             AddressPrefix::parse(text.trim()).ok_or_else(|| {
@@ -40,13 +40,13 @@ impl Proxies {
         written.into_iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether this is the address of one of them.
+    /// Returns whether this is the address of one of them.
     pub fn trusts(&self, address: IpAddr) -> bool {
         let bits = bits_of(address);
         self.0.iter().any(|network| network.has(bits))
     }
 
-    /// Who a request is from that came from `peer`.
+    /// Returns the client of a request that came from `peer`.
     pub fn client(&self, peer: SocketAddr, headers: &HeaderMap) -> SocketAddr {
         if !self.trusts(peer.ip()) {
             return peer;
@@ -60,8 +60,8 @@ impl Proxies {
         }
     }
 
-    /// From the last to the first: a proxy writes behind what it was given. What cannot be read ends it, for whoever wrote that may
-    /// have made up all before it.
+    /// Walks from the last hop to the first, because proxies append. An unreadable hop ends it: its writer
+    /// may have made up all hops before it.
     fn last_unknown(&self, hops: &[Option<IpAddr>]) -> Option<IpAddr> {
         let mut last = None;
         for hop in hops.iter().rev() {
@@ -100,7 +100,7 @@ impl AddressPrefix {
     }
 }
 
-/// IPv4 as IPv6 writes it, so that an address is the same however it comes.
+/// IPv4 addresses are mapped to IPv6, so that an address is the same in both forms.
 fn bits_of(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
@@ -108,7 +108,7 @@ fn bits_of(address: IpAddr) -> u128 {
     }
 }
 
-/// The addresses of all headers of this name, in order; `None` for what is none.
+/// Returns the addresses of all headers of this name, in order; `None` for what is none.
 fn addresses(headers: &HeaderMap, name: &HeaderName, part: fn(&str) -> Option<&str>) -> Vec<Option<IpAddr>> {
     let values = headers.get_all(name).iter();
     let hops = values.flat_map(|value| match value.to_str() {
@@ -127,7 +127,7 @@ fn whole(element: &str) -> Option<&str> {
     Some(element)
 }
 
-/// What an element of `Forwarded` says after `for=`.
+/// Returns the value of `for=` in an element of `Forwarded`.
 fn forwarded_for(element: &str) -> Option<&str> {
     element.split(';').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
@@ -135,7 +135,7 @@ fn forwarded_for(element: &str) -> Option<&str> {
     })
 }
 
-/// An address, perhaps in quotes or brackets and with a port.
+/// Returns an address, perhaps in quotes or brackets and with a port.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim_matches('"');
     if let Ok(socket) = text.parse::<SocketAddr>() {

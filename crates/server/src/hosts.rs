@@ -1,5 +1,6 @@
-//! Which names a server answers to. A web page may give its own name the address of this machine (DNS rebinding), and its requests
-//! then pass for requests of the server's own pages. They still carry that name in `Host`, so other names are refused.
+//! The host names that a server answers to. A web page may resolve its own name to the address of this
+//! machine (DNS rebinding), so that its requests look like requests of the server's own pages. They still
+//! carry that name in `Host`, so other names are refused.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,7 +19,7 @@ pub(crate) struct HostNames {
 }
 
 impl HostNames {
-    /// The names of a server that listens there and calls itself `origin`.
+    /// Returns the names of a server that listens at this address with the origin `origin`.
     pub(crate) fn new(listen: SocketAddr, origin: &str) -> Self {
         let origin = origin.parse::<Uri>().ok();
         Self {
@@ -27,10 +28,11 @@ impl HostNames {
         }
     }
 
-    /// Checks whom a request is for.
+    /// Checks that a request is for this server.
     ///
     /// # Errors
-    /// `wrong_host` where that is not this server; `bad_request` where it does not say it once and clearly, as HTTP/1.1 wants it.
+    /// Returns `wrong_host` if the host is not this server; `bad_request` if there is not exactly one valid
+    /// host, as HTTP/1.1 requires.
     pub(crate) fn check(&self, version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Box<Problem>> {
         let mut hosts = headers.get_all(HOST).iter();
         let (first, second) = (hosts.next(), hosts.next());
@@ -45,7 +47,7 @@ impl HostNames {
                 let text = host.to_str().map_err(|_| unclear())?;
                 Some(text.parse::<Authority>().map_err(|_| unclear())?)
             }
-            // Programs of HTTP/1.0 need not say it; browsers always do.
+            // HTTP/1.0 clients need not send it; browsers always do.
             (None, None) if version < Version::HTTP_11 => None,
             _ => return Err(unclear()),
         };
@@ -76,7 +78,7 @@ impl HostNames {
     }
 }
 
-/// A host without what may be written in several ways.
+/// Returns a host without what may be written in several ways.
 fn plain(host: &str) -> String {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.trim_end_matches('.').to_ascii_lowercase()

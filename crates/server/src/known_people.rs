@@ -1,4 +1,5 @@
-//! Whom the operator trusts, as it is now: looked at for each request and each frame, read again only where it changed.
+//! The people whom the operator trusts: checked for each request and each frame, and read again only after a
+//! change.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +15,7 @@ pub(crate) struct KnownPeople {
     generation: AtomicU64,
 }
 
-/// What was read, and how the files looked right before.
+/// The people that were read, and the stamps of the files from just before.
 struct KnownRead {
     stamp: Stamp,
     is_settled: bool,
@@ -30,7 +31,7 @@ impl KnownPeople {
         }
     }
 
-    /// Who has this key.
+    /// Returns the person with this key.
     pub(crate) fn person(&self, key: &PublicKey) -> Option<KnownPerson> {
         self.with(|people| {
             let found = people.iter().find(|(known, _)| known == key);
@@ -46,7 +47,7 @@ impl KnownPeople {
         })
     }
 
-    /// What somebody is called here.
+    /// Returns the name of a person on this server.
     pub(crate) fn name_of(&self, owner: &OwnerId) -> Option<String> {
         self.with(|people| {
             let found = people.iter().find(|(_, known)| known.owner == *owner);
@@ -54,7 +55,7 @@ impl KnownPeople {
         })
     }
 
-    /// How often it was seen that something had changed.
+    /// Returns how many changes were noticed.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
@@ -118,7 +119,7 @@ mod tests {
         }
     }
 
-    /// What was read once is not read again: a list that others may change counts no more from the moment on that they may.
+    /// A list that others may write to is not trusted from then on, even if it was read before.
     #[cfg(unix)]
     #[test]
     fn a_list_that_others_may_change_vouches_for_nobody_from_then_on() {

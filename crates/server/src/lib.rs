@@ -1,8 +1,9 @@
 //! The HTTP and WebSocket front of a runtime that acts.
 //!
-//! Callers are known by a signed challenge ([`auth`]); sessions are opened on demand and put away when idle ([`rooms`]);
-//! what happens in one is encoded once, whoever reads it ([`feed`]); what people do to one goes through one door (`control.rs`),
-//! whether it comes as a frame or as a request ([`http`]). A program that serves its own sessions calls [`open`] and runs what it gets.
+//! Callers authenticate with a signed challenge ([`auth`]); sessions are opened on demand and closed when
+//! idle ([`rooms`]); the events of one are encoded once for all readers ([`feed`]); actions on one go through
+//! the same functions (`control.rs`), whether they come as a frame or as a request ([`http`]). A program that
+//! serves its own sessions calls [`open`] and runs the result.
 
 pub mod auth;
 pub mod channel;
@@ -14,6 +15,7 @@ pub mod rooms;
 pub mod wheel;
 pub mod ws;
 
+mod authorized_session;
 mod call_decisions;
 mod client_time;
 mod commands;
@@ -23,6 +25,7 @@ mod counts;
 mod credentials;
 mod embedded;
 mod expiring;
+mod fair_semaphore;
 mod files;
 mod forwarded;
 mod hosts;
@@ -37,7 +40,6 @@ mod quotas;
 mod random;
 mod rejections;
 mod server;
-mod session_caller;
 mod size_limits;
 mod stalled_connections;
 mod state;
@@ -45,14 +47,13 @@ mod tls;
 mod trust;
 mod unread_body;
 mod waiting_calls;
-mod work_turns;
 
 pub use axum;
 pub use counts::{MetricCounter, ServerCounters};
 pub use embedded::{open, reload_when_changed};
+pub use fair_semaphore::{FairPermit, FairQueue, FairSemaphore};
 pub use forwarded::Proxies;
 pub use live_settings::Reload;
 pub use options::{ServerLimits, ServerOptions};
 pub use server::{Server, ServerError, bind};
-pub use state::{Admission, Caller, Following, ServerState};
-pub use work_turns::{TurnQueue, WorkTurn, WorkTurns};
+pub use state::{Caller, ServerState, SessionAccess, SessionReaderSeat};

@@ -1,6 +1,6 @@
-//! A connection that ends while its client still sends. Where a socket is closed with bytes in it that nobody has read, the system
-//! resets the connection, and the client may lose the answer that it was sent. So after our end is shut, what comes is thrown away
-//! for a short time (RFC 9112, 9.6).
+//! A connection that ends while its client still sends. If a socket is closed with unread bytes, the system
+//! resets the connection, and the client may lose the answer. So after our side is shut down, incoming bytes
+//! are discarded for a short time (RFC 9112, 9.6).
 
 use std::io;
 use std::pin::Pin;
@@ -10,15 +10,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How much is read at once of what is thrown away.
+/// The number of bytes that are discarded in one read.
 const PIECE: usize = 2 * 1024;
 /// The number of pieces that are read before others get a turn.
 const TURN: usize = 32;
 
-/// How much is thrown away at most: the longest body that the server takes. Who sends more may lose the answer.
+/// The largest number of bytes to discard: the longest body that the server takes. A client that sends more
+/// may lose the answer.
 const MOST: usize = 16 << 20;
 
-/// A stream that lingers when it is shut down, where `lingers` says so by then.
+/// A stream that lingers when it is shut down, if `lingers` returns true by then.
 pub(crate) struct Lingering<S, F> {
     inner: S,
     lingers: F,
@@ -28,7 +29,7 @@ pub(crate) struct Lingering<S, F> {
 }
 
 impl<S, F: Fn() -> bool> Lingering<S, F> {
-    /// At most for `time`.
+    /// Lingers for at most `time`.
     pub(crate) fn new(inner: S, time: Duration, lingers: F) -> Self {
         Self {
             inner,

@@ -1,6 +1,6 @@
-//! Settings of the operator that hold without a restart: rules, approval mode, limits and quotas, as they are now. Rules hold in sessions
-//! that are open, too. What a server is made of (models, tools, addresses) is as it was when it started; where that is other than the
-//! settings by now, the server says which.
+//! Settings of the operator that apply without a restart: rules, approval mode, limits and quotas. Rules
+//! apply in open sessions too. The parts of a server (models, tools, addresses) stay as they were at its
+//! start; if the settings differ by now, the server logs which.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,7 +13,8 @@ use crate::members::server_rules;
 use crate::rooms::Room;
 use crate::state::ServerState;
 
-/// Reads the settings again. `None` if nothing has changed since the last time; an error says what is wrong with them.
+/// Reads the settings again. `None` if nothing has changed since the last time; the error lists their
+/// mistakes.
 pub type Reload = Arc<dyn Fn() -> Option<Result<Settings, String>> + Send + Sync>;
 
 /// The settings, and the operator's runtime, which is bound by them.
@@ -62,7 +63,8 @@ impl LiveSettings {
     }
 }
 
-/// The settings that are other ones than those that the server has read, and that it reads when it starts alone.
+/// Returns the settings that are other ones than those that the server has read, and that it reads when it
+/// starts alone.
 fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let model = |settings: &Settings| settings.model.as_ref().map(|model| model.value.clone());
     let changed = [
@@ -70,7 +72,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("system_prompt", old.system_prompt != new.system_prompt),
         ("scripted_answers", old.scripted_answers != new.scripted_answers),
         ("params", old.params != new.params),
-        ("condensing", old.condensing != new.condensing),
+        ("condense", old.condensing != new.condensing),
         ("tools", old.tools != new.tools),
         ("models", old.catalog != new.catalog),
         (
@@ -97,14 +99,14 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         .collect()
 }
 
-/// The operator's runtime, bound by these settings.
+/// Returns the operator's runtime, bound by these settings.
 fn bound(settings: &Settings, runtime: NodeRuntime) -> NodeRuntime {
     let rules = server_rules(settings, runtime.owner(), runtime.owner(), &runtime.tools());
     runtime.bound_by(rules).asking_again(settings.approval)
 }
 
 impl ServerState {
-    /// Reads the settings again, where they have changed; those that have mistakes change nothing.
+    /// Reads the settings again if they have changed; settings with mistakes change nothing.
     pub(crate) async fn look_at_settings(&self, reload: &Reload) {
         let reload = reload.clone();
         match tokio::task::spawn_blocking(move || reload()).await {
@@ -119,7 +121,8 @@ impl ServerState {
         }
     }
 
-    /// From now on the rules, the approval mode, the limits and the quotas of these settings hold, the rules in open sessions too.
+    /// Applies the rules, approval mode, limits and quotas of these settings from now on, the rules in open
+    /// sessions too.
     pub async fn renew(&self, settings: &Settings) {
         let later = read_at_the_start(&self.settings(), settings);
         if !later.is_empty() {
@@ -140,7 +143,7 @@ impl ServerState {
         }
     }
 
-    /// Puts on record in an open session what binds its calls from now on.
+    /// Records in an open session the rules that bind its calls from now on.
     async fn bind(&self, room: &Room) -> Result<(), RuntimeError> {
         let Some(session) = room.session() else {
             return Ok(());
@@ -172,9 +175,9 @@ impl ServerState {
             let refusal = ApprovalInput::new(asked.tool_call_id.clone(), ApprovalDecision::Deny)
                 .note(Some(format!("{}; it came while the call waited", ruling.because)))
                 .by(Some(self.operator().clone()).filter(|operator| operator != owner));
-            // It may have been answered meanwhile.
+            // It may have been answered in between.
             if let Err(error) = session.approve(refusal).await {
-                tracing::debug!(%error, "a question is not closed");
+                tracing::debug!(%error, "cannot close a question");
             }
         }
         Ok(())

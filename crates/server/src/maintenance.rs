@@ -1,5 +1,5 @@
-//! The chores of a server: it resumes interrupted sessions, closes idle ones, ends runs of members whose money is used up, and reloads
-//! settings that its operator changes.
+//! The chores of a server: it resumes interrupted sessions, closes idle ones, ends runs of members whose
+//! money is used up, and reloads settings that its operator changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,15 @@ use crate::live_settings::Reload;
 use crate::state::ServerState;
 use crate::waiting_calls;
 
-/// How often sessions are looked at that may be put away.
+/// The interval between checks for idle sessions.
 const SWEEP: Duration = Duration::from_secs(1);
-/// Why a run of somebody who was let go ends.
+/// The reason why a run of a removed person ends.
 const UNTRUSTED: &str = "the owner of this session is no longer trusted by this server";
-/// How many sessions that were under way are opened at once.
+/// The number of interrupted sessions that are opened at once.
 const REOPEN: usize = 4;
 
-/// Sessions that a server was at when it died go on. Those of other programs wait for somebody who opens them.
+/// Continues sessions that a server was running when it died. Sessions of other programs wait until they are
+/// opened.
 pub(crate) async fn reopen(state: Arc<ServerState>) {
     let sessions = match state.runtime().under_way_at_a_server().await {
         Ok(sessions) => sessions,
@@ -35,19 +36,20 @@ pub(crate) async fn reopen(state: Arc<ServerState>) {
             let runtime = state.runtime_of(&owner);
             match state.rooms().enter(&session, &owner, &runtime).await {
                 Ok(_) => {
-                    tracing::info!(%session, "goes on");
+                    tracing::info!(%session, "session resumed");
                     stop_if_untrusted(&state, &session, &owner).await;
                     waiting_calls::say_who_waits(&state, &session).await;
                 }
                 Err(RuntimeError::Log(LogError::Busy { .. })) => {}
-                Err(error) => tracing::warn!(%session, %error, "cannot go on"),
+                Err(error) => tracing::warn!(%session, %error, "cannot resume session"),
             }
             drop(slot);
         });
     }
 }
 
-/// Ends what runs in sessions of people who are not trusted any more, and the questions about their calls with it.
+/// Ends what runs in sessions of people who are not trusted any more, and the questions about their calls
+/// with it.
 async fn stop_runs_of_untrusted(state: &ServerState) {
     match state.runtime().under_way().await {
         Ok(sessions) => {
@@ -70,8 +72,8 @@ async fn stop_if_untrusted(state: &ServerState, session: &SessionId, owner: &Own
         return;
     };
     match open.halt(Some(UNTRUSTED.to_owned())).await {
-        Ok(_) => tracing::info!(%session, %owner, "is stopped: {UNTRUSTED}"),
-        Err(error) => tracing::debug!(%session, %error, "is not stopped"),
+        Ok(_) => tracing::info!(%session, %owner, "session stopped: {UNTRUSTED}"),
+        Err(error) => tracing::debug!(%session, %error, "cannot stop session"),
     }
 }
 
@@ -94,7 +96,7 @@ pub(crate) async fn sweep(state: Arc<ServerState>, reload: Option<Reload>) {
         if let Err(error) = state.end_what_is_too_dear().await {
             tracing::warn!(%error, "cannot check the members' spending");
         }
-        state.shelf().forget_unused();
+        state.page_cache().forget_unused();
         state.rooms().sweep(idle).await;
     }
 }

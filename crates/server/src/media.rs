@@ -1,13 +1,13 @@
-//! Addresses of pictures, sounds and files in messages: the model's provider fetches them, from where it is. Somebody who is not the operator
-//! names the public web alone.
+//! URLs of pictures, sounds and files in messages. The model's provider fetches them from its own network;
+//! callers other than the operator may name only the public web.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use agentx_types::{ContentPart, MediaSource};
+use agentx_types::{ContentPart, MediaSource, embedded_ipv4, is_public_address};
 use axum::http::Uri;
 
-/// Endings of names that mean something only in a network that is not public (RFC 6761, 6762, 8375, 9476; ICANN's `internal`), and those that
-/// routers, companies and clusters use though nobody gave them out.
+/// Domain suffixes that are only meaningful in private networks (RFC 6761, 6762, 8375, 9476; ICANN's
+/// `internal`), and those that routers, companies and clusters use without a registration.
 const PRIVATE: [&str; 18] = [
     "localhost",
     "local",
@@ -29,10 +29,11 @@ const PRIVATE: [&str; 18] = [
     "alt",
 ];
 
-/// What somebody who is not the operator says has no other addresses than `data:` and `https:` at public hosts.
+/// Checks that the content of a caller other than the operator has only `data:` URLs, and `https:` URLs of
+/// public hosts.
 ///
 /// # Errors
-/// Which address is none of them, in words.
+/// Returns an error that names the first other URL.
 pub(crate) fn check(content: &[ContentPart]) -> Result<(), String> {
     for part in content {
         if let ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) = part
@@ -54,7 +55,8 @@ fn is_data(url: &str) -> bool {
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// Whether an address is `https:` at port 443 of a host that is public by its name. Where the name leads is the provider's to find out.
+/// Returns whether a URL is `https:` at port 443 of a host with a public name. What the name resolves to is
+/// for the provider to check.
 fn is_public(url: &str) -> bool {
     let Ok(url) = url.parse::<Uri>() else {
         return false;
@@ -70,8 +72,9 @@ fn is_public(url: &str) -> bool {
     }
     let host = authority.host().trim_matches(['[', ']']).to_ascii_lowercase();
     match host.parse() {
-        Ok(IpAddr::V4(address)) => is_public_v4(address),
-        Ok(IpAddr::V6(address)) => is_public_v6(address),
+        // An address that embeds an IPv4 address reaches that only through a gateway of the network it is used in.
+        Ok(IpAddr::V6(address)) if embedded_ipv4(address).is_some() => false,
+        Ok(address) => is_public_address(address),
         Err(_) => is_public_name(host.strip_suffix('.').unwrap_or(&host)),
     }
 }
@@ -87,29 +90,6 @@ fn is_public_name(name: &str) -> bool {
         && name.split('.').all(|label| !label.is_empty())
         && !is_number
         && !PRIVATE.iter().any(|private| ends_so(private))
-}
-
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    let is_shared = a == 100 && (64..128).contains(&b);
-    let is_assigned = a == 192 && b == 0 && c == 0;
-    let is_measuring = a == 198 && (b == 18 || b == 19);
-    !(address.is_loopback()
-        || address.is_private()
-        || address.is_link_local()
-        || address.is_documentation()
-        || a == 0
-        || a >= 224
-        || is_shared
-        || is_assigned
-        || is_measuring)
-}
-
-/// Only 2000::/3 is given out. Addresses of it that stand for IPv4 addresses or are none (Teredo, 6to4, documentation) are not public.
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    let [first, second, ..] = address.segments();
-    let is_reserved = (first == 0x2001 && (second < 0x0200 || second == 0x0db8)) || first == 0x2002;
-    first & 0xe000 == 0x2000 && !is_reserved && first != 0x3fff
 }
 
 #[cfg(test)]
@@ -162,6 +142,11 @@ mod tests {
             "https://169.254.169.254/",
             "https://100.64.0.1/",
             "https://0.0.0.0/",
+            "https://192.88.99.1/",
+            "https://224.0.0.1/",
+            "https://[3fff:fff::1]/",
+            "https://[::ffff:8.8.8.8]/",
+            "https://[2002:808:808::1]/",
             "https://[::1]/",
             "https://[::ffff:127.0.0.1]/",
             "https://[fe80::1]/",

@@ -1,5 +1,6 @@
-//! What whoever is not the operator may have of an agent: one function says whether a configuration widens what there was before,
-//! whether a session is being made or changed. It knows nothing of requests, so that a test can try any sequence of them.
+//! Bounds on the agents of everybody but the operator: one function says whether a configuration widens what
+//! was allowed before, whether a session is created or changed. It knows no requests, so that a test can try
+//! any sequence of changes.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use agentx_types::{
     RuleEffect, ServerRules, ToolSpec,
 };
 
-/// What the server leaves to somebody who is not its operator.
+/// The bounds of a caller who is not the server's operator.
 #[derive(Clone, Debug)]
 pub struct MemberBounds {
     /// The rules of the server's settings.
@@ -24,24 +25,24 @@ pub struct MemberBounds {
     pub tools: Vec<ToolSpec>,
     /// Files that every call is kept from.
     pub guard: Option<Arc<Guard>>,
-    /// What binds every call of the session.
+    /// The rules that bind every call of the session.
     pub server_rules: Option<Arc<ServerRules>>,
     /// The only directory that the agents may work in.
     pub workspace: String,
-    /// Whether the session is theirs. In a session of somebody else they may take nothing back of what was said there.
+    /// Whether the session is theirs. In sessions of other owners they may not rewind anything.
     pub owns: bool,
 }
 
 impl MemberBounds {
-    /// The configuration of a new session of somebody who is not the operator, as it may be.
+    /// Returns the allowed form of the configuration of a new session.
     ///
     /// # Errors
-    /// What it would let an agent do that it may not, in words.
+    /// Returns an error that says what the agent would be allowed to do beyond the bounds.
     pub fn admit(&self, config: AgentConfig) -> Result<AgentConfig, String> {
         let config = self.fit(config);
         let model = &config.model;
         if !self.models.contains(model) {
-            // What an unlisted one costs is known to nobody: it would pass each bound on money.
+            // The price of an unlisted model is unknown: it would pass each bound on money.
             return Err(format!(
                 "this server does not offer the model {}/{}; its operator can add it to the settings (`models`)",
                 model.provider, model.id
@@ -61,10 +62,10 @@ impl MemberBounds {
         }
     }
 
-    /// A change of `before` by somebody who is not the operator, as it may be.
+    /// Returns the allowed form of a change of `before`.
     ///
     /// # Errors
-    /// What it would let the agent do that it may not, in words.
+    /// Returns an error that says what the agent would be allowed to do beyond the bounds.
     pub fn admit_change(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
         let change = match change {
             ConfigChange::Limits(limits) => ConfigChange::Limits(within(limits, self.limits)),
@@ -79,8 +80,9 @@ impl MemberBounds {
         }
     }
 
-    /// A configuration as the server lets it be for a new session: the server's own tools, its directory and its way to read rules;
-    /// no rule that allows what the settings do not; limits no wider than theirs.
+    /// Returns a configuration as the server lets it be for a new session: the server's own tools, its
+    /// directory and its way to read rules; no rule that allows what the settings do not; limits no wider
+    /// than theirs.
     fn fit(&self, config: AgentConfig) -> AgentConfig {
         let agents: Vec<AgentConfig> = config.agents.into_iter().map(|agent| self.fit(agent)).collect();
         let mut tools = as_offered(&config.tools, &self.tools);
@@ -108,10 +110,11 @@ impl MemberBounds {
         }
     }
 
-    /// What `after` lets an agent do that it may not, in words: more than both `before` and the settings of the server let it. `None`
-    /// where it widens nothing. All of the configuration counts, with the agents that it may make.
+    /// Returns what `after` allows an agent beyond both `before` and the settings of the server, as text;
+    /// `None` if it widens nothing. The whole configuration is compared, including the agents that it may
+    /// create.
     fn widened(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
-        // Names each field: whoever adds one decides here whether it can let an agent do more.
+        // All fields are named: a new field needs a decision here whether it can allow an agent more.
         let AgentConfig {
             kind: _,
             name: _,
@@ -143,7 +146,7 @@ impl MemberBounds {
             .find(|model| !is_known(model))
         {
             return Some(format!(
-                "the model {} as the server knows it is another one",
+                "the settings of model {} differ from the server's",
                 unknown.id
             ));
         }
@@ -159,13 +162,13 @@ impl MemberBounds {
             return Some(format!("it works in {workspace}"));
         }
         if *guard != before.guard && *guard != self.guard {
-            return Some("other files are guarded".into());
+            return Some("it guards other files".into());
         }
         if *server_rules != before.server_rules && *server_rules != self.server_rules {
-            return Some("other rules of the server hold".into());
+            return Some("it replaces the server's rules".into());
         }
         if *rules_version < before.rules_version.min(RULES_VERSION) {
-            return Some("rules are read as by an older program".into());
+            return Some("it reads rules as an older program did".into());
         }
         let routed = routing.as_deref().into_iter().flat_map(|routing| {
             let routes = routing.routes.iter().map(|route| &route.agent);
@@ -184,11 +187,11 @@ impl MemberBounds {
             .iter()
             .find(|rule| rule.effect == RuleEffect::Allow && !allowed(rule));
         if let Some(rule) = added {
-            return Some(format!("the rule {} is added", describe(rule)));
+            return Some(format!("it adds the rule {}", describe(rule)));
         }
         let dropped = |rule: &&Rule| rule.effect != RuleEffect::Allow && !rules.contains(rule);
         let dropped = before.rules.iter().find(dropped).filter(|_| !self.owns)?;
-        Some(format!("the rule {} is taken away", describe(dropped)))
+        Some(format!("it removes the rule {}", describe(dropped)))
     }
 
     fn wider_approval(&self, before: ApprovalMode, after: ApprovalMode) -> Option<String> {
@@ -197,7 +200,7 @@ impl MemberBounds {
         } else {
             before
         };
-        (looser(most, after) != most).then(|| "fewer calls are asked about".into())
+        (looser(most, after) != most).then(|| "it asks about fewer calls".into())
     }
 
     fn wider_tools(&self, before: &AgentConfig, after: &[ToolSpec]) -> Option<String> {
@@ -213,7 +216,8 @@ impl MemberBounds {
         Some(format!("the server has no such tool {}", other.name))
     }
 
-    /// What each answer may take and cost, and when summaries are made, whoever pays for the session says: its owner.
+    /// The owner pays for the session, so only they decide about the size and cost of answers, and about
+    /// condensing.
     fn wider_spending(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
         if self.owns {
             return None;
@@ -222,7 +226,7 @@ impl MemberBounds {
         let answers_more = had.max_output_tokens.is_some()
             && least(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
         if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
-            return Some("an answer may take more tokens".into());
+            return Some("it allows answers more tokens".into());
         }
         if after.model != before.model && is_dearer(&after.model.prices, &before.model.prices) {
             return Some(format!(
@@ -230,7 +234,7 @@ impl MemberBounds {
                 after.model.id, before.model.id
             ));
         }
-        (after.condensing != before.condensing).then(|| "the conversation is condensed in another way".into())
+        (after.condensing != before.condensing).then(|| "it condenses the conversation differently".into())
     }
 
     fn wider_limits(&self, before: Limits, after: Limits) -> Option<String> {
@@ -239,11 +243,11 @@ impl MemberBounds {
         } else {
             before
         };
-        (within(after, most) != after).then(|| "a run may take more".into())
+        (within(after, most) != after).then(|| "it raises the limits of a run".into())
     }
 }
 
-/// Whether tokens of any kind cost more, in calls of any length.
+/// Returns whether tokens of any kind cost more, in calls of any length.
 fn is_dearer(prices: &Prices, than: &Prices) -> bool {
     let usual = |prices: &Prices| [prices.input, prices.output, prices.cache_read, prices.cache_write];
     let most = |prices: &Prices| {
@@ -257,7 +261,7 @@ fn is_dearer(prices: &Prices, than: &Prices) -> bool {
     dearer(usual(prices), usual(than)) || dearer(most(prices), most(than))
 }
 
-/// The one of two that asks less.
+/// Returns the mode that asks about fewer calls.
 fn looser(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
     let rank = |mode| match mode {
         ApprovalMode::Auto => 2,
@@ -289,7 +293,7 @@ fn widest(one: Limits, other: Limits) -> Limits {
     }
 }
 
-/// The smaller one; no limit is the widest.
+/// Returns the smaller one; no limit is the widest.
 pub fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

@@ -6,7 +6,7 @@ use agentx_config::Settings;
 use agentx_runtime::RuntimeError;
 use agentx_types::{OwnerId, ServerRules, ToolSpec};
 
-/// What the settings of the server say about each call in sessions of this owner.
+/// Returns the rules of the server's settings for each call in sessions of this owner.
 pub(crate) fn server_rules(
     settings: &Settings,
     operator: &OwnerId,
@@ -20,7 +20,7 @@ pub(crate) fn server_rules(
     }
 }
 
-/// The directory of a member, whether it is there yet or not.
+/// Returns the directory of a member, which may not exist yet.
 pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
     // What is not there yet has no links in it.
     let wanted = &settings.members_dir;
@@ -31,10 +31,10 @@ pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
     known.unwrap_or_else(|| wanted.clone()).join(name_of(member))
 }
 
-/// The directory of a member, made for nobody else to look into.
+/// Creates the directory of a member, which only the server's user may read.
 ///
 /// # Errors
-/// Returns an error if it cannot be made, or lies where no tool may work.
+/// Returns an error if it cannot be created, or lies where no tool may work.
 pub(crate) fn make_directory(settings: &Settings, member: &OwnerId) -> Result<String, RuntimeError> {
     let directory = directory(settings, member);
     let helps = "the operator has to set `members.directory`";
@@ -61,7 +61,7 @@ fn private(directory: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(directory)?;
-    // One that somebody put there as a link leads elsewhere.
+    // A symbolic link there would lead elsewhere.
     if std::fs::symlink_metadata(directory)?.is_symlink() {
         return Err(std::io::Error::other("it is a symbolic link"));
     }
@@ -70,7 +70,7 @@ fn private(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The name of a person as one of a file: ids have letters, digits and `_`.
+/// Returns the name of a person as one of a file: ids have letters, digits and `_`.
 fn name_of(member: &OwnerId) -> String {
     let plain = |char: char| {
         if char.is_ascii_alphanumeric() || char == '_' || char == '-' {

@@ -1,4 +1,4 @@
-//! What a server is told when it starts, and what it puts up with.
+//! Options and limits of a server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,40 +10,41 @@ use crate::wheel::Patience;
 
 /// The program, with its version, as a server names itself to clients.
 pub(crate) const PROGRAM: &str = concat!("agentx ", env!("CARGO_PKG_VERSION"));
-/// How long the head of a request may be, in bytes; it has to be kept before it is known whose it is.
+/// The largest size of a request's head, in bytes; it is read before the caller is known.
 pub(crate) const HEAD_BYTES: usize = 16 * 1024;
-/// How many characters a title may have.
+/// The largest length of a title, in characters.
 pub(crate) const TITLE_CHARS: usize = 200;
-/// How many characters a word to the agent or the others may have: why it is stopped, why a call is refused.
+/// The largest length of a reason for an interrupt or a denial, in characters.
 pub(crate) const WORD_CHARS: usize = 4096;
-/// How many characters the key may have by which what is sent twice is known.
+/// The largest length of an idempotency key, in characters.
 pub(crate) const KEY_CHARS: usize = 255;
 
-/// How many characters the name of an agent may have.
+/// The largest length of an agent's name, in characters.
 pub(crate) const NAME_CHARS: usize = 200;
-/// How many bytes an id in a request may have.
+/// The largest length of an id in a request, in bytes.
 pub(crate) const ID_BYTES: usize = 200;
-/// How many characters a refusal has at most; it may repeat what was sent.
+/// The largest length of an error's detail, in characters; it may repeat input.
 pub(crate) const REFUSAL_CHARS: usize = 2000;
 
-/// What a server is told when it starts.
+/// Options and limits of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// What it calls itself, where that is not `http(s)://<listen>`: behind a proxy, or by a name. No path, no slash at the end.
+    /// The origin, if it is not `http(s)://<listen>`: behind a proxy, or with a name. Without a path or a
+    /// slash at the end.
     pub origin: Option<String>,
-    /// Origins of web pages that may speak to it, besides its own.
+    /// Further origins of web pages that may use the server, next to its own.
     pub allow_origins: Vec<String>,
-    /// Whether somebody who does not say who they are is let in, to see what is shared with everybody.
+    /// Whether visitors, who do not authenticate, are allowed, to see what is shared with everybody.
     pub allow_visitors: bool,
     /// Certificate chain and key, both PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// Listening beyond this machine without TLS is meant: a proxy in front has it.
+    /// Allow listening beyond this machine without TLS, for a proxy in front of the server.
     pub insecure_listen: bool,
-    /// Addresses and networks of proxies that say whom they pass on, besides those of the settings.
+    /// Addresses and networks of trusted proxies, in addition to those of the settings.
     pub trusted_proxies: Vec<String>,
-    /// What it puts up with.
+    /// The limits.
     pub limits: ServerLimits,
 }
 
@@ -62,12 +63,12 @@ impl Default for ServerOptions {
     }
 }
 
-/// What a server puts up with.
+/// Limits of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerLimits {
     /// TCP connections at once; later ones are closed at once.
     pub connections: usize,
-    /// TCP connections at once of one address that have not said who they are; of IPv6, of one /64.
+    /// The limit of unauthenticated TCP connections of one address; of IPv6, of one /64.
     pub connections_per_address: usize,
     /// WebSockets and event streams of one person at once.
     pub connections_per_person: usize,
@@ -83,27 +84,27 @@ pub struct ServerLimits {
     pub waiting_frames: usize,
     /// Frames, or requests, of one connection or person in a second, on average.
     pub rate: u32,
-    /// How many of them may come at once.
+    /// The size of a burst of them.
     pub burst: u32,
-    /// How long the first request of a connection may take to come, its head that is, and a TLS handshake before it.
+    /// The time limit of the head of a connection's first request, and of a TLS handshake before it.
     pub head: Duration,
-    /// How long after an answer the head of the next request may take to come.
+    /// The time limit of the head of the next request after an answer.
     pub keep: Duration,
-    /// How long the body of a request may take to come.
+    /// The time limit of the body of a request.
     pub body: Duration,
-    /// How long somebody may take to say who they are on a WebSocket.
+    /// The time limit of authentication on a WebSocket.
     pub authenticate: Duration,
-    /// How often a heartbeat is sent.
+    /// The interval of heartbeats.
     pub heartbeat: Duration,
-    /// How long a connection may say nothing at all.
+    /// The time after which a connection that sends nothing at all is closed.
     pub silence: Duration,
-    /// How long a reader may take no byte of what waits for it.
+    /// The time after which a reader that takes none of its pending bytes is cut off.
     pub stalled: Duration,
-    /// How long who drives a session is waited for.
+    /// The times that a driver is waited for.
     pub patience: Patience,
-    /// How long a session stays open that nobody looks at and in which nothing runs.
+    /// The time after which a session without readers and without a run is closed.
     pub idle: Duration,
-    /// How long the end may take.
+    /// The time limit of a shutdown.
     pub shutdown: Duration,
     /// Tokens that are known at once.
     pub tokens: usize,
@@ -112,7 +113,7 @@ pub struct ServerLimits {
 }
 
 impl ServerLimits {
-    /// What may wait for one reader.
+    /// Returns the limits of what waits for one reader.
     pub fn waiting(&self) -> FeedBounds {
         FeedBounds {
             frames: self.waiting_frames,
@@ -150,7 +151,7 @@ impl Default for ServerLimits {
     }
 }
 
-/// What is sent in the clear is seen by whoever is in between, so that has to be meant.
+/// Checks the options. Unencrypted traffic can be read in between, so it has to be allowed explicitly.
 pub(crate) fn check(options: &ServerOptions) -> Result<(), ServerError> {
     let listen = options.listen;
     if !listen.ip().is_loopback() && options.tls.is_none() && !options.insecure_listen {

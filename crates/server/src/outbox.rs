@@ -1,4 +1,4 @@
-//! What a connection has to be told, from wherever: answers, notices of sessions. Bounded; who does not keep up is cut off.
+//! The queue of answers and notices to a connection. It is bounded; a slow client is disconnected.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use futures_util::task::AtomicWaker;
 
 use crate::feed::FeedBounds;
 
-/// The queue of one connection, beside its subscriptions.
+/// The queue of one connection, next to its subscriptions.
 pub struct Outbox<T> {
     bounds: FeedBounds,
     queue: Mutex<OutboxQueue<T>>,
@@ -29,30 +29,30 @@ enum OutboxState {
     Open,
     /// More came than it holds.
     Overrun,
-    /// Nobody looks any more.
+    /// Closed.
     Closed,
 }
 
-/// What stands in an outbox.
+/// An item of an outbox.
 pub enum OutboxItem<T> {
     /// To be sent.
     Text(Utf8Bytes),
-    /// To be sent as it is: frames of the protocol below.
+    /// Bytes to send unchanged: frames of the WebSocket protocol.
     Framed(Bytes),
     /// To be done, in its place between what is sent.
     Task(T),
 }
 
-/// What an outbox has.
+/// The result of taking an item.
 pub enum NextFrame<T> {
-    /// This.
+    /// The next item.
     Item(OutboxItem<T>),
     /// More came than it holds.
     Overrun,
 }
 
 impl<T> Outbox<T> {
-    /// An empty one.
+    /// Creates an empty outbox.
     pub fn new(bounds: FeedBounds) -> Self {
         let queue = OutboxQueue {
             items: VecDeque::new(),
@@ -88,7 +88,7 @@ impl<T> Outbox<T> {
         self.push(OutboxItem::Task(task), 0);
     }
 
-    /// The next item.
+    /// Returns the next item.
     pub fn poll_next(&self, cx: &Context<'_>) -> Poll<NextFrame<T>> {
         if let Some(next) = self.take() {
             return Poll::Ready(next);
@@ -97,7 +97,7 @@ impl<T> Outbox<T> {
         self.take().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// What was said and is not on its way yet; tasks are dropped. Nothing if more came than it holds.
+    /// Takes all queued items but the tasks; none if the queue has overflowed.
     pub fn drain(&self) -> Vec<OutboxItem<T>> {
         let mut queue = self.lock();
         if queue.state != OutboxState::Open {
@@ -120,7 +120,7 @@ impl<T> Outbox<T> {
         }
     }
 
-    /// Nobody looks any more; what comes is dropped.
+    /// Closes the queue; later items are dropped.
     pub fn close(&self) {
         let mut queue = self.lock();
         queue.state = OutboxState::Closed;
@@ -169,15 +169,15 @@ impl<T> Outbox<T> {
     }
 }
 
-/// A notice as it goes over the wire.
+/// Serializes a notice.
 pub fn encode(notice: &ServerNotice) -> Utf8Bytes {
     // Notices are plain data with string keys; writing them to memory has no way to fail.
     Utf8Bytes::from(serde_json::to_string(notice).unwrap_or_default())
 }
 
-/// Who hears what is said to all in a session.
+/// Receives the notices to everybody in a session.
 pub trait RoomListener: Send + Sync {
-    /// Something that everybody there is told.
+    /// Takes a notice.
     fn hear(&self, text: Utf8Bytes);
 }
 

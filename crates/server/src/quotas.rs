@@ -1,5 +1,5 @@
-//! What each person may have at a server: sessions, bytes, runs, tool calls, money, connections. Its operator may have all there is; members as
-//! much as the settings say; visitors only look, and are counted by address.
+//! The quotas of each person on a server: sessions, bytes, runs, tool calls, money, connections. The operator
+//! has none; members have those of the settings; visitors only read, and are counted by address.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,22 +14,22 @@ use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
 use crate::control::remote;
 use crate::state::ServerState;
 
-/// For how long it is believed what somebody's sessions take and cost.
+/// The time for which cached sums of size and cost are valid.
 const BELIEVED: Duration = Duration::from_secs(5);
 /// Of how many people that is remembered.
 const REMEMBERED: usize = 1024;
 /// Over which time costs are added up.
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// What people have that is counted as it comes and goes.
+/// The resources that people hold at the moment.
 #[derive(Default)]
 pub(crate) struct MemberUsage {
     /// Connections and streams, by person or by the address of visitors.
     connections: Counter,
     /// Sessions that are being made, and inputs that are on their way.
     begun: Counter,
-    sums: Mutex<HashMap<OwnerId, (Instant, Sums)>>,
-    /// Where the tool calls of members run, with how many there may be.
+    sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
+    /// The slots of members' tool calls, with their number.
     places: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
 
@@ -37,35 +37,35 @@ pub(crate) struct MemberUsage {
 #[derive(Clone, Default)]
 struct Counter(Arc<Mutex<HashMap<String, u64>>>);
 
-/// That something is counted. It counts no more when this is dropped.
+/// A counted use of a quota. It ends when this is dropped.
 pub(crate) struct QuotaGuard {
     counter: Counter,
     name: String,
-    /// What else is counted with it.
+    /// A second count that ends with it.
     _also: Option<Box<QuotaGuard>>,
 }
 
-/// What the sessions of somebody take and cost.
+/// The size and cost of a person's sessions.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct UsageSums {
     bytes: u64,
     cost: NanoUsd,
 }
 
-/// Who has one connection more.
+/// The person or address that a connection counts for.
 pub(crate) struct ConnectionSlot<'a> {
     /// The member.
     pub(crate) person: &'a OwnerId,
     /// Whether they run the server.
     pub(crate) operator: bool,
-    /// Whether they have not said who they are.
+    /// Whether they have not authenticated.
     pub(crate) visitor: bool,
     /// From which address or network.
     pub(crate) address: &'a str,
 }
 
 impl Counter {
-    /// One more of this name; how many there are with it.
+    /// Counts one more for this name; also returns the new count.
     fn add(&self, name: String) -> (QuotaGuard, u64) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(name.clone()).or_default();
@@ -80,7 +80,7 @@ impl Counter {
         (counted, now)
     }
 
-    /// One more of this name, where there are not `most` yet.
+    /// Counts one more for this name, if there are fewer than `most`.
     fn add_up_to(&self, name: String, most: Option<u64>) -> Option<QuotaGuard> {
         let (counted, now) = self.add(name);
         most.is_none_or(|most| now <= most).then_some(counted)
@@ -100,7 +100,8 @@ impl Drop for QuotaGuard {
 }
 
 impl MemberUsage {
-    /// The places for tool calls of a member, at most so many of all. Runtimes come and go; their calls count together.
+    /// Returns the places for tool calls of a member, at most so many of all. Runtimes come and go; their
+    /// calls count together.
     pub(crate) fn places_of(&self, owner: &OwnerId, most: u64, all: &CallSlots) -> CallSlots {
         let mut known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, places)) = known.get(owner).filter(|(count, _)| *count == most) {
@@ -120,13 +121,13 @@ impl ServerState {
         self.settings().quotas.clone()
     }
 
-    /// Somebody has one connection or stream more; `None` where they have too many.
+    /// Counts one more connection or stream; `None` if there are too many.
     pub(crate) fn count_in(&self, who: &ConnectionSlot<'_>) -> Option<QuotaGuard> {
         let (limits, quotas) = (&self.options().limits, self.quotas());
         let connections = &self.kept.connections;
         let in_all = |most: usize| Some(most as u64);
         if who.visitor {
-            // They are many; but there has to be room for people who are known.
+            // They are many, but authenticated people need room too.
             let all = connections.add_up_to("visitors".into(), in_all(limits.connections / 2))?;
             let name = format!("visitors at {}", who.address);
             let mut counted = connections.add_up_to(name, quotas.visitor_connections)?;
@@ -138,10 +139,10 @@ impl ServerState {
         connections.add_up_to(who.person.to_string(), most)
     }
 
-    /// Somebody makes one session more. It is to be kept until the session is there.
+    /// Checks that a person may create one more session. Keep the guard until the session exists.
     ///
     /// # Errors
-    /// `quota_storage` where their sessions are too many or take too much.
+    /// Returns `quota_storage` if they have too many sessions, or their sessions take too much space.
     pub(crate) async fn may_make(&self, owner: &OwnerId) -> Result<Option<QuotaGuard>, RuntimeError> {
         if owner == self.runtime().owner() {
             return Ok(None);
@@ -169,7 +170,7 @@ impl ServerState {
     /// Something more is about to be kept in a session of `owner` for good.
     ///
     /// # Errors
-    /// `quota_storage` where their sessions take too much.
+    /// Returns `quota_storage` if their sessions take too much space.
     pub(crate) async fn may_keep(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
         if owner == self.runtime().owner() {
             return Ok(());
@@ -177,10 +178,11 @@ impl ServerState {
         self.check_bytes(self.sums(owner).await?)
     }
 
-    /// Something is about to run in a session of `owner`. What this returns is to be kept until it is on record.
+    /// Checks that a run may start in a session of `owner`. Keep the guard until the run is recorded.
     ///
     /// # Errors
-    /// `quota_storage` where their sessions take too much, `quota_usage` where they cost too much or too many run.
+    /// Returns `quota_storage` if their sessions take too much space, `quota_usage` if they cost too much or
+    /// too many run.
     pub(crate) async fn may_run(
         &self,
         owner: &OwnerId,
@@ -208,8 +210,8 @@ impl ServerState {
         Ok(Some(counted))
     }
 
-    /// Ends what runs in sessions of members whose money is used up: what a run costs is not known before it begins. A call that waits for
-    /// a person costs nothing, and continues waiting.
+    /// Ends what runs in sessions of members whose money is used up: what a run costs is not known before it
+    /// begins. A call that waits for a person costs nothing, and continues waiting.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -228,13 +230,13 @@ impl ServerState {
             };
             // One that cannot continue keeps no other at work.
             if let Err(error) = end_one(&**open, too_dear(cost, most)).await {
-                tracing::warn!(%session, %error, "could not be stopped, although its owner's budget is used up");
+                tracing::warn!(%session, %error, "cannot stop session, although its owner's budget is used up");
             }
         }
         Ok(())
     }
 
-    fn check_bytes(&self, sums: Sums) -> Result<(), RuntimeError> {
+    fn check_bytes(&self, sums: UsageSums) -> Result<(), RuntimeError> {
         let Some(most) = self.quotas().bytes.filter(|most| sums.bytes >= *most) else {
             return Ok(());
         };
@@ -245,14 +247,14 @@ impl ServerState {
         Err(remote("quota_storage", &what))
     }
 
-    /// Sums are made anew: what no quota was about was not counted.
+    /// Forgets cached sums, because they lack what no quota counted so far.
     pub(crate) fn forget_sums(&self) {
         let mut sums = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.clear();
     }
 
-    /// What the sessions of somebody take and cost, as it was a moment ago.
-    async fn sums(&self, owner: &OwnerId) -> Result<Sums, RuntimeError> {
+    /// Returns the size and cost of a person's sessions, possibly from the cache.
+    async fn sums(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
         let known = |kept: &MemberUsage| {
             let sums = kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
             sums.get(owner).copied()
@@ -261,7 +263,7 @@ impl ServerState {
             return Ok(sums);
         }
         let runtime = self.runtime_of(owner);
-        let mut sums = Sums::default();
+        let mut sums = UsageSums::default();
         if self.quotas().bytes.is_some() {
             let stored = runtime.stored(None).await?.unwrap_or_default();
             sums.bytes = stored.facts.saturating_add(stored.blob_bytes);

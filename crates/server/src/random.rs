@@ -14,7 +14,7 @@ pub(crate) fn random() -> Result<String, Box<Problem>> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// What is kept of a token.
+/// Returns the hash of a token, which is all that is stored of it.
 pub(crate) fn hash(token: &str) -> [u8; 32] {
     let digest = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
     let mut hash = [0; 32];

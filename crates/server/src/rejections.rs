@@ -7,26 +7,26 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::channel::{TlsAcceptors, begins_with_handshake};
-use crate::connection_limits::{NoSeat, TOO_MANY};
+use crate::connection_limits::{ConnectionRefused, TOO_MANY};
 
-/// How long such a client may take to show what it speaks.
+/// The time within which a refused client has to show which protocol it speaks.
 const WITHIN: Duration = Duration::from_secs(1);
-/// How many of them are waited for at once.
+/// The number of refused clients that are answered at once.
 const AT_ONCE: usize = 64;
 /// A fatal alert of TLS, `internal_error`: <https://www.rfc-editor.org/rfc/rfc8446#section-6>. It has none for "come back later".
 const ALERT: [u8; 7] = [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50];
 
-/// The clients that are being told.
-pub(crate) struct RejectedConnection(Arc<Semaphore>);
+/// Answers the clients that are refused.
+pub(crate) struct Rejector(Arc<Semaphore>);
 
-impl RejectedConnection {
+impl Rejector {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Semaphore::new(AT_ONCE)))
     }
 
-    /// Tells a client why there is no room, and closes its connection. A client that speaks TLS with a certificate, or comes when too many
-    /// are being told, sees the end alone.
-    pub(crate) fn tell(&self, stream: TcpStream, doors: &TlsAcceptors, why: NoSeat) {
+    /// Sends a client the reason of the refusal, and closes its connection. A client of a server with a
+    /// certificate, and one that comes when too many are being answered, only sees the end.
+    pub(crate) fn tell(&self, stream: TcpStream, doors: &TlsAcceptors, why: ConnectionRefused) {
         if doors.has_certificate() {
             return;
         }
@@ -35,7 +35,7 @@ impl RejectedConnection {
         };
         tokio::spawn(async move {
             let speaks = tokio::time::timeout(WITHIN, begins_with_handshake(&stream)).await;
-            // Who shows nothing in time is told in words.
+            // A client that sends nothing in time gets an answer in HTTP.
             if let Ok(is_tls) = speaks.unwrap_or(Ok(false)) {
                 // What is left unread when a connection is closed makes a reset of it, and may take our words with it.
                 let _ = stream.try_read(&mut [0; 4096]);
@@ -50,22 +50,22 @@ impl RejectedConnection {
     }
 }
 
-/// The answer to a request of a client for which the server has no room.
-fn no_room(why: NoSeat) -> String {
+/// Returns the answer to a request of a client for which the server has no room.
+fn no_room(why: ConnectionRefused) -> String {
     let (status, title, code, detail) = match why {
-        NoSeat::Full => (
+        ConnectionRefused::Full => (
             "503 Service Unavailable",
             "Full",
             "full",
             "the server has reached its connection limit; try again in a moment",
         ),
-        NoSeat::Address => ("429 Too Many Requests", "Too many", "too_many", TOO_MANY),
+        ConnectionRefused::Address => ("429 Too Many Requests", "Too many", "too_many", TOO_MANY),
     };
     let number = status.split(' ').next().unwrap_or_default();
     let body = format!(
         r#"{{"type":"urn:agentx:problem:{code}","title":"{title}","status":{number},"detail":"{detail}","code":"{code}","retry_after_ms":1000}}"#
     );
-    // A new connection has room for this; whoever does not get it sees the end anyway.
+    // The send buffer of a new connection has room for this; if not, the client only sees the end.
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\n\
          content-length: {}\r\n\r\n{body}",

@@ -25,25 +25,25 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::auth::Authenticator;
 use crate::channel::{ConnectionChannel, OpenedConnection, TlsAcceptors};
-use crate::connection_limits::{NoSeat, Permit, Seats};
+use crate::connection_limits::{ConnectionLimiter, ConnectionRefused, Permit};
 use crate::forwarded::Proxies;
 use crate::hosts::HostNames;
 use crate::lingering_close::Lingering;
 use crate::live_settings::Reload;
 use crate::options::{HEAD_BYTES, ServerOptions, check};
-use crate::rejections::RejectedConnection;
-use crate::stalled_connections::Stalling;
+use crate::rejections::Rejector;
+use crate::stalled_connections::StallTimeout;
 use crate::state::ServerState;
 use crate::{http, maintenance, tls, unread_body, waiting_calls, ws};
 
-/// How long what a client still sends is thrown away after the last answer.
+/// The time in which incoming bytes are discarded after the last answer.
 const LINGER: Duration = Duration::from_secs(2);
-/// How long to wait where a connection cannot be taken, as when there are too many open files.
+/// The pause after a connection cannot be accepted, such as when too many files are open.
 const BREATH: Duration = Duration::from_millis(50);
-/// Why a server cannot be started.
+/// An error that prevents a server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// What it was told makes no sense, or would show more than was meant.
+    /// The options are contradictory, or would expose more than intended.
     #[error("{0}")]
     Options(String),
     /// The address cannot be listened on.
@@ -51,7 +51,7 @@ pub enum ServerError {
     Listen {
         /// The address to listen on.
         listen: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         what: String,
     },
     /// The certificate or its key cannot be used.
@@ -59,7 +59,7 @@ pub enum ServerError {
     Tls {
         /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         what: String,
     },
     /// The keys of the data directory cannot be used, or others may write there.
@@ -70,7 +70,7 @@ pub enum ServerError {
     NotSaved {
         /// In how many sessions.
         sessions: usize,
-        /// The error.
+        /// The log's error.
         error: LogError,
     },
 }
@@ -85,7 +85,7 @@ pub struct Server {
     own_routes: Router,
 }
 
-/// Listens as `options` say; connections are taken when the server is run.
+/// Listens as `options` say; connections are accepted when the server runs.
 ///
 /// # Errors
 /// Returns an error if the options would show more than was meant, or the address or the certificate cannot
@@ -152,40 +152,40 @@ pub async fn bind(
 }
 
 impl Server {
-    /// Where it is, on this machine.
+    /// Returns the URL of the server on this machine.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The same, with settings that are read again while it runs, each second.
+    /// Adds settings that are read again each second.
     #[must_use]
     pub fn reloading(mut self, reload: Reload) -> Self {
         self.reload = Some(reload);
         self
     }
 
-    /// The same, with routes of the program that it is a part of, at the same address. Who asks there is not looked at, but how often
-    /// connections come and how long they take is, as for all others.
+    /// Adds routes of the embedding program at the same address. Their callers are not authenticated, but the
+    /// limits on connections and times apply to them too.
     ///
     /// # Panics
-    /// [`Server::run`] does, before it takes a connection, where one of them is a route of the server: its own are below `/v1`, and `/metrics`.
+    /// Panics in [`Server::run`], before a connection is accepted, if a route is one of the server's own:
+    /// below `/v1`, and `/metrics`.
     #[must_use]
     pub fn with_routes(mut self, routes: Router) -> Self {
         self.own_routes = self.own_routes.merge(routes);
         self
     }
 
-    /// What its connections share.
+    /// Returns the state that the connections share.
     pub fn state(&self) -> &Arc<ServerState> {
         &self.state
     }
 
-    /// Serves until `shutdown` is there, then ends: within
-    /// [`ServerLimits::shutdown`](crate::ServerLimits::shutdown), everybody is told, and what is under way is
-    /// stopped and committed.
+    /// Serves until `shutdown` resolves. Then everybody is notified, and runs are stopped and committed,
+    /// within [`ServerLimits::shutdown`](crate::ServerLimits::shutdown).
     ///
     /// # Errors
-    /// [`ServerError::NotSaved`] where the log did not take that what was under way is stopped.
+    /// Returns [`ServerError::NotSaved`] if the log could not record that runs were stopped.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         let Self {
             state,
@@ -196,27 +196,27 @@ impl Server {
             ..
         } = self;
         let limits = &state.options().limits;
-        let seats = Seats::new(limits.connections, limits.connections_per_address);
+        let connections = ConnectionLimiter::new(limits.connections, limits.connections_per_address);
         let router = http::router(state.clone()).merge(ws::router(state.clone()));
         let router = router.merge(own_routes);
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
         let counter = run_counter(state.counts().runs.clone());
         let counter = state.runtime().attach(counter, Restart::Never).await;
         if let Err(error) = &counter {
-            tracing::warn!(%error, "runs are not counted");
+            tracing::warn!(%error, "cannot count runs");
         }
         let reopening = tokio::spawn(maintenance::reopen(state.clone()));
         let sweeping = tokio::spawn(maintenance::sweep(state.clone(), reload));
         let announcing = tokio::spawn(waiting_calls::announce(state.clone()));
         tokio::select! {
-            () = accept(&listener, doors, &state, &seats, &router) => {}
+            () = accept(&listener, doors, &state, &connections, &router) => {}
             () = shutdown => {}
         }
         drop(listener);
         reopening.abort();
         sweeping.abort();
         announcing.abort();
-        let ended = end(&state, &seats).await;
+        let ended = end(&state, &connections).await;
         // The runtime may continue without the server.
         if let Ok(counter) = counter {
             state.runtime().detach(counter, BREATH).await;
@@ -230,20 +230,20 @@ async fn accept(
     listener: &TcpListener,
     doors: TlsAcceptors,
     state: &Arc<ServerState>,
-    seats: &Seats,
+    connections: &ConnectionLimiter,
     router: &Router,
 ) {
-    let turned_away = RejectedConnection::new();
+    let turned_away = Rejector::new();
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "a connection cannot be taken");
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(BREATH).await;
                 continue;
             }
         };
-        let permit = match seats.take(state, peer.ip(), state.proxies().trusts(peer.ip())) {
+        let permit = match connections.take(state, peer.ip(), state.proxies().trusts(peer.ip())) {
             Ok(permit) => permit,
             Err(why) => {
                 state.counts().turned_away.add(1);
@@ -251,7 +251,7 @@ async fn accept(
                 continue;
             }
         };
-        // Frames are small and wanted soon.
+        // Frames are small and urgent.
         let _ = stream.set_nodelay(true);
         let (state, router, doors) = (state.clone(), router.clone(), doors.clone());
         tokio::spawn(async move {
@@ -274,8 +274,8 @@ async fn accept(
                 Ok(Ok(OpenedConnection::Tls(stream, channel))) => {
                     serve(stream, (peer, channel), state, router, (permit, until)).await;
                 }
-                Ok(Err(error)) => tracing::debug!(%peer, %error, "no request, or no TLS"),
-                Err(_) => tracing::debug!(%peer, "no request, or no TLS, in time"),
+                Ok(Err(error)) => tracing::debug!(%peer, %error, "no HTTP request or TLS handshake"),
+                Err(_) => tracing::debug!(%peer, "no HTTP request or TLS handshake in time"),
             }
         });
     }
@@ -298,10 +298,10 @@ async fn enter(State(state): State<Arc<ServerState>>, request: Request, next: Ne
         else {
             return next.run(request).await;
         };
-        // A connection of a proxy counts for whom it is used, as long as it is.
+        // A proxy's connection counts for its current client.
         let client = request.extensions().get::<ConnectInfo<SocketAddr>>();
         if client.is_some_and(|client| !permit.used_by(client.0.ip())) {
-            return http::problem_response(*NoSeat::address());
+            return http::problem_response(*ConnectionRefused::address());
         }
         let response = next.run(request).await;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
@@ -334,11 +334,11 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             request.map(axum::body::Body::new)
         })
         .service(router);
-    // Twice: a WebSocket sees by itself that its reader is stuck, and says so in the end.
+    // Twice: a WebSocket notices a stuck reader itself, and reports it at the end.
     let limits = &state.options().limits;
     let patience = limits.stalled.saturating_mul(2);
     let lingers = move || unread.lingers();
-    let stream = Stalling::new(Lingering::new(stream, LINGER, lingers), patience);
+    let stream = StallTimeout::new(Lingering::new(stream, LINGER, lingers), patience);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.keep)
@@ -348,18 +348,18 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let mut connection = std::pin::pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        () = silence(&began, until) => return tracing::debug!(%peer, "a connection asked nothing in time"),
+        () = silence(&began, until) => return tracing::debug!(%peer, "idle connection closed"),
         () = state.shutdown().cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
     if let Err(error) = served {
-        tracing::debug!(%peer, %error, "a connection broke off");
+        tracing::debug!(%peer, %error, "connection failed");
     }
 }
 
-/// That nothing was asked in time.
+/// Resolves when no request has come in time.
 async fn silence(began: &AtomicBool, until: Instant) {
     tokio::time::sleep_until(until).await;
     if began.load(Ordering::Relaxed) {
@@ -367,13 +367,13 @@ async fn silence(began: &AtomicBool, until: Instant) {
     }
 }
 
-/// Everybody is told; what is under way is stopped and committed.
-async fn end(state: &ServerState, seats: &Seats) -> Result<(), ServerError> {
+/// Notifies everybody, and stops and commits runs.
+async fn end(state: &ServerState, connections: &ConnectionLimiter) -> Result<(), ServerError> {
     state.shutdown().cancel();
     let everything = async {
         let (failed, ()) = tokio::join!(
             state.rooms().close_all(),
-            seats.empty(state.options().limits.connections)
+            connections.empty(state.options().limits.connections)
         );
         failed
     };
@@ -381,7 +381,7 @@ async fn end(state: &ServerState, seats: &Seats) -> Result<(), ServerError> {
         Ok(None) => Ok(()),
         Ok(Some((sessions, error))) => Err(ServerError::NotSaved { sessions, error }),
         Err(_) => {
-            tracing::warn!("not everything had ended in time");
+            tracing::warn!("shutdown timed out");
             Ok(())
         }
     }

@@ -1,21 +1,24 @@
-//! How large what people send may be, whoever they are: what waits in a session, configurations, names, and what a refusal says of them.
+//! Size limits of input: queued inputs, configurations, names, and the details of errors.
+
+use std::io::{self, Write};
 
 use agentx_config::{Quotas, check_condensing, check_params};
 use agentx_runtime::{InputBacklog, RuntimeError, apply, check_depth};
 use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, Limits, RULES_VERSION, RuleEffect};
+use serde::Serialize;
 
 use crate::control::remote;
 use crate::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
 
-/// How many rules a session may have of an owner whose quota of bytes is used up.
+/// The largest number of rules of a session whose owner's quota of bytes is used up.
 const STRICT_RULES: usize = 1000;
-/// How many bytes its configuration may have then.
+/// The largest size of its configuration then, in bytes.
 const STRICT_BYTES: u64 = 256 << 10;
 
-/// A text of a request has a bound of its own.
+/// Checks the length of a text in a request.
 ///
 /// # Errors
-/// `bad_request` where it has more than `most` characters: it stays in the log, and is shown in lists.
+/// Returns `bad_request` if it has more than `most` characters: it stays in the log, and is shown in lists.
 pub(crate) fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<(), RuntimeError> {
     match text.map_or(0, |text| text.chars().count()) {
         count if count > most => Err(remote(
@@ -26,10 +29,10 @@ pub(crate) fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<(),
     }
 }
 
-/// An id of a request is not longer than ids are.
+/// Checks the length of an id in a request.
 ///
 /// # Errors
-/// `bad_request` where it is.
+/// Returns `bad_request` if the id is too long.
 pub(crate) fn bounded_id(what: &str, id: &str) -> Result<(), RuntimeError> {
     match id.len() {
         bytes if bytes > ID_BYTES => Err(remote(
@@ -40,7 +43,7 @@ pub(crate) fn bounded_id(what: &str, id: &str) -> Result<(), RuntimeError> {
     }
 }
 
-/// What a refusal says, as far as it is shown: it may repeat what somebody sent.
+/// Cuts the detail of an error, which may repeat input.
 pub(crate) fn shortened(mut detail: String) -> String {
     if let Some((end, _)) = detail.char_indices().nth(REFUSAL_CHARS) {
         detail.truncate(end);
@@ -49,11 +52,11 @@ pub(crate) fn shortened(mut detail: String) -> String {
     detail
 }
 
-/// Less waits in a session than this server keeps there. One message may go beyond the bytes, so that each fits into an empty queue; one
-/// that `interrupts` what runs is taken however many wait.
+/// Less waits in a session than this server keeps there. One message may go beyond the bytes, so that each
+/// fits into an empty queue; one that `interrupts` what runs is taken however many wait.
 ///
 /// # Errors
-/// `queue_full` where as much waits as there may.
+/// Returns `queue_full` if the queue is full.
 pub(crate) fn check_backlog(
     quotas: &Quotas,
     backlog: InputBacklog,
@@ -73,11 +76,11 @@ pub(crate) fn check_backlog(
     Err(remote("queue_full", &what))
 }
 
-/// What a request brings as the agent of a new session is not larger than this server takes.
+/// Checks the size of the agent of a new session.
 ///
 /// # Errors
-/// `too_large` where it has too many agents or bytes, or nests too deep; `bad_request` where a name is too long, rules are of a newer
-/// program, or a value makes no sense.
+/// Returns `too_large` if it has too many agents or bytes, or nests too deep; `bad_request` if a name is too
+/// long, rules are of a newer program, or a value is invalid.
 pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), RuntimeError> {
     check_depth(config).map_err(|what| remote("too_large", &what))?;
     let (mut waiting, mut agents) = (vec![config], 0);
@@ -100,13 +103,13 @@ pub(crate) fn check_size(quotas: &Quotas, config: &AgentConfig) -> Result<(), Ru
             waiting.extend(routing.default.as_deref());
         }
     }
-    check_bytes(quotas, written(config))
+    check_bytes(quotas, json_len(config))
 }
 
 /// Standing instructions of a request are not larger than a configuration may be.
 ///
 /// # Errors
-/// `too_large` where they are.
+/// Returns `too_large` if the prompt is too long.
 pub(crate) fn check_prompt(quotas: &Quotas, prompt: Option<&str>) -> Result<(), RuntimeError> {
     check_bytes(quotas, prompt.map_or(0, |prompt| prompt.len() as u64))
 }
@@ -130,10 +133,11 @@ fn check_rules_version(version: u32) -> Result<(), RuntimeError> {
     Err(remote("bad_request", &what))
 }
 
-/// What a change makes of a configuration is not larger than this server takes; one that is larger already may shrink.
+/// Checks the size of a configuration after a change; one that is already too large may shrink.
 ///
 /// # Errors
-/// As [`check_size`]. A value that makes no sense is refused whatever was there before.
+/// Returns an error if [`check_size`] does. An invalid value is refused whatever the configuration was
+/// before.
 pub(crate) fn check_change(
     quotas: &Quotas,
     before: &AgentConfig,
@@ -149,7 +153,7 @@ pub(crate) fn check_change(
         }
         _ => {}
     }
-    let (had, has) = (written(before), written(&changed(before, change)));
+    let (had, has) = (json_len(before), json_len(&changed(before, change)));
     if has > had {
         check_bytes(quotas, has)
     } else {
@@ -157,8 +161,8 @@ pub(crate) fn check_change(
     }
 }
 
-/// Whether a change makes a session stricter and no more than a little larger: it is possible even if nothing else may be kept. Each such
-/// change brings it nearer to if there is none left, so that they do not fill the log.
+/// Returns whether a change makes a session stricter and at most a little larger: it is allowed even if
+/// nothing else may be stored. Each such change leaves fewer possible ones, so they cannot fill the log.
 pub(crate) fn only_makes_stricter(before: &AgentConfig, change: &ConfigChange) -> bool {
     let is_stricter = match change {
         ConfigChange::RuleAdded(rule) => rule.effect != RuleEffect::Allow && !before.rules.contains(rule),
@@ -167,10 +171,11 @@ pub(crate) fn only_makes_stricter(before: &AgentConfig, change: &ConfigChange) -
         _ => false,
     };
     let after = || changed(before, change);
-    is_stricter && before.rules.len() < STRICT_RULES && written(&after()) <= STRICT_BYTES
+    is_stricter && before.rules.len() < STRICT_RULES && json_len(&after()) <= STRICT_BYTES
 }
 
-/// Whether no limit is wider than before, and one is narrower by a hundredth at least: smaller steps are too many.
+/// Returns whether no limit is wider than before, and one is narrower by a hundredth at least: smaller steps
+/// are too many.
 fn narrows(before: Limits, after: Limits) -> bool {
     let of = |limits: Limits| {
         [
@@ -208,9 +213,27 @@ fn changed(before: &AgentConfig, change: &ConfigChange) -> AgentConfig {
     after
 }
 
-/// How many bytes it has as JSON.
-fn written(config: &AgentConfig) -> u64 {
-    serde_json::to_vec(config).map_or(u64::MAX, |json| json.len() as u64)
+/// Returns the length of a value as JSON, in bytes; the largest number if it cannot be written.
+pub(crate) fn json_len<T: Serialize>(value: &T) -> u64 {
+    let mut counter = ByteCounter(0);
+    match serde_json::to_writer(&mut counter, value) {
+        Ok(()) => counter.0,
+        Err(_) => u64::MAX,
+    }
+}
+
+/// A writer that counts bytes and keeps none.
+struct ByteCounter(u64);
+
+impl Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A connection whose other side takes nothing any more is given up. What answers a request cannot see that: it is not asked for
-//! more while what it said before waits to be taken.
+//! Closes a connection whose peer no longer reads. A response body cannot notice that: it is not polled while
+//! its earlier bytes are waiting.
 
 use std::io;
 use std::pin::Pin;
@@ -10,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// A stream that fails when nothing of what is written has been taken for too long.
-pub(crate) struct Stalling<S> {
+pub(crate) struct StallTimeout<S> {
     inner: S,
     patience: Duration,
     /// Runs while something waits to be taken.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Stalling<S> {
+impl<S> StallTimeout<S> {
     pub(crate) fn new(inner: S, patience: Duration) -> Self {
         Self {
             inner,
@@ -41,7 +41,7 @@ impl<S> Stalling<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stalling<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for StallTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -51,7 +51,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stalling<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Stalling<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
         self.judge(cx, written)
@@ -92,7 +92,7 @@ mod tests {
     #[tokio::test]
     async fn who_takes_nothing_is_given_up_and_who_takes_little_is_not() {
         let (near, mut far) = duplex(4);
-        let mut near = Stalling::new(near, Duration::from_millis(50));
+        let mut near = StallTimeout::new(near, Duration::from_millis(50));
         let reading = tokio::spawn(async move {
             let mut taken = [0; 2];
             for _ in 0..8 {

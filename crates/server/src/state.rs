@@ -1,4 +1,4 @@
-//! What every connection and request of one server shares.
+//! The state that every connection and request of one server shares.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::Authenticator;
 use crate::channel::ConnectionChannel;
 use crate::counts::ServerCounters;
-use crate::feed::{FeedReader, FeedStart, ReplayShare, Shelf, SubscriptionFilter};
+use crate::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
+use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
 use crate::forwarded::Proxies;
 use crate::hosts::HostNames;
 use crate::live_settings::LiveSettings;
@@ -24,52 +25,51 @@ use crate::options::{ID_BYTES, ServerOptions};
 use crate::outbox::RoomListener;
 use crate::quotas::MemberUsage;
 use crate::rooms::{Membership, Room, Rooms};
-use crate::waiting_calls::Deciders;
-use crate::work_turns::{ANSWERS, BODIES, CHECKS, WorkTurns, readers_at_once};
+use crate::waiting_calls::ApproverConnections;
 
-/// How many owners' runtimes are kept ready.
+/// The number of owners' runtimes that are kept ready.
 const RUNTIMES: usize = 256;
-/// Who sends a request or holds a connection, and with which program.
+/// The sender of a request or the holder of a connection, with their program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Who.
+    /// The person.
     pub person: OwnerId,
     /// Their name, if the server has one.
     pub name: Option<String>,
     /// Whether they may do what the operator may.
     pub operator: bool,
-    /// Whether they decide about calls of members, besides the operator.
+    /// Whether they decide about calls of members, as the operator does.
     pub approver: bool,
-    /// Whether they have not said who they are.
+    /// Whether they have not authenticated.
     pub visitor: bool,
-    /// Whose turns they wait for: their own, or of a visitor those of their address.
+    /// The queue in which they wait for permits: their own, or for a visitor that of their address.
     pub line: OwnerId,
-    /// They, at this program.
+    /// The seat: this person with this program.
     pub seat: Seat,
 }
 
 /// A session as a caller may use it.
 #[derive(Clone)]
-pub struct Admission {
-    /// Whose session it is.
+pub struct SessionAccess {
+    /// The owner of the session.
     pub owner: OwnerId,
-    /// What the caller may do in it.
+    /// The caller's role in it.
     pub role: SessionRole,
     /// The runtime of its owner.
     pub runtime: Arc<NodeRuntime>,
 }
 
-/// Somebody who reads a session. They are there for the others as long as this is.
-pub struct Following {
-    /// What they read.
+/// A reader of a session, who is present in its room until this is dropped.
+pub struct SessionReaderSeat {
+    /// The reader of its events.
     pub reader: FeedReader,
-    /// That they are there.
+    /// The presence in the room.
     pub membership: Membership,
-    /// What they may do.
+    /// The role in the session.
     pub role: SessionRole,
 }
 
-/// What every connection and request of one server shares.
+/// The state that every connection and request of one server shares.
 pub struct ServerState {
     operator: OwnerId,
     live: LiveSettings,
@@ -80,18 +80,18 @@ pub struct ServerState {
     proxies: Proxies,
     rooms: Rooms,
     counts: Arc<ServerCounters>,
-    history: WorkTurns,
-    checks: WorkTurns,
-    answers: WorkTurns,
-    bodies: WorkTurns,
-    shelf: Arc<Shelf>,
+    history: FairSemaphore,
+    checks: FairSemaphore,
+    answers: FairSemaphore,
+    bodies: FairSemaphore,
+    page_cache: Arc<PageCache>,
     pub(crate) kept: MemberUsage,
-    deciders: Deciders,
+    approver_connections: ApproverConnections,
     shutdown: CancellationToken,
 }
 
 impl ServerState {
-    /// The state of a server.
+    /// Returns the state of a server.
     pub(crate) fn new(
         runtime: Arc<NodeRuntime>,
         settings: Arc<Settings>,
@@ -110,23 +110,23 @@ impl ServerState {
             proxies,
             rooms,
             counts,
-            history: WorkTurns::new(readers_at_once()),
-            checks: WorkTurns::new(CHECKS),
-            answers: WorkTurns::new(ANSWERS),
-            bodies: WorkTurns::new(BODIES),
-            shelf: Arc::default(),
+            history: FairSemaphore::new(readers_at_once()),
+            checks: FairSemaphore::new(CHECKS),
+            answers: FairSemaphore::new(ANSWERS),
+            bodies: FairSemaphore::new(BODIES),
+            page_cache: Arc::default(),
             kept: MemberUsage::default(),
-            deciders: Deciders::default(),
+            approver_connections: ApproverConnections::default(),
             shutdown: CancellationToken::new(),
         })
     }
 
-    /// What the server was told.
+    /// Returns the options of the server.
     pub fn options(&self) -> &ServerOptions {
         &self.options
     }
 
-    /// The settings of the program, as they are now.
+    /// Returns the settings of the program, as they are now.
     pub fn settings(&self) -> Arc<Settings> {
         self.live.now().0
     }
@@ -135,82 +135,82 @@ impl ServerState {
         &self.live
     }
 
-    /// Challenges and tokens.
+    /// Returns the authenticator, with its challenges and tokens.
     pub fn auth(&self) -> &Authenticator {
         &self.auth
     }
 
-    /// The proxies that say whom they pass on.
+    /// Returns the trusted proxies.
     pub(crate) fn proxies(&self) -> &Proxies {
         &self.proxies
     }
 
-    /// The names that it answers to.
+    /// Returns the host names that the server answers to.
     pub(crate) fn hosts(&self) -> &HostNames {
         &self.hosts
     }
 
-    /// The connections of everybody who may decide about calls of members.
-    pub(crate) fn deciders(&self) -> &Deciders {
-        &self.deciders
+    /// Returns the connections of everybody who may decide about calls of members.
+    pub(crate) fn approver_connections(&self) -> &ApproverConnections {
+        &self.approver_connections
     }
 
-    /// All sessions that are open.
+    /// Returns all sessions that are open.
     pub fn rooms(&self) -> &Rooms {
         &self.rooms
     }
 
-    /// What is counted.
+    /// Returns the counters.
     pub fn counts(&self) -> &ServerCounters {
         &self.counts
     }
 
-    /// Turns at reading what happened in sessions.
-    pub fn history(&self) -> &WorkTurns {
+    /// Returns the permits for reading the history of sessions.
+    pub fn history_turns(&self) -> &FairSemaphore {
         &self.history
     }
 
-    /// Turns at what takes long for one session: checking it, folding it anew, searching.
-    pub fn checks(&self) -> &WorkTurns {
+    /// Returns the permits for slow work on one session: checking it, folding it again, searching.
+    pub fn check_turns(&self) -> &FairSemaphore {
         &self.checks
     }
 
-    /// Turns at putting a whole answer about a session together: a page of its events, how it stands.
-    pub fn answers(&self) -> &WorkTurns {
+    /// Returns the permits to build a whole answer about a session: a page of its events, its state.
+    pub fn answer_turns(&self) -> &FairSemaphore {
         &self.answers
     }
 
-    /// Turns at reading a large body of a request.
-    pub fn bodies(&self) -> &WorkTurns {
+    /// Returns the permits for reading large bodies of requests.
+    pub fn body_turns(&self) -> &FairSemaphore {
         &self.bodies
     }
 
-    /// Large pieces of history that were read a moment ago.
-    pub fn shelf(&self) -> &Arc<Shelf> {
-        &self.shelf
+    /// Returns the cache of large pieces of history.
+    pub fn page_cache(&self) -> &Arc<PageCache> {
+        &self.page_cache
     }
 
-    /// Cancelled when the server ends; streams end then.
+    /// Returns the token that is cancelled when the server ends.
     pub fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the time in microseconds since 1970.
     pub fn now(&self) -> Timestamp {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Who sends a request with these headers on such a connection, which comes from `address`.
+    /// Returns who sends a request with these headers on such a connection from `address`.
     ///
     /// # Errors
-    /// See [`Authenticator::caller_of`].
+    /// Returns an error if [`Authenticator::caller_of`] does.
     pub fn caller_of(
         &self,
         headers: &HeaderMap,
@@ -220,29 +220,29 @@ impl ServerState {
         self.auth.caller_of(headers, (channel, address, self.now_ms()))
     }
 
-    /// The operator's runtime.
+    /// Returns the operator's runtime.
     pub fn runtime(&self) -> Arc<NodeRuntime> {
         self.live.now().1
     }
 
-    /// Whose server it is.
+    /// Returns the operator's id.
     pub fn operator(&self) -> &OwnerId {
         &self.operator
     }
 
-    /// The runtimes of owners are made anew, as the settings are now.
+    /// Forgets the runtimes of owners, so that new ones use the current settings.
     pub(crate) fn forget_runtimes(&self) {
         let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
         runtimes.clear();
     }
 
-    /// The runtime of an owner: its sessions, and nobody else's.
+    /// Returns the runtime of an owner, which has the sessions of that owner alone.
     pub fn runtime_of(&self, owner: &OwnerId) -> Arc<NodeRuntime> {
         if *owner == self.operator {
             return self.runtime();
         }
         let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
-        // Read while nobody forgets the runtimes, so that none is kept that older settings bind.
+        // Read under the lock of the runtimes, so that none is kept that older settings bind.
         let (settings, own) = self.live.now();
         if let Some(runtime) = runtimes.get(owner) {
             return runtime.clone();
@@ -261,11 +261,11 @@ impl ServerState {
         runtime
     }
 
-    /// A session as a caller may use it.
+    /// Returns a session as a caller may use it.
     ///
     /// # Errors
-    /// [`LogError::NotFound`] where they may not even know that it exists.
-    pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<Admission, RuntimeError> {
+    /// Returns [`LogError::NotFound`] if the caller may not even know that it exists.
+    pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<SessionAccess, RuntimeError> {
         // None is longer, and a refusal would repeat it.
         if session.as_str().len() > ID_BYTES {
             return Err(LogError::NotFound("with so long an id".to_owned()).into());
@@ -274,7 +274,7 @@ impl ServerState {
         let role = if owner == caller.person {
             Some(SessionRole::Own)
         } else {
-            // Somebody has to decide about the calls of members: whoever runs the server, or whom they named for it.
+            // Members' calls need an approver: the operator, or a person whom they named.
             let decides = caller.operator || (caller.approver && owner != self.operator);
             shared.max(decides.then_some(SessionRole::Approve))
         };
@@ -284,7 +284,7 @@ impl ServerState {
             SessionRole::Own
         };
         match role {
-            Some(role) => Ok(Admission {
+            Some(role) => Ok(SessionAccess {
                 role: role.min(most),
                 runtime: self.runtime_of(&owner),
                 owner,
@@ -293,28 +293,31 @@ impl ServerState {
         }
     }
 
-    /// What a caller may do in a session.
+    /// Returns the caller's role in a session.
     ///
     /// # Errors
-    /// [`LogError::NotFound`] where they may not even know that it exists.
+    /// Returns [`LogError::NotFound`] if the caller may not even know that it exists.
     pub async fn role_of(&self, caller: &Caller, session: &SessionId) -> Result<SessionRole, RuntimeError> {
         Ok(self.access(caller, session).await?.role)
     }
 
-    /// The room of a session that a caller has access to.
+    /// Returns the room of a session that a caller has access to.
     ///
     /// # Errors
     /// Returns an error if the session cannot be opened.
-    pub async fn enter(&self, access: &Admission, session: &SessionId) -> Result<Arc<Room>, RuntimeError> {
+    pub async fn enter(
+        &self,
+        access: &SessionAccess,
+        session: &SessionId,
+    ) -> Result<Arc<Room>, RuntimeError> {
         self.rooms.enter(session, &access.owner, &access.runtime).await
     }
 
-    /// The session, opened to be written: once in this process, whoever asks. It is put away when it is idle.
-    ///
-    /// Says nothing about who may use it; see [`ServerState::access`].
+    /// Opens a session to write it, once in this process for all callers. It is closed when it is idle.
+    /// This does not check access; see [`ServerState::access`].
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the runtime cannot open it; see [`RuntimeError`].
     pub async fn open(&self, session: &SessionId) -> Result<Arc<dyn Session>, RuntimeError> {
         let (owner, _) = self.runtime().access(session, &self.operator).await?;
         let runtime = self.runtime_of(&owner);
@@ -322,19 +325,19 @@ impl ServerState {
         self.rooms.write(&room, &runtime).await
     }
 
-    /// Makes a session of `owner`. The configuration is taken as it is.
+    /// Creates a session of `owner`. The configuration is not checked.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the runtime cannot create it; see [`RuntimeError`].
     pub async fn create(&self, owner: &OwnerId, config: AgentConfig) -> Result<SessionId, RuntimeError> {
         let room = self.rooms.create(config, &self.runtime_of(owner)).await?;
         Ok(room.id().clone())
     }
 
-    /// Makes a session of a caller, who drives it while nobody is asked in it.
+    /// Creates a session for a caller, who drives it until a person has to decide in it.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the runtime cannot create it; see [`RuntimeError`].
     pub(crate) async fn create_by(
         &self,
         caller: &Caller,
@@ -349,19 +352,18 @@ impl ServerState {
         Ok(room.id().clone())
     }
 
-    /// Reads a session from after a place in it, and is there for the others; `ear` hears who else is. Who may act in it opens it by that,
-    /// which continues a run that was cut off; who only reads does not.
+    /// Subscribes a caller to a session after a cursor, and makes them present; `ear` gets its notices.
+    /// A caller who may act opens the session, which continues a run that was cut off; a reader does not.
     ///
     /// # Errors
-    /// Returns an error if the caller may not see it, it cannot be opened, or it has not come as far as
-    /// `after`.
+    /// Returns an error if the caller may not see it, it cannot be opened, or it ends before `after`.
     pub async fn follow(
         &self,
         caller: &Caller,
         session: &SessionId,
         (after, view, only): (EventCursor, WireView, Option<SubscriptionFilter>),
         ear: Option<Arc<dyn RoomListener>>,
-    ) -> Result<Following, RuntimeError> {
+    ) -> Result<SessionReaderSeat, RuntimeError> {
         let access = self.access(caller, session).await?;
         let room = if access.role < SessionRole::Approve {
             let (owner, runtime) = (&access.owner, &access.runtime);
@@ -384,12 +386,12 @@ impl ServerState {
             head,
             only,
         };
-        let share = ReplayShare::new(self.history.queue(&caller.line), self.shelf.clone());
+        let share = ReplayShare::new(self.history.queue(&caller.line), self.page_cache.clone());
         let reader = FeedReader::new(feed, (room.source(), share), start);
         let membership = room.join(&caller.seat, access.role, reader.slot().clone(), ear);
-        // Who lost their role in between was not there to be told.
+        // A caller who lost their role in between was not present to be notified.
         let role = self.role_of(caller, session).await?;
-        Ok(Following {
+        Ok(SessionReaderSeat {
             reader,
             membership,
             role,

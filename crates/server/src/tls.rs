@@ -15,11 +15,11 @@ use tokio_rustls::rustls::{self, ServerConfig, SignatureAlgorithm, SignatureSche
 
 use crate::server::ServerError;
 
-/// The largest TLS record, in bytes. A client can read nothing of a record before all of it has arrived, so small records let it make
-/// progress on slow connections and on those that break off early.
+/// The largest TLS record, in bytes. A client can read nothing of a record before all of it has arrived, so
+/// small records let it make progress on slow connections and on those that break off early.
 const RECORD: usize = 4 << 10;
 
-/// What takes connections with this certificate.
+/// Returns a TLS acceptor with this certificate.
 pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
     let says = |path: &Path, what: String| ServerError::Tls {
         path: path.to_owned(),
@@ -44,8 +44,9 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// What takes connections with the server's own key: TLS 1.3 with a raw public key (<https://www.rfc-editor.org/rfc/rfc7250>), so that
-/// there is no certificate that anybody would have to make or renew. Each connection proves the key anew: none is resumed.
+/// Returns a TLS acceptor with the server's own key: TLS 1.3 with a raw public key
+/// (<https://www.rfc-editor.org/rfc/rfc7250>), so that no certificate has to be made or renewed. Each
+/// connection proves the key anew: none is resumed.
 pub(crate) fn keyed_acceptor(key: Arc<SecretKey>) -> Result<TlsAcceptor, ServerError> {
     let public = CertificateDer::from(key.public_key().to_spki());
     let certified = CertifiedKey::new(vec![public], Arc::new(OwnKey(key)));
@@ -61,7 +62,8 @@ pub(crate) fn keyed_acceptor(key: Arc<SecretKey>) -> Result<TlsAcceptor, ServerE
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// The server's own key, as rustls signs with it. What TLS signs begins with 64 spaces, so it is never a text that AgentX signs.
+/// The server's own key, as rustls signs with it. What TLS signs begins with 64 spaces, so it is never a text
+/// that AgentX signs.
 #[derive(Clone, Debug)]
 struct OwnKey(Arc<SecretKey>);
 
@@ -87,8 +89,9 @@ impl Signer for OwnKey {
     }
 }
 
-/// Whoever can read the key can pass for this server. The rule is PostgreSQL's: the file is for its owner alone, or it belongs to root and
-/// a group may read it (<https://www.postgresql.org/docs/current/ssl-tcp.html>, "Secure TCP/IP Connections with SSL").
+/// Checks that only its owner can read the key: everybody who can read it can impersonate this server. The
+/// rule is PostgreSQL's: the file is for its owner alone, or it belongs to root and a group may read it
+/// (<https://www.postgresql.org/docs/current/ssl-tcp.html>, "Secure TCP/IP Connections with SSL").
 #[cfg(unix)]
 fn check_privacy(key: &Path) -> Result<(), String> {
     use std::os::unix::fs::MetadataExt as _;

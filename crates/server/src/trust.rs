@@ -1,5 +1,5 @@
-//! What of a client's agent this server takes, and which changes of it: tools, prices and trust are the server's to say, and only
-//! its operator may let an agent of theirs do more.
+//! Decides which agents and changes of a client the server accepts: tools, prices and trust are the server's
+//! to set, and only its operator may allow an agent more.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::member_bounds::{MemberBounds, least};
 use crate::members::{directory, make_directory};
 use crate::options::NAME_CHARS;
 use crate::size_limits::bounded;
-use crate::state::{Admission, Caller, ServerState};
+use crate::state::{Caller, ServerState, SessionAccess};
 
-/// The model of this name, as the server knows it.
+/// Returns the model of this name, as the server knows it.
 pub(crate) fn choose(
     settings: &Settings,
     known: &[ModelInfo],
@@ -40,7 +40,7 @@ pub(crate) fn choose(
     })
 }
 
-/// A client's agent as this server lets it be.
+/// Returns a client's agent as this server lets it be.
 ///
 /// # Errors
 /// Returns an error if the model is not known here, or a member asks for more trust than the server gives.
@@ -57,7 +57,8 @@ pub(crate) fn of_server(
     }
 }
 
-/// An agent of somebody who is not the operator: within what the server leaves to them, and of the models that it lists or this one.
+/// Returns the agent of a caller who is not the operator, within their bounds, with models that the server
+/// lists or this one.
 fn of_member(
     state: &ServerState,
     caller: &Caller,
@@ -81,7 +82,7 @@ fn too_wide(what: &str) -> RuntimeError {
     ))
 }
 
-/// What the server leaves to somebody in sessions of `owner`.
+/// Returns the bounds of a caller in sessions of `owner`.
 fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -> MemberBounds {
     let (settings, runtime) = (state.settings(), state.runtime_of(owner));
     let tools = runtime.tools().into_iter();
@@ -101,7 +102,7 @@ fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -
     }
 }
 
-/// The agent that a new session gets where nothing else is said, as whoever asks may see it.
+/// Returns the default agent of new sessions, as the caller may see it.
 ///
 /// # Errors
 /// Returns an error if the model of the settings is not known.
@@ -112,7 +113,7 @@ pub(crate) fn default_agent(state: &ServerState, caller: &Caller) -> Result<Agen
     if caller.operator {
         return Ok(agent);
     }
-    // What the operator's folder says, and where their projects are, is not for members.
+    // The instructions of the operator's folder, and the paths of their projects, are not for members.
     let mut rules = agent.rules;
     rules.retain(|rule| rule.workspace.is_none());
     let workspace = directory(settings, &caller.person);
@@ -125,7 +126,8 @@ pub(crate) fn default_agent(state: &ServerState, caller: &Caller) -> Result<Agen
     })
 }
 
-/// Takes out of an agent of the server's files, and of those that it may make, what the operator's folder says to their own agents.
+/// Removes from an agent of the server's files, and from agents that it may create, the instructions of the
+/// operator's folder.
 fn without_instructions(config: AgentConfig) -> AgentConfig {
     AgentConfig {
         instructions: Vec::new(),
@@ -147,7 +149,7 @@ fn without_instructions(config: AgentConfig) -> AgentConfig {
     }
 }
 
-/// A client's agent with the models, tools and directories of this server.
+/// Returns a client's agent with the models, tools and directories of this server.
 fn known_here(
     state: &ServerState,
     caller: &Caller,
@@ -156,11 +158,11 @@ fn known_here(
     let runtime = state.runtime_of(&caller.person);
     let settings = &*state.settings();
     let model = known_model(settings, &runtime.models(), &config.model)?;
-    // Who wants none says so: `at_percent: 0`.
+    // `at_percent: 0` turns condensing off explicitly.
     let usual = || (config.kind == AgentKind::React).then(|| Box::new(settings.condensing.clone()));
     let condensing = config.condensing.clone().or_else(usual);
     let condensing = condensing_of_server(settings, &runtime.models(), condensing)?;
-    // What it may make is bounded as it is itself; how deep they lie in each other, `check_size` bounds.
+    // Agents that it may create are bounded as it is itself; `check_size` bounds their nesting.
     let agents = config.agents.into_iter();
     let agents: Vec<AgentConfig> = agents
         .map(|agent| known_here(state, caller, agent))
@@ -184,7 +186,7 @@ fn known_here(
     })
 }
 
-/// Those whom an agent sends inputs to are bounded as it is itself.
+/// Bounds the agents that an agent sends inputs to as the agent itself is bounded.
 fn routing_of_server(
     state: &ServerState,
     caller: &Caller,
@@ -208,7 +210,7 @@ fn routing_of_server(
     }))
 }
 
-/// An agent of the server's files as this server lets it be, with what the client says about it.
+/// Returns an agent of the server's files as this server allows it, with the client's overrides.
 ///
 /// # Errors
 /// Returns an error if there is no such agent or model, or a member asks for more trust than the server
@@ -241,7 +243,7 @@ pub(crate) fn named_of_server(
     of_member(state, caller, without_instructions(agent), model)
 }
 
-/// A model as the server knows it: what it costs and how it is spoken to is not for clients to say.
+/// Returns the server's entry of a model: clients cannot set its prices and addresses.
 fn known_model(
     settings: &Settings,
     known: &[ModelInfo],
@@ -254,7 +256,7 @@ fn known_model(
     }
 }
 
-/// Who writes summaries is a model of the server.
+/// Replaces the model of summaries by the server's entry of it.
 fn condensing_of_server(
     settings: &Settings,
     known: &[ModelInfo],
@@ -269,7 +271,7 @@ fn condensing_of_server(
     Ok(Some(condensing))
 }
 
-/// The server's tools of the names that the client wants, and those that follow from the agents that it may make.
+/// Returns the server's tools with the requested names, and those that agents of the agent need.
 fn own_tools(
     settings: &Settings,
     own: &[ToolSpec],
@@ -282,8 +284,8 @@ fn own_tools(
     tools.into()
 }
 
-/// Where the agent works: a member in a directory of their own; the operator where they say, if that is a directory here, and else
-/// where the server does.
+/// Returns the agent's workspace: for a member, a directory of their own; for the operator, the requested
+/// directory if it exists here, else the server's.
 fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<String, RuntimeError> {
     let settings = &*state.settings();
     if !caller.operator {
@@ -299,7 +301,7 @@ fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<Strin
     })
 }
 
-/// What a member names may not go beyond the server's.
+/// Limits a member's values to the server's.
 fn within_named(settings: &Settings, limits: NamedLimits) -> NamedLimits {
     let most = &settings.limits;
     NamedLimits {
@@ -310,14 +312,14 @@ fn within_named(settings: &Settings, limits: NamedLimits) -> NamedLimits {
     }
 }
 
-/// A change of an agent as this server lets it be: `before` is the agent as it is. It must not let the agent do more than whoever runs
-/// the server wants.
+/// Returns a change of an agent as this server allows it; `before` is the current agent. The change must not
+/// allow the agent more than the operator does.
 ///
 /// # Errors
 /// Returns an error if it would, or the model is not known here.
 pub(crate) fn change_of_server(
     state: &ServerState,
-    (caller, access): (&Caller, &Admission),
+    (caller, access): (&Caller, &SessionAccess),
     before: &AgentConfig,
     change: ConfigChange,
 ) -> Result<ConfigChange, RuntimeError> {
@@ -348,7 +350,7 @@ pub(crate) fn change_of_server(
         }
         change => change,
     };
-    // A role in somebody else's session, be it `own`, takes nothing back that was put there.
+    // In sessions of other owners, no role, not even `own`, may rewind.
     let owns = access.owner == caller.person;
     if caller.operator && owns {
         return Ok(change);

@@ -1,6 +1,7 @@
-//! Bodies that nobody reads. A request may be answered before its body has come; what is left of it would be taken for the next request,
-//! so the connection has to close. That loses the next request of a client that was not told. So a short body is read to its end, and
-//! before a long one the answer says `Connection: close` (RFC 9112, 9.3 and 9.6).
+//! Bodies that are not read. A request may be answered before its body has arrived; the rest would be taken
+//! for the next request, so the connection has to close. A client that is not warned would lose its next
+//! request. So a short body is read to its end, and before a long one the answer says `Connection: close`
+//! (RFC 9112, 9.3 and 9.6).
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,13 +18,13 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::connection_limits::Permit;
 
-/// How much of a body is read that nobody wants. Whoever sends it may be unknown, and reading more would cost a larger buffer for
-/// each connection.
+/// The number of bytes of a body that are read and discarded. The sender may be unknown, and reading more
+/// would cost a larger buffer for each connection.
 const DISCARDED_BYTES: u64 = 4 * 1024;
-/// How long that may take.
+/// The time limit of that.
 const DISCARDING: Duration = Duration::from_secs(1);
 
-/// A body that comes back when whoever had it drops it before its end.
+/// A body that returns to this module when its reader drops it before its end.
 struct LentBody {
     body: Option<Body>,
     back: Arc<Mutex<Option<Body>>>,
@@ -66,7 +67,8 @@ impl Drop for LentBody {
     }
 }
 
-/// Answers a request with `answer`, and sees to it that its connection can continue, or that the client knows that it does not.
+/// Answers a request with `answer`, and sees to it that its connection can continue, or that the client knows
+/// that it does not.
 pub(crate) async fn answered<F: Future<Output = Response>>(
     request: Request,
     answer: impl FnOnce(Request) -> F,
@@ -88,7 +90,7 @@ pub(crate) async fn answered<F: Future<Output = Response>>(
     let Some(unread) = unread else {
         return response;
     };
-    // Who asks before sending a body is not told to continue, only to be ignored.
+    // A client that asks before it sends a body gets no `100 Continue`, because the body would be discarded.
     if asks_first || !discarded(unread).await {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             response
@@ -102,7 +104,8 @@ pub(crate) async fn answered<F: Future<Output = Response>>(
     response
 }
 
-/// Reads a short body to its end. The length of a chunked body is unknown, and reading it would need a larger buffer.
+/// Reads a short body to its end. The length of a chunked body is unknown, and reading it would need a larger
+/// buffer.
 async fn discarded(body: Body) -> bool {
     if body
         .size_hint()

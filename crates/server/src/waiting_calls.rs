@@ -1,5 +1,6 @@
-//! Calls of members that wait for a decision: the operator and the approvers are told of them on each of their connections, and in the
-//! server's log. A notice only tells; whether an answer counts is looked at when it comes.
+//! Notices about calls of members that wait for a decision. The operator and the approvers get them on each
+//! of their connections, and in the server's log. A notice only informs; whether an answer is valid is
+//! checked when it comes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,12 +21,12 @@ use crate::state::ServerState;
 const QUEUED: usize = 256;
 /// A session whose calls wait is announced at most once in this time.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How many sessions with waiting calls somebody is told of when they connect.
+/// The number of waiting sessions that a new connection is notified of.
 const TOLD: usize = 32;
 
 /// The connections of everybody who may decide about calls of members.
 #[derive(Default)]
-pub(crate) struct Deciders {
+pub(crate) struct ApproverConnections {
     inner: Mutex<WaitingInner>,
 }
 
@@ -41,7 +42,7 @@ struct WaitingConnection {
     ear: Arc<dyn RoomListener>,
 }
 
-impl Deciders {
+impl ApproverConnections {
     fn lock(&self) -> MutexGuard<'_, WaitingInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,14 +53,14 @@ impl Deciders {
 }
 
 impl WaitingConnection {
-    /// Whether this one may decide about calls in sessions of `owner`, as of now.
+    /// Returns whether this one may decide about calls in sessions of `owner`, as of now.
     fn decides_for(&self, state: &ServerState, owner: &OwnerId) -> bool {
         let is_named = self.identity.approver && self.identity.person != *owner;
         (self.identity.operator || is_named) && state.auth().still_knows(&self.identity)
     }
 }
 
-/// That a connection is told of calls that wait, until this is dropped.
+/// The subscription of a connection to waiting calls, until this is dropped.
 pub(crate) struct CallWatcher {
     state: Arc<ServerState>,
     number: u64,
@@ -67,11 +68,16 @@ pub(crate) struct CallWatcher {
 
 impl Drop for CallWatcher {
     fn drop(&mut self) {
-        self.state.deciders().lock().connections.remove(&self.number);
+        self.state
+            .approver_connections()
+            .lock()
+            .connections
+            .remove(&self.number);
     }
 }
 
-/// From here on a connection is told which calls wait, first those that wait already. `None` for somebody who decides about none.
+/// Notifies a connection of waiting calls from now on, beginning with those that already wait. `None` for a
+/// person who decides about none.
 pub(crate) fn listen(
     state: &Arc<ServerState>,
     identity: &Identity,
@@ -85,7 +91,7 @@ pub(crate) fn listen(
         ear,
     };
     let number = {
-        let mut inner = state.deciders().lock();
+        let mut inner = state.approver_connections().lock();
         inner.numbers += 1;
         let number = inner.numbers;
         inner.connections.insert(number, connection.clone());
@@ -98,11 +104,11 @@ pub(crate) fn listen(
     })
 }
 
-/// Tells somebody who has just connected of the calls that wait.
+/// Notifies a new connection of the calls that wait.
 async fn tell_all(state: Arc<ServerState>, connection: WaitingConnection) {
     let waiting = match state.runtime().waiting().await {
         Ok(waiting) => waiting,
-        Err(error) => return tracing::warn!(%error, "which calls wait cannot be found"),
+        Err(error) => return tracing::warn!(%error, "cannot find waiting calls"),
     };
     let mut told = 0;
     for info in waiting {
@@ -119,17 +125,17 @@ async fn tell_all(state: Arc<ServerState>, connection: WaitingConnection) {
     }
 }
 
-/// Which sessions were announced lately: each is at most once in a [`PAUSE`], however often it asks.
+/// The sessions that were announced recently: each at most once in a [`PAUSE`], however often it asks.
 #[derive(Default)]
 struct Announced {
-    /// When each was announced last.
+    /// The time of each session's last announcement.
     told: BTreeMap<SessionId, Instant>,
-    /// When those are looked at again that have asked since.
+    /// The times at which to check the sessions again that have asked since.
     due: BTreeMap<SessionId, Instant>,
 }
 
 impl Announced {
-    /// Something waits in a session: whether that is to be announced now. Otherwise it is looked at later.
+    /// Returns whether to announce a session now in which a call waits. If not, it is checked later.
     fn asks(&mut self, session: &SessionId, now: Instant) -> bool {
         self.told.retain(|_, told| now < *told + PAUSE);
         match self.told.get(session) {
@@ -144,12 +150,12 @@ impl Announced {
         }
     }
 
-    /// When the next session has to be looked at again.
+    /// Returns when the next session has to be checked.
     fn next(&self) -> Option<Instant> {
         self.due.values().min().copied()
     }
 
-    /// The sessions that are announced now, where something still waits in them.
+    /// Returns the sessions to announce now, if a call still waits in them.
     fn take_due(&mut self, now: Instant) -> Vec<SessionId> {
         let due = self.due.extract_if(.., |_, due| *due <= now);
         let due: Vec<SessionId> = due.map(|(session, _)| session).collect();
@@ -193,7 +199,8 @@ pub(crate) async fn announce(state: Arc<ServerState>) {
     }
 }
 
-/// Says that calls of a session that is open wait for somebody who decides. The first of them is named; who opens the session sees all.
+/// Announces that calls of an open session wait for a decision. The first one is named; approvers who open
+/// the session see all.
 pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId) {
     let Some(room) = state.rooms().there(session).await else {
         return;
@@ -202,14 +209,17 @@ pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId) {
         let (who, tool, url) = (room.owner(), &waiting.name, state.auth().origin());
         tracing::info!(%who, tool, "a member's call waits for you: agentx --connect {url} resume {session}");
         let text = encode(&waiting.into());
-        let deciders = state.deciders().all();
-        for decider in deciders.iter().filter(|one| one.decides_for(state, room.owner())) {
+        let approver_connections = state.approver_connections().all();
+        for decider in approver_connections
+            .iter()
+            .filter(|one| one.decides_for(state, room.owner()))
+        {
             decider.ear.hear(text.clone());
         }
     }
 }
 
-/// The first call in a session of a member that the settings of the server ask about.
+/// Returns the first call in a session of a member that the settings of the server ask about.
 async fn waiting_in(state: &ServerState, room: &Room) -> Option<ApprovalWaiting> {
     if room.owner() == state.operator() {
         return None;

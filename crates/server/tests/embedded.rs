@@ -69,7 +69,8 @@ async fn runs_are_counted_while_the_server_runs() {
     world.end().await;
 }
 
-/// What a server that died was at goes on, is put away when nobody looks, and whoever has too many connections is refused.
+/// A server inside a program continues interrupted sessions, closes idle ones, and refuses a client with too
+/// many connections.
 #[test]
 fn a_server_inside_a_program_goes_on_sweeps_and_limits_as_the_program_does() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Frames of a member about what is not theirs, frames that make no sense, and values at the edge of what is taken.
+//! Frames of a member about what is not theirs, frames that make no sense, and values at the edge of what is
+//! taken.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use agentx_types::{ApprovalMode, SessionId};
@@ -51,7 +52,8 @@ fn about(session: &str, call: &Value, own: &SessionId) -> Vec<(&'static str, Val
     ]
 }
 
-/// Whoever's session it is, and whether there is one at all: a member is answered the same, and nothing happens in it.
+/// Whoever's session it is, and whether there is one at all: a member is answered the same, and nothing
+/// happens in it.
 #[tokio::test]
 async fn no_frame_of_a_member_reaches_a_session_of_another() {
     let world = World::new().await;
@@ -154,7 +156,7 @@ async fn frames_that_make_no_sense_are_refused_one_by_one() {
     world.end().await;
 }
 
-/// What has a limit is taken up to it, counted in characters, and not beyond.
+/// A limited value is accepted up to its limit, counted in characters, and not beyond.
 #[tokio::test]
 async fn limits_are_taken_up_to_their_edge() {
     let world = World::new().await;

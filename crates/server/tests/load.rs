@@ -25,10 +25,10 @@ async fn long_session(world: &World, client: &mut Client, bytes: usize) -> agent
     session
 }
 
-/// How long the message is. What the system keeps of a connection that nobody reads is less: on Linux at most 4 MiB at the server
-/// (`net.ipv4.tcp_wmem`), and [`TAKES`] at the reader.
+/// The length of the message. The system keeps less of a connection that nobody reads: on Linux at most 4 MiB
+/// at the server (`net.ipv4.tcp_wmem`), and [`TAKES`] at the reader.
 const LONG: usize = 5_000_000;
-/// What a reader's system takes for it.
+/// The receive buffer of a reader.
 const TAKES: u32 = 64 << 10;
 const READERS: usize = 12;
 
@@ -59,8 +59,8 @@ async fn until_caught_up(reader: &mut Client) -> usize {
     }
 }
 
-/// Readers, of whom none has got all of the message before the others are answered: were the others served after any of them, they
-/// would wait for ever.
+/// Readers, of whom none has got all of the message before the others are answered: were the others served
+/// after any of them, they would wait for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_many_read_a_long_message_others_go_on() {
     let mut options = options();

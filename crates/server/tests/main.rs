@@ -1,11 +1,11 @@
 //! The tests of this crate as one binary, because each one links the whole of what it uses.
 
+mod auto_approval;
 mod connections;
 mod embedded;
 mod foreign;
 mod http_api;
 mod keyed;
-mod lent;
 mod load;
 mod members;
 mod people;

@@ -1,5 +1,5 @@
-//! The same over a WebSocket: frames of members and of those who drive, against calls that the operator decides about. And settings
-//! that change while sessions are there.
+//! The same over a WebSocket: frames of members and of those who drive, against calls that the operator
+//! decides about. And settings that change while sessions are there.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::path::Path;
@@ -164,7 +164,8 @@ async fn rules_of_the_settings_hold_without_a_restart() {
     world.end().await;
 }
 
-/// A run of a member whose money is used up is stopped, and says why; a call that waits for a person goes on waiting.
+/// A run of a member whose money is used up is stopped, and says why; a call that waits for a person goes on
+/// waiting.
 #[tokio::test]
 async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     let rule = json!({"effect": "allow", "tool": "bash", "argument": "tail *"});
@@ -213,7 +214,7 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     world.end().await;
 }
 
-/// What runs or waits in sessions of somebody who is let go is stopped.
+/// Runs and waiting calls of a removed member are stopped.
 #[tokio::test]
 async fn runs_of_somebody_who_is_trusted_no_more_are_stopped() {
     let world = World::new().await;

@@ -205,7 +205,7 @@ async fn of_racing_approvals_one_is_recorded() {
     world.end().await;
 }
 
-/// What a driver says, and the commands that they report, are on record as theirs, whatever their client claims.
+/// Messages and commands of a driver are recorded as theirs, whatever their client claims.
 #[tokio::test]
 async fn words_and_commands_of_a_driver_are_on_record_as_theirs() {
     let world = World::new().await;
@@ -232,7 +232,8 @@ async fn words_and_commands_of_a_driver_are_on_record_as_theirs() {
     world.end().await;
 }
 
-/// What else a person causes is on record as theirs, whatever their client claims: all of these requests claim that somebody else does it.
+/// Other actions of a person are recorded as theirs, whatever their client claims: all of these requests
+/// claim another author.
 #[tokio::test]
 async fn whatever_a_person_causes_is_on_record_as_theirs() {
     let world = World::new().await;

@@ -147,7 +147,8 @@ async fn visitors_are_counted_by_address_and_members_by_person() {
     world.end().await;
 }
 
-/// Who asks over HTTP how a session stands, where a trusted proxy says that they are at `address`: the head of the answer.
+/// Requests the state of a session over HTTP, with a trusted proxy that reports the client's address as
+/// `address`; returns the head of the answer.
 async fn state_from(world: &World, session: &SessionId, address: &str) -> String {
     let host = world.url.strip_prefix("http://").unwrap();
     let mut socket = tokio::net::TcpStream::connect(host).await.unwrap();
@@ -166,7 +167,11 @@ async fn visitors_of_one_address_wait_for_each_other_and_no_others_for_them() {
     let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
     desk.share(&session, agentx_types::VISITORS, Some("watch")).await;
     // As long as somebody there reads a large answer slowly.
-    let held = world.state.answers().take(&"visitors at 192.0.2.1".into()).await;
+    let held = world
+        .state
+        .answer_turns()
+        .take(&"visitors at 192.0.2.1".into())
+        .await;
     let mut same = Box::pin(state_from(&world, &session, "192.0.2.1"));
     tokio::select! {
         biased;

@@ -1,4 +1,4 @@
-//! What waits in a session is bounded, by whichever way it comes.
+//! The queue of a session is bounded, whichever way inputs come.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who only reads a session has nothing run in it, and misses nothing of what others do there later.
+//! A reader of a session has nothing run in it, and misses nothing of what others do there later.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -36,8 +36,8 @@ fn frames(session: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A run was cut off. Bob and a visitor look, in every view and with every frame: nothing goes on. Then the owner comes, and what they have
-/// read is the whole log, each fact once.
+/// A run was cut off. Bob and a visitor look, in every view and with every frame: nothing goes on. Then the
+/// owner comes, and what they have read is the whole log, each fact once.
 #[test]
 fn who_only_reads_has_nothing_run_and_reads_on_when_somebody_acts() {
     let data = std::sync::Arc::new(tempfile::tempdir().unwrap());

@@ -1,5 +1,5 @@
-//! What somebody may do to the server who has not said who they are: how much they may send, how long they may take, and how many
-//! of them there may be. Connections here are bare sockets, because the clients that there are behave.
+//! The limits of unauthenticated clients: how much they may send, how long they may take, and how many of
+//! them there may be. Connections here are bare sockets, because the real clients behave.
 #![allow(
     missing_docs,
     clippy::expect_used,
@@ -121,7 +121,7 @@ fn frame(first: u8, says: u64, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What somebody unknown is told who sends this.
+/// Returns the answer to an unauthenticated client that sends this.
 async fn told(world: &World, bytes: &[u8]) -> Value {
     let mut client = Client::connect(&world.url).await;
     client.notice("hello").await;

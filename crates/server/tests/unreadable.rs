@@ -1,4 +1,5 @@
-//! A session that cannot be read is in nobody's way: the others go on, lists are shown, and the operator gets rid of it.
+//! A session that cannot be read is in nobody's way: the others go on, lists are shown, and the operator gets
+//! rid of it.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -36,7 +37,8 @@ fn damage(data: &std::path::Path, session: &SessionId) {
     assert!(damaged.unwrap() > 0);
 }
 
-/// A member's session and one of the operator are under way when the server dies. The first one cannot be read afterwards.
+/// A member's session and one of the operator are under way when the server dies. The first one cannot be
+/// read afterwards.
 #[test]
 fn the_others_go_on_after_a_restart_and_the_operator_deletes_it() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();

@@ -1,4 +1,4 @@
-//! Who is told, on a connection, of calls of members that wait for a decision.
+//! The connections that are notified of members' waiting calls.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use agentx_identity::{Keyring, SecretKey, Trusted, TrustedAs, owner_of};

@@ -1,5 +1,5 @@
-//! Any sequence of what somebody may ask of a server who is not its operator, against any call: what the operator's settings refuse or
-//! ask about does not run.
+//! Any sequence of what somebody may ask of a server who is not its operator, against any call: what the
+//! operator's settings refuse or ask about does not run.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -146,7 +146,7 @@ fn settled() -> impl Strategy<Value = Settled> {
     (rules(), modes(), 3..8_u32)
 }
 
-/// What happens to a session.
+/// A step of a session.
 #[derive(Clone, Debug)]
 enum Step {
     /// Somebody asks for a change of it.
@@ -179,7 +179,8 @@ fn limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-/// The models that the server lists: that of the settings, one that costs nothing, one that is 1,000 times as dear.
+/// The models that the server lists: that of the settings, one that costs nothing, one that is 1,000 times as
+/// dear.
 fn listed() -> Vec<ModelSpec> {
     let usual = fixture::config().model;
     let mut free = usual.clone();
@@ -315,7 +316,8 @@ fn bounds((rules, approval, most): &Settled, member: bool) -> MemberBounds {
     }
 }
 
-/// An agent as the settings alone would have it, without rules of a session. Settings that say `auto` ask members nevertheless.
+/// An agent as the settings alone would have it, without rules of a session. Settings that say `auto` ask
+/// members nevertheless.
 fn by_settings(bounds: &MemberBounds, approval: ApprovalMode) -> AgentConfig {
     let approval = match approval {
         ApprovalMode::Auto | ApprovalMode::Ask => ApprovalMode::Ask,
@@ -341,10 +343,10 @@ fn all_of(config: &AgentConfig) -> Vec<&AgentConfig> {
     all
 }
 
-/// How many sequences each test tries.
+/// The number of sequences of each test.
 const SEQUENCES: u32 = 512;
 
-/// What came of all sequences: a test in which everything is refused shows nothing.
+/// The outcomes of all sequences: a test in which everything is refused shows nothing.
 #[derive(Default)]
 struct Tally {
     /// Sessions that were made.
@@ -442,7 +444,8 @@ impl<'t> World<'t> {
         }
     }
 
-    /// An agent as the settings alone would have it. Their rules hold as they are now; an approval mode holds for what is asked afterwards.
+    /// An agent as the settings alone would have it. Their rules hold as they are now; an approval mode holds
+    /// for what is asked afterwards.
     fn by_settings(&self) -> AgentConfig {
         by_settings(&self.bounds, self.loosest)
     }

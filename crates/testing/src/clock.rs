@@ -1,4 +1,4 @@
-//! Time that stands still until a test moves it, so that what a test sees never depends on how fast it ran.
+//! A clock that a test moves by hand, so that its results never depend on how fast it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -37,12 +37,12 @@ impl SimulatedClock {
         }
     }
 
-    /// The time that it shows.
+    /// Returns the time that it shows.
     pub fn now(&self) -> Timestamp {
         Timestamp(self.micros.load(Ordering::SeqCst))
     }
 
-    /// Shows the time, then moves on by one microsecond: no two events are at the same time.
+    /// Shows the time, then advances by one microsecond: no two events are at the same time.
     pub fn tick(&self) -> Timestamp {
         Timestamp(self.micros.fetch_add(1, Ordering::SeqCst))
     }
@@ -55,7 +55,7 @@ impl SimulatedClock {
 }
 
 impl agentx_runtime::Clock for SimulatedClock {
-    /// Moves on by a microsecond with each look: no two facts are at the same time.
+    /// Advances by a microsecond with each read: no two facts are at the same time.
     fn now(&self) -> Timestamp {
         self.tick()
     }

@@ -1,4 +1,4 @@
-//! Runs an effector on one action, outside of any session, and collects what it says.
+//! Runs an effector on one action, outside of any session, and collects its events.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub async fn perform(effector: &dyn Effector, action: Arc<Action>) -> EffectorOu
 /// Gives it one action of each kind but `performs`, and it has to end without a word.
 ///
 /// # Panics
-/// Where it says anything.
+/// Panics if the effector emits anything.
 pub async fn check_others(effector: &dyn Effector, performs: ActionKind) {
     for action in fixture::actions() {
         let kind = action.body.kind();
@@ -29,7 +29,7 @@ pub async fn check_others(effector: &dyn Effector, performs: ActionKind) {
     }
 }
 
-/// Begins to perform `action`; the test follows what is said, and may stop it.
+/// Begins to perform `action`; the test reads the events, and may stop it.
 pub fn start(effector: &dyn Effector, action: Arc<Action>) -> Performance {
     let (queue, drafts) = mpsc::channel(4);
     let cancel = CancellationToken::new();
@@ -55,7 +55,7 @@ pub struct Performance {
 }
 
 impl Performance {
-    /// Waits until an event with this tag was said; `false` where it ended without.
+    /// Waits until an event with this tag is emitted; `false` if it ended without one.
     pub async fn until(&mut self, tag: &str) -> bool {
         while !self.said.events.iter().any(|event| event.tag() == tag) {
             if !self.receive().await {
@@ -65,7 +65,7 @@ impl Performance {
         true
     }
 
-    /// Waits for what is said next, and tells how many events came together; `None` at the end.
+    /// Waits for the next events, and returns how many came together; `None` at the end.
     pub async fn next(&mut self) -> Option<usize> {
         if self.receive().await {
             self.said.batches.last().copied()
@@ -74,7 +74,7 @@ impl Performance {
         }
     }
 
-    /// What was said so far and received by [`Self::until`] or [`Self::next`].
+    /// Returns the events that [`Self::until`] or [`Self::next`] have received.
     pub fn said(&self) -> &EffectorOutput {
         &self.said
     }
@@ -84,10 +84,10 @@ impl Performance {
         self.cancel.cancel();
     }
 
-    /// Goes away as a session does that is closed: nobody listens any more. Waits until the effector has ended.
+    /// Drops the receiver as a closed session does. Waits until the effector has ended.
     ///
     /// # Panics
-    /// Where the effector panicked.
+    /// Panics if the effector panicked.
     pub async fn hang_up(self) {
         drop(self.drafts);
         self.task
@@ -98,7 +98,7 @@ impl Performance {
     /// Waits for its end.
     ///
     /// # Panics
-    /// Where the effector panicked, or said something under another action's id.
+    /// Panics if the effector panicked, or emitted something under another action's id.
     pub async fn finish(mut self) -> EffectorOutput {
         while self.receive().await {}
         self.task
@@ -115,7 +115,7 @@ impl Performance {
             return false;
         };
         if let Some(committed) = committed {
-            // There is no log; what was said is as good as kept.
+            // There is no log; emitted events count as stored.
             let _ = committed.send(Ok(0));
         }
         self.said.batches.push(drafts.len());
@@ -132,29 +132,29 @@ impl Performance {
     }
 }
 
-/// What an effector said.
+/// The events that an effector emitted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EffectorOutput {
     /// The events, in order.
     pub events: Vec<EnvironmentEvent>,
-    /// How many of them came together, in order.
+    /// The sizes of the batches, in order.
     pub batches: Vec<usize>,
 }
 
 impl EffectorOutput {
-    /// The tags, one for each event.
+    /// Returns the tags, one for each event.
     pub fn all_tags(&self) -> Vec<&str> {
         self.events.iter().map(EnvironmentEvent::tag).collect()
     }
 
-    /// The tags, a run of the same one counted once.
+    /// Returns the tags, with equal tags in a row counted once.
     pub fn tags(&self) -> Vec<&str> {
         let mut tags = self.all_tags();
         tags.dedup();
         tags
     }
 
-    /// All text chunks, joined.
+    /// Returns all text chunks, joined.
     pub fn text(&self) -> String {
         let text = |event: &EnvironmentEvent| match event {
             EnvironmentEvent::TextChunk(chunk) => Some(chunk.text.clone()),

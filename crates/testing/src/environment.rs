@@ -1,4 +1,4 @@
-//! The promise of an environment, for whoever writes one of their own.
+//! The contract of an environment, for authors of other environments.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +8,14 @@ use agentx_runtime::{Actions, DriverParts, Environment, SystemBus};
 
 use crate::{FaultyLog, SimulatedClock};
 
-/// How long an environment that has nothing to do may take to stop.
+/// The time limit for stopping an idle environment.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Starts an environment and stops it: it has to serve something from its start to its stop, and nothing before and after.
+/// Starts an environment and stops it: it has to serve something from its start to its stop, and nothing
+/// before and after.
 ///
 /// # Panics
-/// Where it does not start, serves nothing, or still serves something when it is stopped.
+/// Panics if it does not start, serves nothing, or still serves something after it was stopped.
 pub async fn check_environment(environment: impl Environment) {
     let kind = environment.kind().to_owned();
     let actions = Actions::new();

@@ -11,12 +11,12 @@ use agentx_types::{
 };
 use serde_json::{Value, json};
 
-/// The session of every fixture.
+/// Returns the session of every fixture.
 pub fn session_id() -> SessionId {
     SessionId::new("ses_test")
 }
 
-/// The agent of every fixture.
+/// Returns the agent of every fixture.
 pub fn agent_state_id() -> AgentStateId {
     AgentStateId::new("agt_test")
 }
@@ -24,7 +24,7 @@ pub fn agent_state_id() -> AgentStateId {
 /// The id of every fixture's model.
 pub const MODEL: &str = "test-model";
 
-/// A model of the provider `test`, with round prices (1 and 2 nano-dollars a token).
+/// Returns a model of the provider `test`, with round prices (1 and 2 nano-dollars a token).
 pub fn model(api: Api) -> ModelSpec {
     ModelSpec {
         id: MODEL.into(),
@@ -44,7 +44,7 @@ pub fn model(api: Api) -> ModelSpec {
     }
 }
 
-/// A tool with one string argument, which is a path or a command line as its access says.
+/// Returns a tool with one string argument, which is a path or a command line, depending on its access.
 pub fn tool(name: &str, argument: &str, access: Access) -> ToolSpec {
     let schema = json!({
         "type": "object",
@@ -60,7 +60,7 @@ pub fn tool(name: &str, argument: &str, access: Access) -> ToolSpec {
     }
 }
 
-/// The tools `bash`, `read`, `write`, `edit`, `glob` and `grep`, as far as tests need them.
+/// Returns the tools `bash`, `read`, `write`, `edit`, `glob` and `grep`, as far as tests need them.
 pub fn tools() -> Arc<[ToolSpec]> {
     Arc::from([
         tool("bash", "command", Access::Run),
@@ -72,7 +72,7 @@ pub fn tools() -> Arc<[ToolSpec]> {
     ])
 }
 
-/// A configuration with [`tools`], that does whatever is asked.
+/// Returns a configuration with [`tools`] that runs every call without asking.
 pub fn config() -> AgentConfig {
     AgentConfig {
         kind: AgentKind::React,
@@ -96,17 +96,17 @@ pub fn config() -> AgentConfig {
     }
 }
 
-/// A message of a person.
+/// Returns a message of a person.
 pub fn user(text: &str) -> Arc<Message> {
     message("msg_user", Role::User, vec![ContentPart::text(text)])
 }
 
-/// An answer in words.
+/// Returns an answer with a text.
 pub fn assistant(text: &str) -> Arc<Message> {
     message("msg_assistant", Role::Assistant, vec![ContentPart::text(text)])
 }
 
-/// An answer that asks for one tool.
+/// Returns an answer that asks for one tool.
 pub fn tool_call(id: &str, name: &str, input: Value) -> Arc<Message> {
     let part = ToolCallPart {
         tool_call_id: ToolCallId::new(id),
@@ -121,7 +121,7 @@ pub fn tool_call(id: &str, name: &str, input: Value) -> Arc<Message> {
     )
 }
 
-/// The result of a tool.
+/// Returns the result of a tool.
 pub fn tool_result(id: &str, name: &str, text: &str) -> Arc<Message> {
     let part = ToolResultPart {
         tool_call_id: ToolCallId::new(id),
@@ -141,7 +141,7 @@ fn message(id: &str, role: Role, content: Vec<ContentPart>) -> Arc<Message> {
     })
 }
 
-/// A request with these messages, [`tools`] and a system prompt.
+/// Returns a request with these messages, [`tools`] and a system prompt.
 pub fn request(api: Api, messages: Vec<Arc<Message>>) -> ModelRequest {
     ModelRequest {
         model: model(api),
@@ -155,7 +155,7 @@ pub fn request(api: Api, messages: Vec<Arc<Message>>) -> ModelRequest {
     }
 }
 
-/// An action that follows from the event 7 in the run of the event 6.
+/// Returns an action that follows from the event 7 in the run of the event 6.
 pub fn action(body: ActionBody) -> Arc<Action> {
     Arc::new(Action {
         action_id: ActionId::following(7, 0),
@@ -165,7 +165,7 @@ pub fn action(body: ActionBody) -> Arc<Action> {
     })
 }
 
-/// The action to send `request`.
+/// Returns the action to send `request`.
 pub fn call(request: ModelRequest) -> Arc<Action> {
     action(ActionBody::CallModel(CallModel {
         request: Arc::new(request),
@@ -173,12 +173,12 @@ pub fn call(request: ModelRequest) -> Arc<Action> {
     }))
 }
 
-/// The action to ask a model one thing.
+/// Returns the action to ask a model one thing.
 pub fn call_model(text: &str) -> Arc<Action> {
     call(request(Api::Anthropic, vec![user(text)]))
 }
 
-/// The action to run a tool.
+/// Returns the action to run a tool.
 pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
     action(ActionBody::CallTool(CallTool {
         tool_call_id: ToolCallId::new(id),
@@ -192,7 +192,7 @@ pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
     }))
 }
 
-/// One action of each kind.
+/// Returns one action of each kind.
 pub fn actions() -> Vec<Arc<Action>> {
     let other = AgentStateId::new("agt_other");
     let condense = Condense {

@@ -1,9 +1,9 @@
-//! A door in the middle of something: what comes to it waits there, and the test learns that it does. In the place of
-//! sleeps.
+//! A gate in the middle of an operation: the operation waits there, and the test learns that it does. It
+//! replaces sleeps.
 
 use tokio::sync::watch;
 
-/// Where one side waits and the other side lets it pass. Clones refer to the same gate.
+/// A gate at which one side waits until the other opens it. Clones refer to the same gate.
 #[derive(Clone, Debug)]
 pub struct Gate {
     open: watch::Sender<bool>,
@@ -17,7 +17,7 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// A gate that is closed.
+    /// Creates a gate that is closed.
     pub fn closed() -> Self {
         Self {
             open: watch::Sender::new(false),
@@ -25,12 +25,12 @@ impl Gate {
         }
     }
 
-    /// Lets through whoever waits, and whoever comes.
+    /// Opens the gate for all, now and later.
     pub fn open(&self) {
         self.open.send_replace(true);
     }
 
-    /// Waits until somebody stands at the gate or went through.
+    /// Waits until a task waits at the gate or has passed it.
     pub async fn reached(&self) {
         // The sender is part of `self`, so the channel is open for as long as this waits.
         let _ = self.reached.subscribe().wait_for(|reached| *reached).await;

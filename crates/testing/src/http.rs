@@ -1,4 +1,4 @@
-//! Just enough of HTTP/1.1 to read a request and frame a reply, for a server that has to be able to do it wrong.
+//! Just enough of HTTP/1.1 to read a request and to frame a reply, for a server that also has to do it wrong.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -21,7 +21,7 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// The first header of this name (in lower case).
+    /// Returns the first header of this name (in lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -29,12 +29,12 @@ impl HttpRequest {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; `null` where it is not.
+    /// Returns the body as JSON; `null` if it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Reads one request; `None` where the client is gone.
+    /// Reads one request; `None` if the client is gone.
     pub(crate) async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Self> {
         let head_end = loop {
             if let Some(at) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -44,7 +44,7 @@ impl HttpRequest {
                 return None;
             }
             if !buffer.starts_with(b"P") && !buffer.starts_with(b"G") {
-                // Neither POST nor GET: TLS, for example. Servers say so in plain words.
+                // Neither POST nor GET: TLS, for example. Servers answer in plain text.
                 stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.ok()?;
                 return None;
             }

@@ -1,18 +1,20 @@
-//! What tests of AgentX share; a dev-dependency only, but for the program `agentx-mock`, which is for tests.
+//! Shared helpers of AgentX's tests. It is a dev-dependency only, except for the program `agentx-mock`, which
+//! is for tests.
 //!
-//! - [`ScriptedModel`]: a model whose answers are listed beforehand, with stalls that the test releases, and which
-//!   records the requests that it was given;
-//! - [`SimulatedClock`]: time that stands still until it is moved;
+//! - [`ScriptedModel`]: a model whose answers are listed beforehand, with stalls that the test releases, and
+//!   which records the requests that it was given;
+//! - [`SimulatedClock`]: a clock that a test moves by hand;
 //! - [`fixture`] and [`LogBuilder`]: configurations, requests, actions and logs in a line or two;
 //! - [`FaultyLog`]: a session log without a disk; [`MemoryWorld`]: a session over it, with a scripted model;
-//! - [`check_log`], [`check_environment`] and [`check_others`]: the promises of a session log, an environment and an effector, for
-//!   whoever writes one of their own;
-//! - [`perform`]: runs an effector on one action and collects what it says;
-//! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: what it says when it
-//!   behaves;
+//! - [`check_log`], [`check_environment`] and [`check_others`]: the contracts of a session log, an
+//!   environment and an effector, for authors of other implementations;
+//! - [`perform`]: runs an effector on one action and collects its events;
+//! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: the bytes
+//!   of well-behaved servers;
 //! - [`Mock`]: a model whose answers are in a file, for the program `agentx-mock`;
-//! - [`vendors`]: what the vendors of models refuse, as checks without I/O; [`StrictServer`]: servers that refuse it; and
-//!   [`RequestChecks`], which every model server of a test puts in front, so that such a request fails the test.
+//! - [`vendors`]: what the vendors of models refuse, as checks without I/O; [`StrictServer`]: servers that
+//!   refuse it; and [`RequestChecks`], which every model server of a test puts in front, so that such a
+//!   request fails the test.
 //!
 //! ```
 //! use agentx_testing::{ModelScript, ScriptedModel, fixture, perform};

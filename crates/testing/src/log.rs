@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::{SimulatedClock, fixture};
 
-/// A log in the making. Events after an input carry its run; events after [`Self::action`] carry that action as their
-/// cause.
+/// A log in the making. Events after an input carry its run; events after [`Self::action`] carry that action
+/// as their cause.
 #[derive(Clone, Debug)]
 pub struct LogBuilder {
     facts: Vec<Fact>,
@@ -23,7 +23,7 @@ pub struct LogBuilder {
 }
 
 impl LogBuilder {
-    /// A log with nothing in it.
+    /// Creates a log with nothing in it.
     pub fn empty() -> Self {
         Self {
             facts: Vec::new(),
@@ -33,7 +33,7 @@ impl LogBuilder {
         }
     }
 
-    /// A log that begins with `session_opened`.
+    /// Creates a log that begins with `session_opened`.
     pub fn opened(config: AgentConfig) -> Self {
         let opened = SessionOpened {
             owner: OwnerId::new("own_test"),
@@ -62,7 +62,7 @@ impl LogBuilder {
         self
     }
 
-    /// A person says something; the run that it opens begins.
+    /// Adds a message of a person and the begin of its run.
     #[must_use]
     pub fn user(mut self, text: &str) -> Self {
         let seq = self.next_seq();
@@ -93,13 +93,13 @@ impl LogBuilder {
         )
     }
 
-    /// A model is asked and answers in words.
+    /// Adds a model call with a text as its answer.
     #[must_use]
     pub fn answer(self, text: &str) -> Self {
         self.stream(StopReason::EndTurn, [TextChunk { text: text.into() }])
     }
 
-    /// A model is asked and wants one tool.
+    /// Adds a model call that requests one tool.
     #[must_use]
     pub fn calls(self, id: &str, name: &str, input: Value) -> Self {
         let call = ToolCall {
@@ -111,7 +111,7 @@ impl LogBuilder {
         self.stream(StopReason::ToolUse, [call])
     }
 
-    /// A model is asked and says these events.
+    /// Adds a model call with these events.
     #[must_use]
     pub fn stream<E: Into<EnvironmentEvent>>(
         self,
@@ -138,7 +138,7 @@ impl LogBuilder {
         )
     }
 
-    /// A tool is run and answers.
+    /// Adds a tool call's run and its result.
     #[must_use]
     pub fn result(self, id: &str, text: &str) -> Self {
         self.action(ActionKind::CallTool, Some(id)).event(
@@ -153,7 +153,7 @@ impl LogBuilder {
         )
     }
 
-    /// The facts.
+    /// Returns the facts.
     pub fn build(self) -> Vec<Fact> {
         self.facts
     }

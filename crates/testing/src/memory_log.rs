@@ -1,5 +1,5 @@
-//! The log in memory, for tests that are about what stands above a log: it can be told to be full, shows what was projected, and
-//! leaves behind what a process does that dies.
+//! The log in memory, for tests of the layers above a log: it can be full, shows projections, and leaves the
+//! state that a dying process leaves.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,24 +20,24 @@ pub struct FaultyLog {
     projected: Arc<Mutex<Projected>>,
 }
 
-/// What was projected, by session.
+/// The projections of each session.
 type Projected = BTreeMap<SessionId, Vec<Projection>>;
 
 type LogFuture<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
 impl FaultyLog {
-    /// An empty log.
+    /// Creates an empty log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// From here on every append fails as on a full disk, or no longer does.
+    /// Lets every append fail as on a full disk from now on, or no longer.
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::SeqCst);
     }
 
-    /// What another process finds after this one has died: the same sessions, and nobody writes them. What the old one still
-    /// writes goes into its own log, not into this.
+    /// Returns the log that another process finds after this one has died: the same sessions, without a
+    /// writer. Later writes of the old process go to its own log, not to this one.
     #[must_use]
     pub fn crashed(&self) -> Self {
         Self {
@@ -47,12 +47,12 @@ impl FaultyLog {
         }
     }
 
-    /// All facts of a session, those of its parents first.
+    /// Returns all facts of a session, those of its parents first.
     pub fn facts(&self, session: &SessionId) -> Vec<Fact> {
         self.log.facts(session)
     }
 
-    /// All changes of the read models, in order.
+    /// Returns all changes of the read models, in order.
     pub fn projections(&self, session: &SessionId) -> Vec<Projection> {
         self.projected().get(session).cloned().unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! A runtime without a disk, a network or a clock: the driver of sessions over a log in memory and a scripted model. Tests of
-//! the driver, of effectors and of reactors begin here.
+//! A runtime without a disk, a network or a clock: the driver of sessions over a log in memory and a scripted
+//! model. Tests of the driver, of effectors and of reactors begin here.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use agentx_types::{
 
 use crate::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
 
-/// What a session in memory works with. A test changes the parts before it opens the session.
+/// The parts of a session in memory. A test changes them before it opens the session.
 #[derive(Clone)]
 pub struct MemoryWorld {
     /// The log, with whatever was committed.
     pub log: FaultyLog,
     /// The model that performs the calls of models.
     pub model: ScriptedModel,
-    /// What the driver is given: the log, the model, a simulated clock and the tools of [`fixture::tools`].
+    /// The parts of the driver: the log, the model, a simulated clock and the tools of [`fixture::tools`].
     pub parts: DriverParts,
     /// The session that [`open`](Self::open) opens: that of every fixture.
     pub session_id: SessionId,
 }
 
 impl MemoryWorld {
-    /// A world with an empty log, whose model gives these answers.
+    /// Creates a world with an empty log, whose model gives these answers.
     pub fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
         Self::on(FaultyLog::new(), answers)
     }
 
-    /// A world with a log that another world has written: another process that goes on.
+    /// Creates a world with a log that another world has written: another process that continues.
     pub fn on(log: FaultyLog, answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let model = ScriptedModel::new(answers);
         let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
@@ -50,7 +50,7 @@ impl MemoryWorld {
         }
     }
 
-    /// The same with an effector that performs actions of a kind.
+    /// Adds an effector that performs actions of a kind.
     pub fn with_effector(mut self, kind: ActionKind, effector: Arc<dyn Effector>) -> Self {
         self.parts.actions = self.parts.actions.with(kind, effector);
         self
@@ -81,13 +81,13 @@ impl MemoryWorld {
         }
     }
 
-    /// The facts of the session, in order.
+    /// Returns the facts of the session, in order.
     pub fn facts(&self) -> Vec<EnvironmentEvent> {
         let facts = self.log.facts(&self.session_id);
         facts.iter().map(|fact| fact.event.clone()).collect()
     }
 
-    /// The tags of the session's facts, in order.
+    /// Returns the tags of the session's facts, in order.
     pub fn tags(&self) -> Vec<String> {
         self.facts().iter().map(|fact| fact.tag().to_owned()).collect()
     }

@@ -1,4 +1,5 @@
-//! A model whose answers are in a file: what the program `agentx-mock` puts behind a socket, for tests in any language.
+//! A model whose answers are in a file: what the program `agentx-mock` puts behind a socket, for tests in any
+//! language.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use crate::vendors::{AnswerPart, Anthropic, ChatServer, Dialect, ModelAnswer, VendorRefusal};
 use crate::{HttpRequest, ServerReply};
 
-/// The model of Anthropic that unknown names stand for.
+/// The model of Anthropic that unknown names behave like.
 const ORDINARY: &str = "claude-opus-4-6";
 
 /// The answers of a mock, from a file of [JSON lines](MockAnswers::parse).
@@ -18,28 +19,30 @@ pub struct MockAnswers(Vec<MockLine>);
 /// One answer.
 #[derive(Clone, Debug)]
 struct MockLine {
-    /// It answers a message that has this in it.
+    /// Only messages that contain this text get the answer.
     when: Option<String>,
     answer: ModelAnswer,
 }
 
 impl MockAnswers {
-    /// Reads answers, one a line: words as a JSON string, or an object with `text`, `thinking` and `calls` (`name`, `input`). Empty lines
-    /// and those that begin with `#` say nothing.
+    /// Parses answers, one a line: a text as a JSON string, or an object with `text`, `thinking` and `calls`
+    /// (`name`, `input`). Empty lines and those that begin with `#` are skipped.
     ///
-    /// A line with `when` answers each message that has these words in it; the first such line counts. The others answer in turn: the
-    /// third one answers a conversation with two answers in it. So a request that comes twice, as after a crash, is answered twice the same.
+    /// A line with `when` answers each message that contains this text; the first such line is used. The
+    /// others answer in turn: the third one answers a conversation with two answers in it. So a repeated
+    /// request, such as after a crash, gets the same answer.
     ///
     /// ```
     /// use agentx_testing::MockAnswers;
     ///
-    /// let two = "\"Hello.\"\n{\"when\": \"weather\", \"calls\": [{\"name\": \"weather\", \"input\": {\"city\": \"Rome\"}}]}";
-    /// assert!(MockAnswers::parse(two).is_ok());
-    /// assert_eq!(MockAnswers::parse("\n{}").unwrap_err(), "line 2 says nothing: give `text`, `thinking` or `calls`");
+    /// let two = "\"Hello.\"\n{\"when\": \"weather\", \"calls\": [{\"name\": \"weather\", \"input\":
+    /// {\"city\": \"Rome\"}}]}"; assert!(MockAnswers::parse(two).is_ok());
+    /// assert_eq!(MockAnswers::parse("\n{}").unwrap_err(), "line 2 says nothing: give `text`, `thinking` or
+    /// `calls`");
     /// ```
     ///
     /// # Errors
-    /// The first line that is not an answer, and why.
+    /// Returns an error that names the first line that is not an answer.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().enumerate();
         let said = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
@@ -51,7 +54,7 @@ impl MockAnswers {
         parsed.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The answer to a request; an error says what is missing.
+    /// Returns the answer to a request; an error says which line is missing.
     fn to(&self, body: &Value) -> Result<ModelAnswer, String> {
         let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
         let mut last = String::new();
@@ -123,7 +126,7 @@ impl MockLine {
 }
 
 impl ModelAnswer {
-    /// The same, where each call has an id that follows from its place in the conversation.
+    /// Gives each call an id that follows from its position in the conversation.
     fn with_calls_of(mut self, turn: usize) -> Self {
         for (place, part) in self.parts.iter_mut().enumerate() {
             if let AnswerPart::Call { id, .. } = part {
@@ -134,7 +137,7 @@ impl ModelAnswer {
     }
 }
 
-/// All words of a message, whichever parts they are in.
+/// Collects the text of a message, from all of its parts.
 fn words_of(content: &Value, words: &mut String) {
     match content {
         Value::String(text) => {
@@ -150,8 +153,8 @@ fn words_of(content: &Value, words: &mut String) {
     }
 }
 
-/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`), refuses what the vendors
-/// refuse, and answers from a file.
+/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`),
+/// refuses what the vendors refuse, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,
@@ -163,7 +166,7 @@ pub struct Mock {
 }
 
 impl Mock {
-    /// A server with these answers; without any it says what it is told.
+    /// Creates a server with these answers; without any, it repeats the user's message.
     pub fn new(answers: MockAnswers, dialect: Dialect) -> Self {
         Self {
             answers,
@@ -174,21 +177,21 @@ impl Mock {
         }
     }
 
-    /// The same, which says nothing for so long before each answer.
+    /// Delays each answer by this time.
     #[must_use]
     pub fn delayed(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
-    /// The same, where the first requests for an answer fail with these statuses, in order.
+    /// Lets the first requests for an answer fail with these statuses, in order.
     #[must_use]
     pub fn failing(mut self, statuses: Vec<u16>) -> Self {
         self.fails = Mutex::new(statuses.into_iter());
         self
     }
 
-    /// What it says to a request, and a few words about that for whoever watches.
+    /// Returns the reply to a request, and a short description for a log.
     pub fn answer(&self, request: &HttpRequest) -> (ServerReply, String) {
         let path = request.path.split('?').next().unwrap_or_default();
         let answered = match path {
@@ -219,7 +222,7 @@ impl Mock {
         }
     }
 
-    /// The answer as the vendor streams it.
+    /// Returns the answer as the vendor streams it.
     fn stream(&self, path: &str, request: &HttpRequest) -> Result<String, (u16, Value, String)> {
         let refused = |refusal: VendorRefusal| (refusal.status, refusal.body, refusal.message);
         let answer = || self.answers.to(&request.json()).map_err(|why| failure(400, &why));
@@ -233,7 +236,7 @@ impl Mock {
     }
 }
 
-/// A failure in a form that both protocols know.
+/// Returns a failure in a form that both protocols know.
 fn failure(status: u16, message: &str) -> (u16, Value, String) {
     let error = json!({ "type": "api_error", "message": message });
     let body = json!({ "type": "error", "error": error });

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Gate;
 
-/// One answer: events and stalls, in order. The stream's start, its usage (10 in, 5 out) and its end are added unless
-/// the answer says otherwise.
+/// The script of one answer: events and stalls, in order. The stream's start, its usage (10 in, 5 out) and
+/// its end are added unless the script has them.
 #[derive(Clone, Debug, Default)]
 pub struct ModelScript {
     steps: Vec<ScriptStep>,
@@ -33,7 +33,7 @@ enum ScriptStep {
 
 #[derive(Clone, Debug, Default)]
 enum ScriptEnd {
-    /// `tool_use` where there are calls, else `end_turn`.
+    /// `tool_use` if there are calls, else `end_turn`.
     #[default]
     Natural,
     Stop(StopReason),
@@ -43,7 +43,7 @@ enum ScriptEnd {
 }
 
 impl ModelScript {
-    /// Nothing yet.
+    /// Creates an empty script.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,12 +53,12 @@ impl ModelScript {
         Self::new().then_text(text)
     }
 
-    /// One call of a tool and nothing else.
+    /// Creates an answer with one tool call and nothing else.
     pub fn call(id: &str, name: &str, input: Value) -> Self {
         Self::new().then_call(id, name, input)
     }
 
-    /// A call that comes to nothing before any stream began.
+    /// Creates a call that fails before any stream began.
     pub fn error(code: &str, message: &str) -> Self {
         Self {
             end: ScriptEnd::Fails(error(code, message)),
@@ -66,13 +66,13 @@ impl ModelScript {
         }
     }
 
-    /// Then says words, as one chunk.
+    /// Then sends a text, as one chunk.
     #[must_use]
     pub fn then_text(self, text: &str) -> Self {
         self.then([TextChunk { text: text.into() }])
     }
 
-    /// Then says words, a chunk for each of `pieces`.
+    /// Then sends a text, a chunk for each of `pieces`.
     #[must_use]
     pub fn then_pieces(self, pieces: &[&str]) -> Self {
         self.then(pieces.iter().map(|text| TextChunk { text: (*text).into() }))
@@ -106,7 +106,7 @@ impl ModelScript {
         self.then([EnvironmentEvent::from(start), chunk.into(), whole.into()])
     }
 
-    /// Then says these events, together.
+    /// Then sends these events, together.
     #[must_use]
     pub fn then<E: Into<EnvironmentEvent>>(mut self, events: impl IntoIterator<Item = E>) -> Self {
         self.steps
@@ -190,8 +190,8 @@ fn error(code: &str, message: &str) -> ErrorOccurred {
     }
 }
 
-/// A model that gives listed answers, the first call the first one. After the last it fails with `script_exhausted`.
-/// Clones refer to the same model.
+/// A model with a list of answers, one for each call. After the last it fails with `script_exhausted`. Clones
+/// refer to the same model.
 #[derive(Clone, Debug)]
 pub struct ScriptedModel {
     shared: Arc<Mutex<ModelShared>>,
@@ -204,7 +204,7 @@ struct ModelShared {
 }
 
 impl ScriptedModel {
-    /// A model with these answers.
+    /// Creates a model with these answers.
     pub fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let shared = ModelShared {
             answers: answers.into_iter().collect(),
@@ -220,12 +220,12 @@ impl ScriptedModel {
         self.lock().answers.push_back(answer);
     }
 
-    /// The requests that it was given so far, in order.
+    /// Returns the requests that it was given so far, in order.
     pub fn requests(&self) -> Vec<Arc<ModelRequest>> {
         self.lock().requests.clone()
     }
 
-    /// How many answers are left.
+    /// Returns the number of answers left.
     pub fn answers_left(&self) -> usize {
         self.lock().answers.len()
     }

@@ -1,10 +1,11 @@
-//! What the test server does with one request, as a value: status, headers, framing, and acts in order, rude ones too.
+//! The reply of the test server to one request: status, headers, framing, and actions in order, including
+//! protocol violations.
 
 use std::time::Duration;
 
 use crate::Gate;
 
-/// What the server does with one request.
+/// The reply of the server to one request.
 #[derive(Clone, Debug)]
 pub struct ServerReply {
     status: u16,
@@ -35,7 +36,7 @@ pub(crate) enum Act {
 }
 
 impl ServerReply {
-    /// A reply without a body.
+    /// Creates a reply without a body.
     pub fn status(status: u16) -> Self {
         Self {
             status,
@@ -46,19 +47,19 @@ impl ServerReply {
         }
     }
 
-    /// A whole body of this type.
+    /// Creates a whole body of this type.
     pub fn body(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self::status(status)
             .header("content-type", content_type)
             .then(body)
     }
 
-    /// A whole JSON body.
+    /// Creates a whole JSON body.
     pub fn json(status: u16, body: &serde_json::Value) -> Self {
         Self::body(status, "application/json", body.to_string())
     }
 
-    /// The beginning of an event stream; [`Self::then`] says what is in it.
+    /// Creates the beginning of an event stream; [`Self::then`] adds its contents.
     pub fn stream() -> Self {
         Self {
             framing: Framing::Chunked,
@@ -73,7 +74,7 @@ impl ServerReply {
         self
     }
 
-    /// The body ends where the connection does.
+    /// Frames the body by the end of the connection.
     #[must_use]
     pub fn until_close(mut self) -> Self {
         self.framing = Framing::UntilClose;
@@ -87,7 +88,7 @@ impl ServerReply {
         self
     }
 
-    /// Waits at `gate` before it says anything.
+    /// Waits at `gate` before it sends anything.
     #[must_use]
     pub fn after(mut self, gate: &Gate) -> Self {
         self.before = Some(Act::Stall(gate.clone()));
@@ -101,7 +102,7 @@ impl ServerReply {
         self
     }
 
-    /// Resets the connection before it says anything.
+    /// Resets the connection before it sends anything.
     pub fn reset() -> Self {
         Self {
             before: Some(Act::Reset),
@@ -109,7 +110,7 @@ impl ServerReply {
         }
     }
 
-    /// Closes the connection before it says anything.
+    /// Closes the connection before it sends anything.
     pub fn close() -> Self {
         Self {
             before: Some(Act::Close),
@@ -135,7 +136,7 @@ impl ServerReply {
         self.act(Act::Flood(byte, count))
     }
 
-    /// Then says nothing until `gate` is open or the client is gone.
+    /// Then sends nothing until `gate` is open or the client is gone.
     #[must_use]
     pub fn then_stall(self, gate: &Gate) -> Self {
         self.act(Act::Stall(gate.clone()))
@@ -147,7 +148,7 @@ impl ServerReply {
         self.act(Act::Reset)
     }
 
-    /// Then closes its side of the connection and goes on listening.
+    /// Then shuts down its sending side and still reads.
     #[must_use]
     pub fn then_half_close(self) -> Self {
         self.act(Act::HalfClose)

@@ -1,12 +1,13 @@
-//! Checks every request that a model server of a test receives, as the vendor would. What it refuses fails the test at its end, so
-//! that a request which breaks a rule is noticed in tests that are about something else.
+//! Checks every request that a model server of a test receives, as the vendor would. What it refuses fails
+//! the test at its end, so that a request which breaks a rule is noticed in tests that are about something
+//! else.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fixture;
 use crate::vendors::{Anthropic, AnthropicAccepted, ChatAccepted, ChatServer, Dialect, VendorRefusal};
 
-/// The model of Anthropic that made-up models of tests behave like: one that thinks only where it is asked to.
+/// The model of Anthropic that made-up models of tests behave like: one that thinks only on request.
 const ORDINARY: &str = "claude-opus-4-6";
 
 /// The checks, shared between a server's threads. It chooses the vendor by the path of the request.
@@ -23,18 +24,18 @@ struct CheckState {
     dropped: Vec<String>,
 }
 
-/// What became of a request that was not refused.
+/// A request that was not refused.
 #[derive(Clone, Debug)]
 pub enum CheckedRequest {
-    /// It is one for Anthropic Messages.
+    /// A request for Anthropic Messages.
     Anthropic(Box<AnthropicAccepted>),
-    /// It is one for Chat Completions.
+    /// A request for Chat Completions.
     Chat(Box<ChatAccepted>),
-    /// It asks no model, so nothing was checked.
+    /// A request for no model, which was not checked.
     Other,
 }
 
-/// Fails the test where it is dropped, if a request was refused or thinking in it would not have been read.
+/// Fails the test on drop, if a request was refused or thinking in it would not have been read.
 #[derive(Debug)]
 pub struct FailsOnRefusal {
     checks: RequestChecks,
@@ -47,14 +48,14 @@ impl Default for RequestChecks {
 }
 
 impl RequestChecks {
-    /// Anthropic Messages as it is for a new account, and OpenAI's Chat Completions. Of made-up models they know
-    /// [`fixture::MODEL`] alone.
+    /// Creates checks of Anthropic Messages with the rules for a new account, and of OpenAI's Chat
+    /// Completions. Of made-up models they know [`fixture::MODEL`] alone.
     pub fn new() -> Self {
         let anthropic = Anthropic::new().knowing(fixture::MODEL, ORDINARY);
         Self::of(anthropic, ChatServer::new(Dialect::OpenAi))
     }
 
-    /// These servers.
+    /// Creates checks with these servers.
     pub fn of(anthropic: Anthropic, chat: ChatServer) -> Self {
         let state = CheckState {
             anthropic,
@@ -78,7 +79,8 @@ impl RequestChecks {
     /// Looks at a request: its path, its header `anthropic-beta` and its body.
     ///
     /// # Errors
-    /// The first rule that it breaks. It is also written to standard error, and counted unless the request was only too long.
+    /// Returns the first rule that the request breaks. The error is also written to standard error, and
+    /// counted unless the request was only too long.
     pub fn check(&self, path: &str, beta: &str, body: &[u8]) -> Result<CheckedRequest, VendorRefusal> {
         let path = path.split('?').next().unwrap_or_default();
         let mut state = self.lock();
@@ -106,18 +108,18 @@ impl RequestChecks {
         checked
     }
 
-    /// What was refused so far, requests that were only too long left out.
+    /// Returns the refusals so far, without requests that were only too long.
     pub fn refused(&self) -> Vec<VendorRefusal> {
         self.lock().refused.clone()
     }
 
-    /// The thinking that the vendor dropped so far without a word because what stands before it had changed: the cost of writing it
-    /// anew, and words that the model no longer knows.
+    /// Returns the thinking that the vendor silently dropped so far because the text before it had changed:
+    /// it costs a new cache entry, and the model no longer knows it.
     pub fn dropped(&self) -> Vec<String> {
         self.lock().dropped.clone()
     }
 
-    /// What fails the test in the end. Whoever holds the server holds it.
+    /// Returns a guard that fails the test in the end; the server's owner keeps it.
     pub fn fail_when_dropped(&self) -> FailsOnRefusal {
         FailsOnRefusal { checks: self.clone() }
     }

@@ -1,5 +1,5 @@
-//! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a list. A request to a
-//! model that its vendor would refuse is refused, and fails the test at its end.
+//! A real HTTP server on a real socket that misbehaves on demand: the n-th request gets the n-th reply of a
+//! list. A request to a model that its vendor would refuse is refused, and fails the test at its end.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -29,7 +29,7 @@ struct ServerShared {
     hung_up: watch::Sender<usize>,
 }
 
-/// What answers a request where no list does.
+/// Answers requests when the list has no more replies.
 type RequestHandler = dyn Fn(&HttpRequest) -> ServerReply + Send + Sync;
 
 struct ServerScript {
@@ -51,39 +51,41 @@ impl TestServer {
     /// Listens on a free port of this machine. After the last reply it answers with status 418.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn start(replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, Some(RequestChecks::new())).await
     }
 
-    /// The same, with checks of its own: for models that [`RequestChecks::new`] does not know.
+    /// Starts a server with its own checks, for models that [`RequestChecks::new`] does not know.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn checked(checks: RequestChecks, replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, Some(checks)).await
     }
 
-    /// The same without any check: for tests that send garbage.
+    /// Starts a server without any check, for tests that send garbage.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn accepting(replies: impl IntoIterator<Item = ServerReply>) -> Self {
         Self::listen(replies.into_iter().collect(), None, None).await
     }
 
-    /// Listens on a free port of this machine, and answers each request as `answering` says. It checks nothing by itself.
+    /// Listens on a free port of this machine, and answers each request with `answering`. It checks nothing
+    /// itself.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn answering(answering: impl Fn(&HttpRequest) -> ServerReply + Send + Sync + 'static) -> Self {
         Self::listen(VecDeque::new(), Some(Arc::new(answering)), None).await
     }
 
-    /// The same at this port of this machine (0: any that is free), for a program that says why it cannot have it.
+    /// Starts a server at this port of this machine (0: any free one); a program can report why it cannot
+    /// have the port.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub async fn answering_at(
         port: u16,
         answering: impl Fn(&HttpRequest) -> ServerReply + Send + Sync + 'static,
@@ -135,17 +137,17 @@ impl TestServer {
         format!("http://{}", self.address)
     }
 
-    /// Its address.
+    /// Returns its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The requests that it received so far, in order.
+    /// Returns the requests that it received so far, in order.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.shared.lock().requests.clone()
     }
 
-    /// How many connections it accepted.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> usize {
         self.shared.lock().connections
     }
@@ -192,10 +194,10 @@ impl ServerShared {
     }
 }
 
-/// An address of this machine where nobody listens.
+/// Returns an address of this machine on which no program listens.
 ///
 /// # Panics
-/// Where no port can be had.
+/// Panics if no port is free.
 pub async fn refusing_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0")
         .await
@@ -228,7 +230,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<ServerShared>) {
     }
 }
 
-/// Does what `reply` says. `Ok(true)` where another request may follow; an error where the client hung up.
+/// Performs the acts of `reply`. `Ok(true)` if another request may follow; an error if the client hung up.
 async fn answer(stream: &mut TcpStream, reply: &ServerReply) -> io::Result<bool> {
     if let Some(act) = &reply.before
         && !perform(stream, act, &reply.framing).await?
@@ -248,7 +250,7 @@ async fn answer(stream: &mut TcpStream, reply: &ServerReply) -> io::Result<bool>
     }
 }
 
-/// Does one thing. `Ok(false)` where the connection is over with it.
+/// Performs one act. `Ok(false)` if it ends the connection.
 async fn perform(stream: &mut TcpStream, act: &Act, framing: &Framing) -> io::Result<bool> {
     match act {
         Act::Send(bytes) => send(stream, bytes, framing).await?,

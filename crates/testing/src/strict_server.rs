@@ -1,4 +1,5 @@
-//! A model server on a real socket that refuses what a vendor refuses, and answers what the test says once the check has passed.
+//! A model server on a real socket that refuses what a vendor refuses, and then answers with the test's
+//! answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,10 +16,10 @@ pub struct StrictServer {
 }
 
 impl StrictServer {
-    /// Anthropic Messages. `answers` says what the model answers to a request that was accepted.
+    /// Starts a server for Anthropic Messages. `answers` returns the model's answer to an accepted request.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn anthropic(
         vendor: Anthropic,
         answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
@@ -32,10 +33,10 @@ impl StrictServer {
         .await
     }
 
-    /// Chat Completions. `answers` says what the model answers to a request that was accepted.
+    /// Starts a server for Chat Completions. `answers` returns the model's answer to an accepted request.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// Panics if no port is free.
     pub async fn chat(
         vendor: ChatServer,
         answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
@@ -70,12 +71,12 @@ impl StrictServer {
         self.server.url()
     }
 
-    /// The requests that it received so far, in order, refused ones too.
+    /// Returns the requests that it received so far, in order, refused ones too.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.server.requests()
     }
 
-    /// What it refused so far.
+    /// Returns the refusals so far.
     pub fn refused(&self) -> Vec<VendorRefusal> {
         locked(&self.refused).clone()
     }

@@ -1,14 +1,14 @@
-//! What well-behaved model servers say, as bytes: made for tests, in the shape of the real APIs.
+//! The streams of well-behaved model servers, as bytes: made for tests, in the shape of the real APIs.
 
 use serde_json::{Value, json};
 
-/// One event of an Anthropic stream.
+/// Formats one event of an Anthropic stream.
 pub fn anthropic_event(event: &Value) -> String {
     let name = event["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {event}\n\n")
 }
 
-/// The beginning of an Anthropic stream: its start and that of a text block.
+/// Returns the beginning of an Anthropic stream: its start and that of a text block.
 pub fn anthropic_start() -> String {
     let message = json!({
         "id": "msg_wire", "type": "message", "role": "assistant", "model": "test-model", "content": [],
@@ -20,13 +20,13 @@ pub fn anthropic_start() -> String {
     start + &anthropic_event(&block)
 }
 
-/// A piece of text in an Anthropic stream.
+/// Returns a piece of text in an Anthropic stream.
 pub fn anthropic_delta(text: &str) -> String {
     let delta = json!({ "type": "text_delta", "text": text });
     anthropic_event(&json!({ "type": "content_block_delta", "index": 0, "delta": delta }))
 }
 
-/// The end of an Anthropic stream.
+/// Returns the end of an Anthropic stream.
 pub fn anthropic_end() -> String {
     let delta = json!({ "stop_reason": "end_turn", "stop_sequence": null });
     let events = [
@@ -37,18 +37,18 @@ pub fn anthropic_end() -> String {
     events.iter().map(anthropic_event).collect()
 }
 
-/// A whole Anthropic stream that says `pieces`.
+/// Returns a whole Anthropic stream with these pieces of text.
 pub fn anthropic_text(pieces: &[&str]) -> String {
     let deltas: String = pieces.iter().map(|text| anthropic_delta(text)).collect();
     anthropic_start() + &deltas + &anthropic_end()
 }
 
-/// An error event of an Anthropic stream.
+/// Returns an error event of an Anthropic stream.
 pub fn anthropic_error(kind: &str, message: &str) -> String {
     anthropic_event(&json!({ "type": "error", "error": { "type": kind, "message": message } }))
 }
 
-/// A whole OpenAI chat stream that says `pieces`.
+/// Returns a whole OpenAI chat stream with these pieces of text.
 pub fn chat_text(pieces: &[&str]) -> String {
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });

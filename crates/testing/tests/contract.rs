@@ -11,7 +11,7 @@ use agentx_runtime::{
 use agentx_testing::check_log;
 use agentx_types::{BlobId, OwnerId, SessionId};
 
-/// What a log does wrong.
+/// A mistake of a log.
 #[derive(Clone, Copy, Debug)]
 enum Mistake {
     /// Nothing: what it lacks, the defaults of the trait make up for.

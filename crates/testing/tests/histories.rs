@@ -1,8 +1,10 @@
-//! Random histories against strict vendors: whatever people, models, tools and crashes do, no vendor refuses a request for its form, and
-//! every session can go on.
+//! Random histories against strict vendors: whatever people, models, tools and crashes do, no vendor refuses
+//! a request for its form, and every session can go on.
 //!
-//! The fold, the codecs and the vendors' checks are real; there are no sockets. Each history has a seed, which a failure names:
-//! `AGENTX_STRICT_SEED=17 cargo nextest run -p agentx-testing --test histories --no-capture` plays that one and prints its events.
+//! The fold, the codecs and the vendors' checks are real; there are no sockets. Each history has a seed,
+//! which a failure names:
+//! `AGENTX_STRICT_SEED=17 cargo nextest run -p agentx-testing --test histories --no-capture` plays that one
+//! and prints its events.
 //! `AGENTX_STRICT_HISTORIES=10000` plays more of them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,9 +26,10 @@ use std::collections::BTreeMap;
 use counts::Counts;
 use history::History;
 
-/// How many histories are played unless `AGENTX_STRICT_HISTORIES` says otherwise. Defects that one in two hundred shows were there.
+/// The number of histories, unless `AGENTX_STRICT_HISTORIES` sets another. Defects that show in one of two
+/// hundred were found with it.
 const HISTORIES: u64 = 1_000;
-/// How many things happen in each, at most.
+/// The largest number of steps of each.
 const STEPS: u64 = 120;
 
 fn number(variable: &str) -> Option<u64> {
@@ -50,8 +53,8 @@ pub(crate) enum Odd {
     ThinkingBudget,
 }
 
-/// What histories leave out for now, because requests are still refused after it. Remove an entry once its defect is fixed;
-/// `AGENTX_STRICT_ALL=1` plays everything.
+/// The steps that histories leave out for now, because requests are still refused after them. Remove an entry
+/// once its defect is fixed; `AGENTX_STRICT_ALL=1` plays everything.
 const NOT_YET: &[Odd] = &[];
 
 impl Odd {

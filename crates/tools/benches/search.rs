@@ -1,7 +1,8 @@
-//! `grep` and `glob` on a tree of 100,000 files, against `rg` on the same tree in the same run. The bar: at most twice the time
-//! of `rg`.
+//! `grep` and `glob` on a tree of 100,000 files, against `rg` on the same tree in the same run. The bar: at
+//! most twice the time of `rg`.
 //!
-//! `cargo bench -p agentx-tools --bench search`; without `rg` (Debian: `apt-get install ripgrep`) only our own times are shown.
+//! `cargo bench -p agentx-tools --bench search`; without `rg` (Debian: `apt-get install ripgrep`) only our
+//! own times are shown.
 #![allow(
     clippy::expect_used,
     reason = "a bench that cannot set up its tree has nothing to measure"
@@ -131,7 +132,7 @@ fn time(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// How long `rg` takes, with hidden files as in our searches; `None` where there is none.
+/// Measures `rg`, with hidden files as in our searches; `None` if it is not installed.
 fn rg(root: &Path, arguments: &[&str]) -> Option<Duration> {
     let start = Instant::now();
     let mut command = Command::new("rg");
@@ -149,7 +150,8 @@ fn rg(root: &Path, arguments: &[&str]) -> Option<Duration> {
         .map(|_| start.elapsed())
 }
 
-/// 1,000 directories in two levels, 100 files of about 1.5 KiB each, one of 500 with the rare word, some of them ignored.
+/// 1,000 directories in two levels, 100 files of about 1.5 KiB each, one of 500 with the rare word, some of
+/// them ignored.
 fn make_tree(root: &Path) {
     let line = "    let value = function(argument, other_argument); // some words about it\n";
     for number in 0..FILES {

@@ -1,5 +1,5 @@
-//! What a call of `bash` costs above the bare process: 50 times `echo hi`, in turn with the standard library running the same, and
-//! with tokio doing so.
+//! The cost of a call of `bash` above the bare process: 50 times `echo hi`, in turn with the standard library
+//! running the same, and with tokio doing so.
 //!
 //! `cargo bench -p agentx-tools --bench shell`
 #![allow(

@@ -1,5 +1,5 @@
-//! Arguments of a call, from JSON to a type. What the schema says is looked at first, all of it at once; what only the type knows is
-//! told with its place.
+//! Converts arguments of a call from JSON to a type. The schema is checked first and all at once; errors that
+//! only the type finds are reported with their place.
 
 use agentx_runtime::arguments;
 use agentx_types::ToolSpec;
@@ -59,7 +59,8 @@ mod tests {
 
     #[track_caller]
     fn check(input: Value, says: &[&str]) {
-        let spec = ToolSpec::new("bash", "", crate::schema::of::<Input>(), Access::Run).with_checked(true);
+        let spec =
+            ToolSpec::new("bash", "", crate::schema::schema_of::<Input>(), Access::Run).with_checked(true);
         let failure = parse::<Input>(&spec, &input).unwrap_err();
         for words in says {
             assert!(

@@ -1,28 +1,29 @@
-//! What the tools of a box leave running beside their calls, for whoever has no say about what that is.
+//! The background processes of a toolbox, for callers that do not choose its tools.
 
 use agentx_runtime::BoxFuture;
 use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
-/// What the tools of a [`Toolbox`](crate::Toolbox) leave running when their calls have ended: commands, as a rule.
+/// The processes that the tools of a [`Toolbox`](crate::Toolbox) leave running when their calls have ended,
+/// usually commands.
 pub trait Background: Send + Sync {
-    /// Ends what an earlier process left running for a session that it never closed. `open` are the calls that were cut off.
-    /// Returns what was ended.
+    /// Ends what an earlier process left running for a session that it never closed. `open` are the calls
+    /// that were cut off. Returns what was ended.
     fn end_left<'a>(
         &'a self,
         session: &'a SessionId,
         open: &'a [ToolCallId],
     ) -> BoxFuture<'a, Vec<LeftRunning>>;
 
-    /// Whether an earlier process may have left something running for a session, by its records alone.
+    /// Returns whether an earlier process may have left something running for a session, by its records alone.
     fn may_have_left(&self, session: &SessionId) -> bool;
 
     /// Whether an earlier process left anything running for a session.
     fn has_left<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, bool>;
 
-    /// What that is. It continues.
+    /// Finds the running processes of a session that an earlier process left, without stopping them.
     fn left<'a>(&'a self, session: &'a SessionId, open: &'a [ToolCallId]) -> BoxFuture<'a, Vec<LeftRunning>>;
 
-    /// Ends one thing because a person wants it. Returns whether it ran.
+    /// Ends one job on request of a person. Returns whether it ran.
     fn stop<'a>(&'a self, session: &'a SessionId, job: &'a str) -> BoxFuture<'a, bool>;
 
     /// Ends what runs for a session. It is gone when the future ends.

@@ -1,4 +1,4 @@
-//! Work that blocks: on a thread of its own, left at once when the call is cancelled, and told to stop.
+//! Blocking work: on a thread of its own, abandoned at once when the call is cancelled, and asked to stop.
 
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
@@ -22,19 +22,19 @@ impl StopFlag {
         }
     }
 
-    /// Whether to stop now.
+    /// Returns whether to stop now.
     pub(crate) fn due(&self) -> bool {
         self.cancel.is_cancelled() || self.timed_out()
     }
 
-    /// Whether the time is used up.
+    /// Returns whether the time is used up.
     pub(crate) fn timed_out(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
-/// Runs `work` where it may block. When `cancel` fires the call ends at once; the thread follows when `work` looks at
-/// its [`StopFlag`].
+/// Runs `work` on a blocking thread. When `cancel` fires, the call ends at once; the thread ends when `work`
+/// checks its [`StopFlag`].
 pub(crate) async fn blocking<T: Send + 'static>(
     cancel: &CancellationToken,
     work: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,

@@ -1,4 +1,4 @@
-//! The built-in tools as a box, and what their commands leave running beside their calls.
+//! The built-in tools as a toolbox, with the background processes of their commands.
 
 use std::sync::Arc;
 
@@ -6,34 +6,37 @@ use agentx_runtime::{BoxFuture, Tool};
 use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
 use crate::bash::{BashTool, JobTable, JobTool, any_left_running, end_left_running, left_running};
-use crate::files::{Changes, EditTool, ReadTool, Write};
+use crate::files::{EditLock, EditTool, ReadTool, WriteTool};
 use crate::finish::FinishTool;
-use crate::search::{GlobTool, GrepTool, SearchTurns};
-use crate::todo::Todo;
+use crate::search::{GlobTool, GrepTool, SearchPermits};
+use crate::todo::TodoTool;
 use crate::{Background, BashOptions, ToolOptions, Toolbox, Typed};
 
 impl Toolbox {
-    /// The built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.
+    /// Creates the built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.
     pub fn builtin(options: ToolOptions) -> Self {
         let jobs = JobTable::new(options.bash.clone());
-        let changes = Changes::default();
-        let turns = SearchTurns::new(&options.search);
+        let edit_lock = EditLock::default();
+        let turns = SearchPermits::new(&options.search);
         let tools: [Arc<dyn Tool>; 9] = [
             Arc::new(Typed::new(BashTool::new(options.bash, jobs.clone()))),
             Arc::new(Typed::new(JobTool::new(jobs.clone()))),
             Arc::new(Typed::new(ReadTool::new(options.files.clone()))),
-            Arc::new(Typed::new(Write::new(options.files.clone(), changes.clone()))),
-            Arc::new(Typed::new(EditTool::new(options.files, changes))),
+            Arc::new(Typed::new(WriteTool::new(
+                options.files.clone(),
+                edit_lock.clone(),
+            ))),
+            Arc::new(Typed::new(EditTool::new(options.files, edit_lock))),
             Arc::new(Typed::new(GlobTool::new(options.search.clone(), turns.clone()))),
             Arc::new(Typed::new(GrepTool::new(options.search, turns))),
-            Arc::new(Typed::new(Todo)),
+            Arc::new(Typed::new(TodoTool)),
             Arc::new(Typed::new(FinishTool)),
         ];
-        Self::of(tools, Arc::new(Commands(jobs)))
+        Self::from_tools(tools, Arc::new(Commands(jobs)))
     }
 }
 
-/// What `bash` runs that continues when its call has ended.
+/// The commands of `bash` that continue after their call.
 struct Commands(JobTable);
 
 impl Background for Commands {

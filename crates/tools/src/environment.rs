@@ -1,19 +1,20 @@
-//! What programs that are run for an agent see of this process's environment. A model that prints its environment must not see
-//! the keys that it runs on, nor those of the person; a name or a value that looks like a secret is left out.
+//! The environment of programs that run for an agent. A model that prints its environment must not see the
+//! keys that it runs on, nor those of the person; variables whose name or value looks like a secret are left
+//! out.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
 use crate::tokens::has_token;
 
-/// Last words of names (words are joined by `_`) that say: this is a secret.
+/// Last words of names (words are joined by `_`) that mark a secret.
 const SECRET_WORDS: &[&str] = &["PAT", "PWD", "CREDENTIALS", "COOKIE", "DSN"];
 
-/// Last words that say so too, unless another word says that something is counted: `API_TOKENS`, not `MAX_TOKENS`.
+/// Last words that mark a secret unless another word marks a count: `API_TOKENS`, not `MAX_TOKENS`.
 const SECRET_PLURALS: &[&str] = &["KEYS", "TOKENS", "PASSWORDS"];
 const COUNTS: &[&str] = &["MAX", "MIN", "NUM", "COUNT", "LIMIT", "BUDGET"];
 
-/// Words that say so wherever they stand in a name: `TOKEN_FOR_CI`, `SLACK_WEBHOOK_URL`.
+/// Words that mark a secret anywhere in a name: `TOKEN_FOR_CI`, `SLACK_WEBHOOK_URL`.
 const SECRET_ANYWHERE: &[&str] = &[
     "APIKEY",
     "AUTH",
@@ -43,14 +44,14 @@ const SECRET_ENDINGS: &[&str] = &[
     "PRIVATEKEY",
 ];
 
-/// Whole names that the words do not tell.
+/// Whole names of secrets that the words do not catch.
 const SECRET_NAMES: &[&str] = &["AWS_ACCESS_KEY_ID"];
 
 /// Whole names that only look like a secret: directories, and the socket of an agent that signs.
 const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
 
-/// Names that programs need and that hold no secret. A folder's settings may name any variable for a header, and so have it hidden; without
-/// `PATH` a shell looks for programs elsewhere, perhaps in the folder.
+/// Names that programs need and that hold no secret. A folder's settings may name any variable for a header,
+/// and so have it hidden; without `PATH`, a shell looks for programs in other places, perhaps in the folder.
 const NEEDED_NAMES: &[&str] = &[
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TERM", "LANG", "LC_ALL", "TZ",
 ];
@@ -58,10 +59,11 @@ const NEEDED_NAMES: &[&str] = &[
 /// A shorter value is no secret: hiding it would hide ordinary words.
 const SHORTEST_VALUE: usize = 8;
 
-/// A shorter one is not looked for within other values: a name of a company may be a part of a path.
+/// A shorter value is not searched within other values: a company's name may be part of a path.
 const SHORTEST_PART: usize = 16;
 
-/// Which variables of this process programs get. By default all but those whose names or values look like secrets.
+/// Selects the variables of this process that programs get. By default all but those whose names or values
+/// look like secrets.
 #[derive(Clone, Default)]
 pub struct ProgramEnvironment {
     keep: Vec<String>,
@@ -87,15 +89,16 @@ impl ProgramEnvironment {
         self
     }
 
-    /// Never passes this variable on, whatever is kept; only those that every program needs (`PATH`, `HOME`, `TERM`, …) stay.
+    /// Never passes this variable on, whatever is kept; only those that every program needs (`PATH`, `HOME`,
+    /// `TERM`, …) stay.
     #[must_use]
     pub fn hide_name(mut self, name: impl Into<String>) -> Self {
         self.hidden_names.push(name.into());
         self
     }
 
-    /// Never passes on a variable that is this value, or has it within other text. A value of less than 8 bytes is ignored; one of
-    /// less than 16 is not looked for within other text.
+    /// Never passes on a variable that equals this value, or contains it. A value of less than 8 bytes is
+    /// ignored; one of less than 16 is not searched within other text.
     #[must_use]
     pub fn hide_value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
@@ -105,7 +108,7 @@ impl ProgramEnvironment {
         self
     }
 
-    /// The variables of this process that a program does not get, by their names, sorted.
+    /// Returns the variables of this process that a program does not get, sorted by name.
     pub fn withheld(&self) -> Vec<WithheldVariable> {
         self.withheld_of(std::env::vars_os())
     }
@@ -122,12 +125,13 @@ impl ProgramEnvironment {
         withheld
     }
 
-    /// The variables of this process that a program gets.
+    /// Returns the variables of this process that a program gets.
     pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
         self.of(std::env::vars_os())
     }
 
-    /// Those of `own` that a program gets, and what keeps Git from running what a folder brings.
+    /// Returns the variables of `own` that a program gets, and those that keep Git from running what a folder
+    /// brings.
     pub(crate) fn of<'a>(
         &'a self,
         own: impl Iterator<Item = (OsString, OsString)> + 'a,
@@ -146,7 +150,7 @@ impl ProgramEnvironment {
         !hidden && (kept || !(is_secret_name(&name) || has_password(&value) || has_token(&value)))
     }
 
-    /// Whether a variable is never passed on, whatever is kept.
+    /// Returns whether a variable is never passed on, whatever is kept.
     fn hides(&self, name: &OsStr, value: &OsStr) -> bool {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         if NEEDED_NAMES.contains(&&*name) {
@@ -163,18 +167,19 @@ impl ProgramEnvironment {
 /// A variable of this process that programs do not get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WithheldVariable {
-    /// The name.
+    /// The name of the variable.
     pub name: String,
-    /// Whether [`ProgramEnvironment::keep`] would pass it on: it only looks like a secret. Else it is, or holds, what is hidden.
+    /// Whether [`ProgramEnvironment::keep`] would pass it on: it only looks like a secret. Else it is, or
+    /// holds, what is hidden.
     pub may_be_kept: bool,
 }
 
-/// Settings of Git that hold whatever the configuration of a repository says. A folder may hold a bare repository, or come with a
-/// `.git` of its own, and `git status` would run what its `core.fsmonitor` names
+/// Settings of Git that override the configuration of a repository. A folder may contain a bare repository,
+/// or a `.git` of its own, and `git status` would run the program in its `core.fsmonitor`
 /// (<https://github.com/justinsteven/advisories/blob/main/2022_git_buried_bare_repos_and_fsmonitor_various_abuses.md>).
 const GIT: [(&str, &str); 2] = [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
 
-/// The variables by which Git takes these settings, behind those that are set already
+/// Returns the variables by which Git takes these settings, behind those that are set already
 /// (<https://git-scm.com/docs/git-config#ENVIRONMENT>). What a person has set there themselves stays.
 fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let value = |name: &str| {
@@ -228,8 +233,8 @@ fn is_secret_name(name: &str) -> bool {
         || SECRET_ENDINGS.iter().any(|ending| last.ends_with(ending))
 }
 
-/// Whether an address in the text has a password (`postgres://me:secret@host/db`), or settings of a connection do
-/// (`host=db;password=secret`).
+/// Returns whether an address in the text has a password (`postgres://me:secret@host/db`), or settings of a
+/// connection do (`host=db;password=secret`).
 fn has_password(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     if ["password=", "passwd=", "pwd="]
@@ -248,7 +253,7 @@ fn has_password(value: &str) -> bool {
     })
 }
 
-/// Whether a name stands in the text as a word of its own, with a value behind it.
+/// Returns whether a name occurs in the text as a word of its own, followed by a value.
 fn has_value(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, name)| {
         let begins = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '/');
@@ -260,7 +265,7 @@ fn has_value(text: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Which of these variables a command gets. What it gets besides, for Git, is left out.
+    /// Returns which of these variables a command gets, without the additional ones for Git.
     fn names(environment: &ProgramEnvironment, own: &[(&str, &str)]) -> Vec<String> {
         let own = own.iter().map(|(name, value)| (name.into(), value.into()));
         let passed = environment.of(own);

@@ -1,19 +1,20 @@
-//! Why a call came to nothing, as the model reads it. Tools return it with `?`; the adapter makes an outcome of it.
+//! The reason why a call failed, as the model reads it. Tools return it with `?`; the adapter converts it to
+//! an outcome.
 
 use agentx_runtime::ToolOutcome;
 use agentx_types::ToolStatus;
 
-/// Why a call came to nothing.
+/// The reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolFailure {
     /// In one word.
     pub status: ToolStatus,
-    /// What the model is told: what was attempted, on what, and what to do instead.
+    /// The message to the model: what was attempted, on what, and what to do instead.
     pub text: String,
 }
 
 impl ToolFailure {
-    /// The call made sense, and did not work.
+    /// Creates a failure of a valid call.
     pub fn failed(text: impl Into<String>) -> Self {
         Self {
             status: ToolStatus::Failed,
@@ -21,7 +22,7 @@ impl ToolFailure {
         }
     }
 
-    /// The arguments made no sense.
+    /// Creates a failure of a call with invalid arguments.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self {
             status: ToolStatus::Invalid,
@@ -29,7 +30,7 @@ impl ToolFailure {
         }
     }
 
-    /// The call is not allowed to do that.
+    /// Creates a failure of a call that is not allowed.
     pub fn denied(text: impl Into<String>) -> Self {
         Self {
             status: ToolStatus::Denied,
@@ -37,7 +38,7 @@ impl ToolFailure {
         }
     }
 
-    /// The call was stopped from outside before it was done.
+    /// Creates a failure of a call that was stopped from outside.
     pub fn interrupted() -> Self {
         Self {
             status: ToolStatus::Interrupted,

@@ -1,5 +1,5 @@
-//! `finish`: the model says that it is done. A call of it ends the run, so that a headless caller gets a summary and not
-//! merely silence.
+//! `finish`: the model reports that it is done. A call of it ends the run, so that a headless caller gets a
+//! summary.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::Access;
@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use crate::{ToolAbout, ToolFailure, TypedTool};
 
-/// What `finish` takes.
+/// The arguments of `finish`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FinishInput {
-    /// What was done and what is left, for the user.
+    /// A summary of the finished and the remaining work, for the user.
     summary: String,
 }
 

@@ -1,16 +1,19 @@
-//! Tools as an agent is given them, and the built-in ones: bash, job, read, write, edit, glob, grep, todo, finish.
+//! Tools as an agent is given them, and the built-in ones: bash, job, read, write, edit, glob, grep, todo,
+//! finish.
 //!
-//! A tool is one type: an input struct with a derived JSON Schema, and a function ([`TypedTool`]). [`Typed`] turns it into
-//! the object-safe [`agentx_runtime::Tool`]: it validates the arguments and tells the model what to change. [`Toolbox`] is
-//! the set that an agent is given; the tool effector of a runtime looks its calls up there. That much is always here; the
-//! built-in tools, and the programs and searches that they need, come with the feature `builtin`.
+//! A tool is one type: an input struct with a derived JSON Schema, and a function ([`TypedTool`]). [`Typed`]
+//! turns it into the object-safe [`agentx_runtime::Tool`]: it validates the arguments and explains errors to
+//! the model. [`Toolbox`] is the set of an agent's tools; the tool effector of a runtime looks up calls
+//! there. These are always available; the built-in tools, and the programs and searches that they need, come
+//! with the feature `builtin`.
 //!
 //! Rules that every tool here keeps:
 //!
 //! - A failure is an outcome that the model reads; nothing that a model sends can panic the process.
-//! - What the model sees is bounded, says what was left out, and says how to read on.
-//! - A path whose real place lies outside the workspace is refused unless the call was approved for that. This is the second
-//!   line: the agent decides approvals from the text of the call alone, and cannot see symbolic links.
+//! - The model sees a bounded output, with a note of what was left out and how to read on.
+//! - A path whose real place lies outside the workspace is refused unless the call was approved for that.
+//!   This is the second line: the agent decides approvals from the text of the call alone, and cannot see
+//!   symbolic links.
 //! - When a call is cancelled, what it started is gone within a second.
 #![doc = include_str!("../docs/limits.md")]
 
@@ -59,6 +62,7 @@ pub use bash::{
 pub use environment::{ProgramEnvironment, WithheldVariable};
 pub use failure::ToolFailure;
 #[cfg(feature = "builtin")]
+pub use files::LONGEST_PICTURE_SIDE;
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 #[cfg(feature = "builtin")]
 pub use restore::{plan_restore, restore};

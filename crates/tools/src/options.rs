@@ -18,19 +18,20 @@ pub struct ToolOptions {
 /// Limits of `bash` and `job`.
 #[derive(Clone, Debug)]
 pub struct BashOptions {
-    /// How long a command may run where the call does not say: 2 minutes.
+    /// The time limit of a command if the call sets none: 2 minutes.
     pub timeout: Duration,
     /// The longest time that a call may ask for: 1 hour.
     pub max_timeout: Duration,
-    /// How long a command may take to end after SIGTERM, before SIGKILL: 300 ms.
+    /// The time between SIGTERM and SIGKILL: 300 ms.
     pub grace: Duration,
-    /// How long output is waited for after the shell has ended: 200 ms. What still runs then becomes a job.
+    /// The time to wait for output after the shell has ended: 200 ms. Processes that still run then become a
+    /// job.
     pub linger: Duration,
     /// Bytes of output per call that become events: 256 KiB.
     pub event_bytes: usize,
     /// Bytes of an event, at most: 8 KiB.
     pub chunk_bytes: usize,
-    /// How long output is collected before it becomes an event: 10 ms.
+    /// The delay in which output is collected before it becomes an event: 10 ms.
     pub chunk_delay: Duration,
     /// Bytes from the beginning of the output that the model sees: 16 KiB.
     pub head_bytes: usize,
@@ -38,8 +39,8 @@ pub struct BashOptions {
     pub tail_bytes: usize,
     /// Bytes of output that are kept as a blob: the first 16 MiB. What follows is counted.
     pub kept_bytes: usize,
-    /// Bytes of output that all calls together may hold for blobs before these are stored: 64 MiB. Where nothing is left, a call
-    /// keeps what it has, and its end.
+    /// Bytes of output that all calls together may hold for blobs before these are stored: 64 MiB. When
+    /// nothing is left, a call keeps what it has, and its end.
     pub budget: OutputBudget,
     /// Bytes of output after which the command is killed: 2 GiB.
     pub kill_bytes: u64,
@@ -49,10 +50,10 @@ pub struct BashOptions {
     pub max_jobs: usize,
     /// The longest time that `job` waits for news: 10 minutes.
     pub max_wait: Duration,
-    /// Which environment variables commands get: all but those that look like secrets.
+    /// The environment variables of commands: all but those that look like secrets.
     pub environment: ProgramEnvironment,
-    /// Where commands that run are written down, so that they are found after this program was killed: nowhere. Then only those are found
-    /// that kept the environment that they were given.
+    /// The file that records running commands, so that they are found after this program was killed. By
+    /// default `None`: then only commands that kept their environment are found.
     pub records: Option<CommandRecords>,
 }
 
@@ -113,9 +114,9 @@ impl Default for FileOptions {
 /// Limits of `glob` and `grep`.
 #[derive(Clone, Debug)]
 pub struct SearchOptions {
-    /// How long a search may take: 60 s.
+    /// The time limit of a search: 60 s.
     pub timeout: Duration,
-    /// Paths or lines that are shown where the call does not say: 200.
+    /// Paths or lines that are shown if the call sets no limit: 200.
     pub results: usize,
     /// Paths or lines that a call may ask for, at most: 2,000.
     pub max_results: usize,
@@ -125,7 +126,8 @@ pub struct SearchOptions {
     pub line_bytes: usize,
     /// Threads that search: as many as there are cores, at most 12.
     pub threads: usize,
-    /// Bytes of a line in a file that is searched, at most: 4 MiB. A file with a longer one counts as unreadable.
+    /// Bytes of a line in a file that is searched, at most: 4 MiB. A file with a longer one counts as
+    /// unreadable.
     pub heap_bytes: usize,
     /// Searches that run at once: 4. Others wait for their turn, which counts as their time.
     pub at_once: usize,
@@ -149,7 +151,7 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// How many results to show where the call asks for `asked`.
+    /// Returns the number of results to show if the call asks for `asked`.
     pub(crate) fn limit(&self, asked: Option<u64>) -> usize {
         let asked = asked.map_or(self.results, |asked| usize::try_from(asked).unwrap_or(usize::MAX));
         asked.clamp(1, self.max_results)

@@ -1,11 +1,12 @@
-//! JSON Schemas for models: the derived schema without what only costs tokens. Every model call carries all of them.
+//! JSON Schemas for models: the derived schema without what only costs tokens. Every model call carries all
+//! of them.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The schema (2020-12) of `T`, with all subschemas inline.
-pub(crate) fn of<T: JsonSchema>() -> Value {
+/// Returns the schema (2020-12) of `T`, with all subschemas inline.
+pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -19,7 +20,7 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Takes away what says nothing: `null` as a way to leave an argument out, number formats, titles.
+/// Removes noise: `null` as an alternative to leaving an argument out, number formats, titles.
 fn tidy(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     object.remove("format");
@@ -56,7 +57,7 @@ fn drop_null_type(object: &mut Map<String, Value>) {
     }
 }
 
-/// `"anyOf": [X, {"type": "null"}]` becomes `X`; what stands beside it (the description of the argument) wins.
+/// Replaces `"anyOf": [X, {"type": "null"}]` by `X`; fields next to it (the description of the argument) win.
 fn unwrap_optional(object: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = object.get_mut("anyOf") else {
         return;
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn says_what_matters_and_nothing_else() {
         assert_eq!(
-            of::<Input>(),
+            schema_of::<Input>(),
             json!({
                 "type": "object",
                 "properties": {

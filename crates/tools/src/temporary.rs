@@ -1,8 +1,10 @@
-//! Files that are written beside another one and then take its name: what they are called, and the removal of those that a killed
-//! process left. Called by whatever puts a file in place, before it does.
+//! Temporary files that are written next to another file and then take its name, and the removal of those
+//! that a killed process left. Callers that write a file remove them before.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
+use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::dir::Dir;
@@ -12,13 +14,13 @@ use nix::sys::signal::kill;
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, UnlinkatFlags, unlinkat};
 
-/// In a directory with more entries than this, not all are looked at.
+/// The number of entries of a directory that are checked.
 const MOST_ENTRIES: usize = 100_000;
 
 /// The number of the next file of this process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A name that no other file of this process has.
+/// Returns a name that no other file of this process has.
 pub(crate) fn name() -> String {
     named(std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
@@ -29,8 +31,22 @@ fn named(process: u32, number: u64) -> String {
 
 /// Says that a file is being written. Another machine or container may not see this process; it sees the lock.
 pub(crate) fn hold(file: &File) {
-    // Without locks, the number of the process has to be enough.
+    // Without locks, the process id has to be enough.
     let _ = file.try_lock();
+}
+
+/// Gives a new file the owner, group and permissions of the file that it replaces.
+///
+/// # Errors
+/// Returns an error if the permissions cannot be set. The owner and group stay the process's own if they may
+/// not be changed.
+pub(crate) fn copy_permissions(replaced: &Metadata, file: &File) -> io::Result<()> {
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
+        // Only root may change the owner of a file; for others the new file stays their own.
+        let _ = fchown(file, Some(replaced.uid()), Some(replaced.gid()));
+    }
+    file.set_permissions(replaced.permissions())
 }
 
 /// Removes what killed processes left in a directory. What cannot be removed stays.
@@ -49,8 +65,8 @@ pub(crate) fn remove_left(directory: impl AsFd) {
     }
 }
 
-/// Whether the process that gave a file this name is gone. One with the number of this process may have been there before it: then it
-/// counted further.
+/// Returns whether the process that gave a file this name is gone. One with the number of this process may
+/// have been there before it: then it counted further.
 fn is_left(name: &str) -> bool {
     let numbers = || {
         name.strip_prefix(".agentx-")?
@@ -75,7 +91,7 @@ fn is_left(name: &str) -> bool {
     }
 }
 
-/// Whether a regular file is there that nobody holds.
+/// Returns whether there is a regular file that no process has locked.
 fn is_free(directory: impl AsFd, name: &str) -> bool {
     let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let Ok(file) = openat(directory, name, flags, Mode::empty()).map(File::from) else {

@@ -1,6 +1,6 @@
-//! Text that has to be cut: at line borders, at character borders, from the middle of what is too long.
+//! Cuts text: at line ends, at character borders, or in the middle of a long text.
 
-/// The biggest index that is not above `index` and lies between two characters.
+/// Returns the largest character boundary that is not above `index`.
 pub(crate) fn floor_char(text: &str, index: usize) -> usize {
     (0..=index.min(text.len()))
         .rev()
@@ -8,14 +8,14 @@ pub(crate) fn floor_char(text: &str, index: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// The smallest index that is not below `index` and lies between two characters.
+/// Returns the smallest character boundary that is not below `index`.
 pub(crate) fn ceil_char(text: &str, index: usize) -> usize {
     (index..text.len())
         .find(|at| text.is_char_boundary(*at))
         .unwrap_or(text.len())
 }
 
-/// At most `bytes` from the beginning, whole lines where a line ends in the second half of them.
+/// Returns at most `bytes` from the beginning; it ends with a whole line if a line ends in the second half.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -27,7 +27,7 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// At most `bytes` from the end, whole lines where a line begins in the first half of them.
+/// Returns at most `bytes` from the end; it begins with a whole line if a line begins in the first half.
 pub(crate) fn tail(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -43,7 +43,7 @@ pub(crate) fn tail(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// A line of at most `bytes`, and a note of how much of it is left out.
+/// Returns a line of at most `bytes`, and a note of how much of it is left out.
 pub(crate) fn cut_line(line: &str, bytes: usize) -> String {
     if line.len() <= bytes {
         return line.to_owned();
@@ -59,7 +59,7 @@ pub(crate) fn lossy(bytes: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
     (text, replaced)
 }
 
-/// A number of bytes as people write it.
+/// Returns a number of bytes as people write it.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} bytes"),
@@ -77,15 +77,15 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     }
 }
 
-/// Bytes that come in pieces, as text: a character that is split between two pieces is put together, bytes that are not
-/// UTF-8 are replaced.
+/// Bytes that come in pieces, as text: a character that is split between two pieces is put together, bytes
+/// that are not UTF-8 are replaced.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     begun: Vec<u8>,
 }
 
 impl Decoder {
-    /// Adds what `bytes` say to `text`.
+    /// Decodes `bytes` and adds them to `text`.
     pub(crate) fn push(&mut self, mut bytes: &[u8], text: &mut String) {
         while !self.begun.is_empty() {
             let Some((first, rest)) = bytes.split_first() else {
@@ -111,7 +111,7 @@ impl Decoder {
         self.push_fresh(bytes, text);
     }
 
-    /// A character that never came to its end.
+    /// Adds a replacement for a character that was cut off.
     pub(crate) fn finish(&mut self, text: &mut String) {
         if !self.begun.is_empty() {
             text.push(char::REPLACEMENT_CHARACTER);

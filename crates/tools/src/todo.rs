@@ -1,5 +1,5 @@
-//! `todo`: the model's list of what is to be done. The whole list is replaced each time, so the latest result in the log
-//! is the list: it needs no state anywhere else, and a fork or a replay has it too.
+//! `todo`: the model's to-do list. The whole list is replaced each time, so the latest result in the log is
+//! the list: it needs no other state, and a fork or a replay has it too.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::Access;
@@ -12,7 +12,7 @@ use crate::{ToolAbout, ToolFailure, TypedTool};
 /// Entries of a list, at most.
 const MOST_ITEMS: usize = 100;
 
-/// What `todo` takes.
+/// The arguments of `todo`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TodoInput {
@@ -24,13 +24,13 @@ pub(crate) struct TodoInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TodoItem {
-    /// What is to be done, in one line.
+    /// The task, in one line.
     pub content: String,
-    /// How far it is.
+    /// Its progress.
     pub status: TodoStatus,
 }
 
-/// How far an entry of a to-do list is.
+/// The progress of an entry of a to-do list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -56,9 +56,9 @@ impl TodoStatus {
     }
 }
 
-pub(crate) struct Todo;
+pub(crate) struct TodoTool;
 
-impl TypedTool for Todo {
+impl TypedTool for TodoTool {
     type Input = TodoInput;
 
     fn about(&self) -> ToolAbout {

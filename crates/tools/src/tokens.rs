@@ -1,4 +1,5 @@
-//! Values that are secrets by their form: private keys, and tokens of services that put a fixed beginning before each.
+//! Values that are secrets by their form: private keys, and tokens of services that put a fixed beginning
+//! before each.
 //!
 //! Sources, those of the services themselves where they have a page: GitHub
 //! (<https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/>), AWS
@@ -8,7 +9,7 @@
 //! (<https://gitlab.com/gitlab-org/gitlab/-/issues/458019>). The others are those of
 //! <https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml>; `dckr_pat_`, `gsk_`, `xai-` and `whsec_` are as they are seen in use.
 
-/// How such values begin.
+/// The prefixes of tokens.
 const BEGINNINGS: &[&str] = &[
     // GitHub
     "ghp_",
@@ -89,14 +90,15 @@ const BEGINNINGS: &[&str] = &[
     "sntryu_",
 ];
 
-/// How many letters and digits at least stand behind such a beginning.
+/// The smallest number of letters and digits after such a prefix.
 const SHORTEST_REST: usize = 16;
 
-/// Many vendors of models begin their keys so, and older keys of OpenAI have no more than that: the rest is longer, and says nothing.
+/// The prefix of keys of many model vendors. Older keys of OpenAI have nothing more: the rest is longer,
+/// without structure.
 const MODEL_KEY: &str = "sk-";
 const SHORTEST_MODEL_KEY: usize = 32;
 
-/// Whether a text holds a secret that is known by its form.
+/// Returns whether a text holds a secret that is known by its form.
 pub(crate) fn has_token(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut words = text.split(|c: char| !is_part(c));

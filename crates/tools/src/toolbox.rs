@@ -1,4 +1,4 @@
-//! The set of tools that an agent is given: where a tool effector looks up what a call names.
+//! The set of an agent's tools: a tool effector looks up calls in it.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ pub struct Toolbox {
 /// Makes of each tool the one that an agent's own calls get.
 pub type ToolWrapper = Arc<dyn Fn(Arc<dyn Tool>) -> Arc<dyn Tool> + Send + Sync>;
 
-/// A tool of this name is there already.
+/// The name of the tool is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateTool {
-    /// The name.
+    /// The name of the tool.
     pub name: String,
 }
 
@@ -35,8 +35,11 @@ impl std::fmt::Display for DuplicateTool {
 impl std::error::Error for DuplicateTool {}
 
 impl Toolbox {
-    /// A box of these tools, which leave running what `background` knows of.
-    pub fn of(tools: impl IntoIterator<Item = Arc<dyn Tool>>, background: Arc<dyn Background>) -> Self {
+    /// Returns a box of these tools, which leave running what `background` knows of.
+    pub fn from_tools(
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+        background: Arc<dyn Background>,
+    ) -> Self {
         Self {
             tools: tools.into_iter().map(|tool| (tool.spec(), tool)).collect(),
             background: Some(background),
@@ -65,26 +68,27 @@ impl Toolbox {
         self.register(Arc::new(Typed::new(tool)))
     }
 
-    /// The same box with only the tools whose names `keep` accepts.
+    /// Keeps only the tools whose names `keep` accepts.
     #[must_use]
     pub fn filtered(mut self, keep: impl Fn(&str) -> bool) -> Self {
         self.tools.retain(|(spec, _)| keep(&spec.name));
         self
     }
 
-    /// The same box, whose tools are wrapped where an agent calls them itself. Tools that are called by other tools, such as scripts, are not.
+    /// Wraps tools where an agent calls them itself. Tools that are called by other tools, such as scripts,
+    /// are not wrapped.
     #[must_use]
     pub fn wrapped(mut self, wrapper: ToolWrapper) -> Self {
         self.wrapper = Some(wrapper);
         self
     }
 
-    /// What models and approval rules see, in order.
+    /// Returns the specs that models and approval rules see, in order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.tools.iter().map(|(spec, _)| spec.clone()).collect()
     }
 
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools
             .iter()
@@ -92,7 +96,7 @@ impl Toolbox {
             .map(|(_, tool)| Arc::clone(tool))
     }
 
-    /// The tool of this name as an agent's own calls get it.
+    /// Returns the tool of this name as an agent's own calls get it.
     pub fn get_for_agent(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let tool = self.get(name)?;
         Some(match &self.wrapper {
@@ -101,7 +105,7 @@ impl Toolbox {
         })
     }
 
-    /// The answer to a call of a tool that does not exist.
+    /// Returns the answer to a call of a tool that does not exist.
     pub fn unknown(&self, name: &str) -> ToolOutcome {
         let names: Vec<&str> = self.tools.iter().map(|(spec, _)| spec.name.as_str()).collect();
         let hint = nearest(name, names.iter().copied())
@@ -120,8 +124,8 @@ impl Toolbox {
         }
     }
 
-    /// Ends what an earlier process left running for a session that it never closed. `open` are the calls that were cut off.
-    /// Returns what was ended.
+    /// Ends what an earlier process left running for a session that it never closed. `open` are the calls
+    /// that were cut off. Returns what was ended.
     pub async fn end_left_running(&self, session: &SessionId, open: &[ToolCallId]) -> Vec<LeftRunning> {
         match &self.background {
             Some(background) => background.end_left(session, open).await,
@@ -129,15 +133,16 @@ impl Toolbox {
         }
     }
 
-    /// Whether an earlier process may have left something running for a session, by its records alone. Cheap enough for each start.
+    /// Returns whether an earlier process may have left something running for a session, by its records
+    /// alone. Cheap enough for each start.
     pub fn may_have_left(&self, session: &SessionId) -> bool {
         self.background
             .as_ref()
             .is_some_and(|background| background.may_have_left(session))
     }
 
-    /// What an earlier process left running for a session that it never closed. `open` tells the calls that were cut off; it is asked
-    /// only where something runs.
+    /// Returns what an earlier process left running for a session that it never closed. `open` returns the
+    /// calls that were cut off; it is called only if something runs.
     pub async fn left_running<E>(
         &self,
         session: &SessionId,
@@ -151,8 +156,8 @@ impl Toolbox {
         }
     }
 
-    /// Ends one command in the background of a session because a person wants it. It is gone when this returns, and the session is told
-    /// how it ended. Returns whether it ran.
+    /// Ends one background command of a session on request of a person. It has ended when this returns, and
+    /// the session is notified how. Returns whether it ran.
     pub async fn stop_job(&self, session: &SessionId, job: &str) -> bool {
         match &self.background {
             Some(background) => background.stop(session, job).await,
@@ -160,8 +165,8 @@ impl Toolbox {
         }
     }
 
-    /// Ends what runs in the background of a session. Its jobs are gone when this returns. Dropping the last clone of a box
-    /// kills them as well, without waiting.
+    /// Ends what runs in the background of a session. Its jobs are gone when this returns. Dropping the last
+    /// clone of a box kills them as well, without waiting.
     pub async fn shutdown(&self, session: &SessionId) {
         if let Some(background) = &self.background {
             background.shutdown(session).await;

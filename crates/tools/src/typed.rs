@@ -1,5 +1,5 @@
-//! A tool as one type: its arguments are a struct, its schema is derived from that struct, its work is a function. The
-//! adapter [`Typed`] is the only place where arguments are validated.
+//! A tool as one type: its arguments are a struct, its schema is derived from that struct, its work is a
+//! function. The adapter [`Typed`] alone validates arguments.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub trait TypedTool: Send + Sync + 'static {
     /// `deny_unknown_fields`, so that a misspelt argument is an error and not a silent default.
     type Input: DeserializeOwned + JsonSchema + Send;
 
-    /// What the model and the approval rules see, without the schema.
+    /// Returns what the model and the approval rules see, without the schema.
     fn about(&self) -> ToolAbout;
 
     /// Does it.
@@ -61,7 +61,7 @@ pub trait TypedTool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutcome, ToolFailure>> + Send;
 }
 
-/// What the model and the approval rules see of a tool, without the schema.
+/// The description of a tool for the model and the approval rules, without the schema.
 #[derive(Clone, Debug)]
 pub struct ToolAbout {
     name: String,
@@ -75,7 +75,8 @@ pub struct ToolAbout {
 }
 
 impl ToolAbout {
-    /// A tool that must not be repeated, names neither path nor command, and does not end the run.
+    /// Creates the description of a tool that must not be repeated, names neither path nor command, and does
+    /// not end the run.
     pub fn new(name: impl Into<String>, description: impl Into<String>, access: Access) -> Self {
         Self {
             name: name.into(),
@@ -89,35 +90,35 @@ impl ToolAbout {
         }
     }
 
-    /// The argument that holds a path.
+    /// Sets the argument that holds a path.
     #[must_use]
     pub fn path(mut self, argument: &str) -> Self {
         self.path_argument = Some(argument.into());
         self
     }
 
-    /// The argument that holds a command line.
+    /// Sets the argument that holds a command line.
     #[must_use]
     pub fn command(mut self, argument: &str) -> Self {
         self.command_argument = Some(argument.into());
         self
     }
 
-    /// Doing it twice is the same as doing it once.
+    /// Marks a tool that may be called twice with the same effect as once.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.idempotent = true;
         self
     }
 
-    /// A successful call ends the run.
+    /// Ends the run after a successful call.
     #[must_use]
     pub fn quit(mut self) -> Self {
         self.quit = true;
         self
     }
 
-    /// It waits for agents or other tools: see [`Tool::waits`].
+    /// Marks a tool that waits for agents or other tools: see [`Tool::waits`].
     #[must_use]
     pub fn waits(mut self) -> Self {
         self.waits = true;
@@ -149,7 +150,7 @@ impl<T: TypedTool> Typed<T> {
         let waits = about.waits;
         Self {
             tool: Arc::new(tool),
-            spec: Arc::new(about.into_spec(schema::of::<T::Input>())),
+            spec: Arc::new(about.into_spec(schema::schema_of::<T::Input>())),
             waits,
         }
     }

@@ -1,5 +1,5 @@
-//! The boundary of the workspace at run time. The pure agent judges a path by its text; here it is judged by where it
-//! really leads, symbolic links resolved.
+//! The boundary of the workspace at run time. The pure agent judges a path by its text; here it is judged by
+//! its real target, symbolic links resolved.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,12 +10,12 @@ use agentx_runtime::{PlaceRules, ToolContext};
 
 use crate::{ToolFailure, nearest};
 
-/// Where a call may go.
+/// The paths that a call may use.
 #[derive(Clone)]
 pub(crate) struct Scope {
     base: PathBuf,
     outside: bool,
-    /// Which tool is called by whom: rules may be about where a path leads.
+    /// The tool and its caller: rules may depend on where a path leads.
     call: Option<(&'static str, ToolContext)>,
 }
 
@@ -28,11 +28,12 @@ impl Scope {
         }
     }
 
-    /// The real path that `path` leads to. It need not exist; then its nearest existing parent is resolved.
+    /// Returns the real path that `path` leads to. It need not exist; then its nearest existing parent is
+    /// resolved.
     ///
     /// # Errors
-    /// `Denied` where it lies outside the workspace and the call may not go there, or if a rule says so about the place
-    /// that a link leads to.
+    /// Returns `Denied` if the path is outside of the workspace and the call may not go there, or if a rule
+    /// denies the place that a link leads to.
     pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, ToolFailure> {
         if path.is_empty() || path.contains('\0') {
             return Err(ToolFailure::invalid(
@@ -58,25 +59,25 @@ impl Scope {
 
     fn refused_by_rules(&self, path: &str, real: &Path) -> Option<String> {
         let (tool, context) = self.call.as_ref()?;
-        // The workspace itself may be reached through a link; rules name it as it is written.
+        // The workspace may be reached through a link; rules name it by its given path.
         match real.strip_prefix(self.real_root()) {
             Ok(inside) => context.refused_at(tool, path, &self.base.join(inside)),
             Err(_) => context.refused_at(tool, path, real),
         }
     }
 
-    /// The rules about files that the call may come upon below `root`, as rules name it.
+    /// Returns the rules about files that the call may meet below `root`, which is the name in rules.
     pub(crate) fn place_rules(&self, root: &Path) -> Option<PlaceRules> {
         let (tool, context) = self.call.as_ref()?;
         context.place_rules(tool, root)
     }
 
-    /// The workspace as rules name it.
+    /// Returns the workspace as rules name it.
     pub(crate) fn named_root(&self) -> &Path {
         &self.base
     }
 
-    /// The same, for what has to exist; an error names what is near.
+    /// Resolves a path that has to exist; the error names similar paths.
     pub(crate) fn resolve_existing(&self, path: &str) -> Result<(PathBuf, fs::Metadata), ToolFailure> {
         let real = self.resolve(path)?;
         match fs::metadata(&real) {
@@ -86,7 +87,7 @@ impl Scope {
         }
     }
 
-    /// A path as people and models write it: relative to the workspace where it lies inside.
+    /// Returns a path as people and models write it: relative to the workspace if it lies inside.
     pub(crate) fn show(&self, real: &Path) -> String {
         let root = self.real_root();
         match real.strip_prefix(&root) {
@@ -96,7 +97,7 @@ impl Scope {
         }
     }
 
-    /// The workspace itself, symbolic links resolved.
+    /// Returns the workspace itself, symbolic links resolved.
     pub(crate) fn real_root(&self) -> PathBuf {
         fs::canonicalize(&self.base).unwrap_or_else(|_| self.base.clone())
     }
@@ -126,7 +127,7 @@ impl Scope {
     }
 }
 
-/// An error of the operating system without the number that only people who know it can read.
+/// Returns an error of the operating system without the number that only people who know it can read.
 pub(crate) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".into(),
@@ -149,8 +150,8 @@ fn names_in(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Where a path really leads that is absolute or begins at the workspace: symbolic links resolved, also of what does not
-/// exist yet.
+/// Resolves a path that is absolute or relative to the workspace: symbolic links are followed, also of paths
+/// that do not exist yet.
 ///
 /// # Errors
 /// Returns an error if links lead in a circle, or a part of the path is no directory.
@@ -161,7 +162,7 @@ pub fn resolve_path(workspace: &Path, path: &str) -> io::Result<PathBuf> {
 /// Symbolic links and missing directories that are followed for one path before it counts as endless.
 const BUDGET: u32 = 256;
 
-/// Where `path` leads, symbolic links resolved, also through a link to something that does not exist yet.
+/// Resolves `path`, following symbolic links, also to targets that do not exist yet.
 fn real_path(path: &Path, budget: &mut u32) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -221,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Resolves in a workspace; a leading `=` in `leads` stands for the workspace.
+    /// Resolves in a workspace; a leading `=` in `leads` is replaced by the workspace.
     #[track_caller]
     fn check(outside: bool, path: &str, leads: Result<&str, ToolStatus>) {
         let tree = tree();

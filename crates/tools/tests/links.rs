@@ -27,7 +27,7 @@ fn rule(effect: RuleEffect, path: &str) -> Rule {
     }
 }
 
-/// What a call ends with that may go through, or may not.
+/// Returns the status of a call that may, or may not, run.
 fn status(goes: bool) -> ToolStatus {
     if goes {
         ToolStatus::Success

@@ -1,5 +1,5 @@
-//! Files that are put back: whatever the session and others did to them in whatever order, they are as they were, and nothing
-//! that somebody else made goes without a word.
+//! Files that are put back: whatever the session and others did to them in whatever order, they are as they
+//! were, and nothing that somebody else made goes without a word.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 struct Session {
     place: Place,
     facts: Mutex<Vec<Value>>,
-    /// Which facts cannot be put on record.
+    /// Whether no fact can be recorded.
     deaf: bool,
 }
 
@@ -194,7 +194,7 @@ async fn made_changed_and_gone_files_are_as_they_were_and_the_way_back_is_open()
     assert!(session.plan(after).await.files.is_empty());
 }
 
-/// What a script's call of `write` leaves in the log: its step tells what an outcome of its own would.
+/// A script's call of `write` leaves in the log what an outcome of its own would.
 #[tokio::test]
 async fn what_a_script_changed_goes_back_too() {
     let session = Session::new();
@@ -509,7 +509,8 @@ async fn cut_off() -> (Session, u64) {
 const EIGHT: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
 impl Session {
-    /// As if the process had died after so many files of the latest restore: the others are as they were, and the end is not on record.
+    /// As if the process had died after so many files of the latest restore: the others are as they were, and
+    /// the end is not on record.
     fn dies_having_done(&self, done: usize, was: &str) {
         self.facts.lock().unwrap().pop();
         for name in &EIGHT[done..] {
@@ -517,7 +518,7 @@ impl Session {
         }
     }
 
-    /// What `--undo` does.
+    /// Performs `--undo`.
     async fn undo(&self) -> RestoreReport {
         let to_seq = self.history().restorings().last().unwrap().undo_to();
         self.restore(&self.plan(to_seq).await, false).await
@@ -666,7 +667,7 @@ type Disk = BTreeMap<&'static str, String>;
 /// An event that touched a file: its `seq`, what it found, and what it left.
 type Touch = (u64, Option<String>, Option<String>);
 
-/// What is right, kept apart from what is tested: the disk before each event that touched it.
+/// The expected state, independent of the tested code: the disk before each event that changed it.
 #[derive(Default)]
 struct Oracle {
     inputs: Vec<u64>,

@@ -24,6 +24,8 @@ pub const PROTOCOL: u32 = 1;
 pub const SUBPROTOCOL: &str = "agentx.v1";
 /// The beginning of a subprotocol that carries a token, for browsers, which cannot set headers.
 pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
+/// The header in which a client sends a nonce of its own. The server proves that it has its key by a signature over the nonce.
+pub const NONCE_HEADER: &str = "agentx-nonce";
 
 /// Which events a subscriber gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

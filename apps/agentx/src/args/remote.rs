@@ -164,17 +164,21 @@ pub(crate) enum RoleArg {
     Approve,
     /// Watch, decide, send messages, stop and change the session
     Drive,
+    /// The owner's role; it is known so that the error can say why it is refused
+    #[value(hide = true)]
+    Own,
     /// No access: the session does not exist for them
     None,
 }
 
 impl RoleArg {
-    /// As it is put on record.
+    /// Returns the role as it is recorded.
     pub(crate) fn role(self) -> Option<SessionRole> {
         match self {
             Self::Watch => Some(SessionRole::Watch),
             Self::Approve => Some(SessionRole::Approve),
             Self::Drive => Some(SessionRole::Drive),
+            Self::Own => Some(SessionRole::Own),
             Self::None => None,
         }
     }

@@ -2,7 +2,7 @@
 
 mod change;
 
-use agentx::assembly::brings;
+use agentx::assembly::folder_contents;
 use agentx::config::{
     ConfigError, FileStatus, FolderTrust, Loaded, SettingOrigin, SettingRow, distrust, forget_folder,
     trust_folder, workspace_bytes,
@@ -197,7 +197,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         console.out(&format!("{shown} {word}\n"))?;
         return console.out(&taken_back.take(&loaded, true)?);
     }
-    let brings = brings(&loaded.settings);
+    let brings = folder_contents(&loaded.settings);
     if args.show {
         let style = console.out_style();
         let said = match loaded.settings.folder.trust {

@@ -49,6 +49,7 @@ fn what_a_session_cannot_do_is_said() {
         &["sessions", "delete", id],
         &["sessions", "share", id, "nobody", "--as", "watch"],
         &["sessions", "share", id, "anyone", "--as", "drive"],
+        &["sessions", "share", id, "anyone", "--as", "own"],
     ];
     insta::assert_snapshot!("mistakes_of_sessions", all(&sandbox, lines));
     for _ in 0..2 {

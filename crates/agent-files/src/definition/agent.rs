@@ -1,4 +1,4 @@
-//! An agent, as its file says.
+//! The definition of an agent.
 
 use agentx_types::{ApprovalMode, Limits, ModelParams, NanoUsd};
 use serde::de::Error as _;
@@ -7,38 +7,38 @@ use serde_json::{Value, json};
 
 use super::{Millis, RuleDefinition, ToolDefinition};
 
-/// Which machine drives an agent.
+/// The machine that drives an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineKind {
-    /// It thinks and calls tools.
+    /// Thinks and calls tools.
     #[default]
     React,
-    /// It routes what is said.
+    /// Routes inputs by intent.
     Match,
 }
 
 /// An agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentDefinition {
-    /// Which machine drives it.
+    /// The machine that drives the agent.
     #[serde(rename = "type")]
     pub kind: MachineKind,
-    /// What people call it.
+    /// The name that people see.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Standing instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// What the model reads before the conversation, in order.
+    /// The texts that the model reads before the conversation, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_layers: Vec<ContextLayer>,
     /// The model and its parameters; those of the caller without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<Generator>,
-    /// What it can do.
+    /// The tools that it may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolUse>,
     /// Agents that it may make.
@@ -47,16 +47,16 @@ pub struct AgentDefinition {
     /// Intents that it knows (`match`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleUse>,
-    /// Who gets which intents (`match`).
+    /// The agents for intents (`match`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub route: Vec<RouteDefinition>,
-    /// Who gets what nothing matched (`match`).
+    /// The agent for inputs without a match (`match`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Box<AgentUse>>,
-    /// When a run has to end.
+    /// The limits of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<AgentLimits>,
-    /// Who decides about calls of tools.
+    /// The approval of tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
 }
@@ -64,13 +64,13 @@ pub struct AgentDefinition {
 /// A layer of the context.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContextLayer {
-    /// This text.
+    /// A text.
     Text(String),
     /// A key of the same file, such as `.prompt`.
     This(String),
     /// A text below `context/`, or a file.
     Ref(String),
-    /// What an environment variable holds: its name.
+    /// The value of the environment variable with this name.
     Env(String),
 }
 
@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for ContextLayer {
 /// A reference by name: without the kind before its colon, or the path of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// The name.
+    /// The name of the model.
     #[serde(rename = "$ref")]
     pub name: String,
 }
@@ -111,16 +111,16 @@ pub struct Reference {
 /// The model and its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Its name, where it has a file of its own.
+    /// Its name, if it has a file of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A generator file; what is given beside it wins.
+    /// A generator file; keys next to it win.
     #[serde(rename = "$ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How freely it chooses its words.
+    /// The sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// The longest answer in tokens.
@@ -132,7 +132,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The settings of a model call.
+    /// Returns the settings of a model call.
     pub fn params(&self) -> ModelParams {
         ModelParams {
             max_output_tokens: self.max_output_tokens,
@@ -141,7 +141,7 @@ impl Generator {
         }
     }
 
-    /// What is given here, and for the rest what `base` gives.
+    /// Merges two: values of `self` win over those of `base`.
     pub fn over(&self, base: &Self) -> Self {
         Self {
             name: base.name.clone(),
@@ -157,19 +157,19 @@ impl Generator {
 /// A tool of an agent, or of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolUse {
-    /// One that has a file, or that the host provides.
+    /// A tool with a file, or of the host.
     Ref {
-        /// The name.
+        /// The name of the tool.
         name: String,
         /// Whether a successful call ends the agent.
         quit: bool,
     },
-    /// One that is written in place.
+    /// A tool that is written in place.
     Inline(Box<ToolDefinition>),
 }
 
 impl ToolUse {
-    /// The tool's name.
+    /// Returns the tool's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Ref { name, .. } => name,
@@ -181,18 +181,18 @@ impl ToolUse {
 /// An agent of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentUse {
-    /// One that has a file.
+    /// An agent with a file.
     Ref(String),
-    /// One that is written in place.
+    /// An agent that is written in place.
     Inline(Box<AgentDefinition>),
 }
 
 /// A rule of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleUse {
-    /// One that has a file.
+    /// A rule with a file.
     Ref(String),
-    /// One that is written in place.
+    /// A rule that is written in place.
     Inline(Box<RuleDefinition>),
 }
 
@@ -249,27 +249,27 @@ impl<'de> Deserialize<'de> for ToolUse {
     }
 }
 
-/// A name without its kind.
+/// Returns a name without its kind.
 fn bare<'a>(name: &'a str, kind: &str) -> &'a str {
     name.strip_prefix(kind)
         .and_then(|rest| rest.strip_prefix(':'))
         .unwrap_or(name)
 }
 
-/// Who gets which intents.
+/// The agent for some intents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RouteDefinition {
     /// Names of rules.
     pub rules: Vec<String>,
-    /// Who gets them.
+    /// The agent.
     pub agent: AgentUse,
 }
 
-/// When a run has to end.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentLimits {
-    /// How many times in one run the model may be answered with tool results.
+    /// The number of times that the model may get tool results in one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
     /// Tokens in one run, read and written.
@@ -295,11 +295,11 @@ impl AgentLimits {
     }
 }
 
-/// Who decides about calls of tools.
+/// The approval settings of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Approval {
-    /// Who decides about a call that no rule decides.
+    /// The mode for calls that no rule decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ApprovalMode>,
     /// Deny beats ask beats allow.

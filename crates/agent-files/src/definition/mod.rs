@@ -1,5 +1,5 @@
-//! What the files say, as data. Each definition serialises to the form that a file has, and a file of that form reads to
-//! the same definition.
+//! The contents of files, as data. Each definition serializes to the form of a file, and a file of that form
+//! reads to the same definition.
 
 mod agent;
 mod reach;
@@ -28,7 +28,7 @@ pub use tool::{
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// As the standard library has it.
+    /// Converts to the standard library's type.
     pub fn duration(self) -> std::time::Duration {
         std::time::Duration::from_millis(self.0)
     }

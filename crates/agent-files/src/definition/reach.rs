@@ -1,12 +1,13 @@
-//! What a tool from a file can reach: its kind and what its file grants it say so, not what the file says about itself.
+//! Computes what a tool from a file can reach. Its kind and its grants determine that, not what the file
+//! claims.
 
 use agentx_types::Access;
 
 use super::{Capabilities, Composite, ContextLayer, GeneratorTool, ToolBody, ToolDefinition, ToolUse};
 
 impl ToolDefinition {
-    /// What using it touches: what the file says, else what its kind can do. Of a folder's file the stricter of what it says and
-    /// what it can reach counts. Nobody knows of a `built-in`.
+    /// Returns what using it touches: what the file says, else what its kind can do. For a folder's file, the
+    /// stricter of both counts. It is unknown for a `built-in`.
     pub fn access(&self) -> Option<Access> {
         let reach = self.reach();
         match self.access {
@@ -17,28 +18,30 @@ impl ToolDefinition {
         }
     }
 
-    /// What a tool of its kind can touch with what its file grants it, whatever its file says about that.
+    /// Returns what a tool of its kind can touch with its grants, whatever its file says about that.
     fn reach(&self) -> Option<Access> {
         match &self.body {
             ToolBody::BuiltIn => None,
             ToolBody::Http(_) => Some(Access::Network),
-            // What a folder's own model is told goes to whom the folder names, not to whom the person chose.
+            // The prompts for a folder's own model go to a server that the folder names, not to one that the
+            // person chose.
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) | ToolBody::Luau(_)
                 if !self.known.models_at.is_empty() =>
             {
                 Some(Access::Network)
             }
             ToolBody::Generator(generator) if generator.reads_variables() => Some(Access::Network),
-            // What it is told goes to the model, which is asked anyway.
+            // The arguments go to the model, which is asked anyway.
             ToolBody::Generator(_) | ToolBody::TextProcessor(_) => Some(Access::Internal),
             ToolBody::Luau(luau) if !luau.capabilities.http.is_empty() => Some(Access::Network),
-            // A script without grants computes, and no more.
+            // A script without grants only computes.
             ToolBody::Luau(luau) if !luau.capabilities.acts() => None,
             ToolBody::Luau(_) | ToolBody::Composite(_) => Some(Access::Run),
         }
     }
 
-    /// Names of the environment variables that it can read, each once; those of tools that are written inside it too.
+    /// Names of the environment variables that it can read, each once; those of tools that are written inside
+    /// it too.
     pub fn variables(&self) -> Vec<&str> {
         let mut names = match &self.body {
             ToolBody::Http(http) => http.variables(),
@@ -52,7 +55,8 @@ impl ToolDefinition {
         names
     }
 
-    /// Where it can send something, as its file names it: hosts and addresses; those of tools that are written inside it too.
+    /// Returns where it can send data, as its file names it: hosts and addresses, including those of tools
+    /// that are written inside it.
     pub fn hosts(&self) -> Vec<&str> {
         let mut hosts = match &self.body {
             ToolBody::Http(http) => vec![http.endpoint.as_str()],
@@ -66,7 +70,7 @@ impl ToolDefinition {
         hosts
     }
 
-    /// Names of other tools that it calls without anybody being asked, as far as no rule says otherwise; `*` for all.
+    /// Names of other tools that it calls without asking, unless a rule says otherwise; `*` for all.
     pub fn calls(&self) -> Vec<&str> {
         match &self.body {
             ToolBody::Luau(luau) => luau.capabilities.tools.iter().map(String::as_str).collect(),
@@ -77,7 +81,7 @@ impl ToolDefinition {
 }
 
 impl Capabilities {
-    /// Whether it reads the environment, or makes tools and agents do something.
+    /// Returns whether it reads the environment, or makes tools and agents do something.
     fn acts(&self) -> bool {
         !(self.env.is_empty() && self.tools.is_empty() && self.agents.is_empty())
     }
@@ -97,7 +101,7 @@ impl GeneratorTool {
 }
 
 impl Composite {
-    /// The tools that are written inside it.
+    /// Returns the tools that are written inside it.
     pub fn inline(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.steps.iter().filter_map(|step| match &step.tool {
             ToolUse::Inline(tool) => Some(&**tool),

@@ -1,4 +1,4 @@
-//! A rule of an agent that matches: an intent, what people say for it, and what comes out.
+//! A rule of a matching agent: an intent, its input patterns, and its output.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 /// An intent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuleDefinition {
-    /// What answers and routes call it.
+    /// The name in answers and routes.
     pub name: String,
     /// Facts that the model should know.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub references: BTreeMap<String, String>,
-    /// What `[var]` in patterns stands for.
+    /// The values of `[var]` in patterns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub vars: BTreeMap<String, Variable>,
-    /// What a person says.
+    /// The inputs that match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<Pattern>,
     /// Whole exchanges.
@@ -31,30 +31,30 @@ pub struct RuleDefinition {
 /// A variable of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variable {
-    /// What it is, in words; its name where this is empty.
+    /// A description; its name if this is empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// How its value is read.
+    /// The type of its value.
     #[serde(rename = "type", default)]
     pub kind: VariableType,
 }
 
-/// How the value of a variable is read.
+/// The type of a variable's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariableType {
-    /// As text.
+    /// Text.
     #[default]
     String,
-    /// As a whole number.
+    /// A whole number.
     Int,
-    /// As a number.
+    /// A number.
     Float,
-    /// As true or false.
+    /// True or false.
     Bool,
 }
 
-/// What a person says, with `[var]` in it.
+/// An input pattern with `[var]` in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// The arguments, as JSON.
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Pattern {
             Value::String(input) => Ok(Self { input, output: None }),
             pair => {
                 let [input, output]: [String; 2] = serde_json::from_value(pair).map_err(D::Error::custom)?;
-                // An output that says nothing is made from the variables, like one that is not given.
+                // An empty output is made from the variables, like a missing one.
                 let output = Some(output).filter(|output| !output.trim().is_empty());
                 Ok(Self { input, output })
             }
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Pattern {
 pub struct Example {
     /// The subject.
     pub subject: String,
-    /// What a person says; `None` if the subject says all.
+    /// The pattern of the input; `None` if the subject alone has to match.
     pub user: Option<String>,
     /// The answer's lines.
     pub output: Option<String>,
@@ -120,7 +120,7 @@ impl<'de> Deserialize<'de> for Example {
 /// An input and the values that must come out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleTest {
-    /// What a person says.
+    /// The input.
     pub input: String,
     /// The values, as text or as what they are read to.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -9,7 +9,7 @@ use super::MachineKind;
 pub struct SavedState {
     /// Of what kind of agent.
     pub state_type: MachineKind,
-    /// The id.
+    /// The id of the message.
     pub id: String,
     /// The name of the agent's definition.
     pub agent_def: String,
@@ -25,13 +25,13 @@ pub struct SavedState {
     /// Whether a tool with `quit` was called (`react`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub finished: bool,
-    /// What is being matched (`match`).
+    /// The input that is being matched (`match`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// What matched, in order (`match`).
+    /// The matches, in order (`match`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<Matched>,
-    /// Which of them is under way (`match`).
+    /// The index of the match that is being handled (`match`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_index: Option<u64>,
     /// Whether matching has ended (`match`).
@@ -42,7 +42,7 @@ pub struct SavedState {
     pub calling_state: Option<Box<Self>>,
 }
 
-/// Who says a message.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SavedRole {
@@ -59,13 +59,13 @@ pub enum SavedRole {
 pub struct SavedMessage {
     /// The role of the speaker.
     pub role: SavedRole,
-    /// The text.
+    /// The text of the message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
     /// A call that the model makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// Which tool it calls.
+    /// The name of the called tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_name: Option<String>,
     /// Its arguments, as JSON.
@@ -84,7 +84,7 @@ pub struct SavedToolResult {
     /// Of the tool.
     #[serde(default)]
     pub name: String,
-    /// What came out.
+    /// The result.
     #[serde(default)]
     pub content: String,
     /// Whether it failed.

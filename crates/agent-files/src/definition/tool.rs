@@ -1,4 +1,4 @@
-//! A tool, as its file says.
+//! The definition of a tool.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,28 @@ use super::{ContextLayer, Millis, ToolUse};
 /// A tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolDefinition {
-    /// What the model calls it.
+    /// The name that the model uses.
     pub name: String,
-    /// When to use it and how.
+    /// Instructions when and how to use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of the arguments; any object without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
-    /// What using it touches.
+    /// The access that a call needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// Whether doing it twice is the same as doing it once.
+    /// Whether a second call has no further effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idempotent: bool,
-    /// Whether a successful call ends the agent that has it.
+    /// Whether a successful call ends the agent's run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quit: bool,
-    /// Whether the file is a folder's: then what it says about itself makes it stricter, never freer. No file says so.
+    /// Whether the file is a folder's: then its claims about itself make it stricter, never freer. The loader
+    /// sets this.
     #[serde(skip)]
     pub of_folder: bool,
-    /// What is known of a folder's file beside what it says. No file says so.
+    /// Facts about a folder's file that the loader adds; no file can set them.
     #[serde(skip)]
     pub known: KnownOfFile,
     /// The type of tool and its keys.
@@ -39,14 +40,16 @@ pub struct ToolDefinition {
     pub body: ToolBody,
 }
 
-/// What is known of a folder's file beside what it says.
+/// Facts about a folder's file that the loader adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownOfFile {
-    /// The beginning of a hash of all that describes the tool: its file, its script, what that may require, and the tools that it calls.
+    /// The beginning of a hash of all that describes the tool: its file, its script, what that may require,
+    /// and the tools that it calls.
     pub hash: Option<String>,
     /// Whether it takes the name of a tool that the person has from elsewhere.
     pub replaces: bool,
-    /// Addresses of models that it asks and that the folder itself brings; `*` if nobody knows where a model is.
+    /// Addresses of models that it asks and that the folder itself configures; `*` if the address of a model
+    /// is unknown.
     pub models_at: Vec<String>,
 }
 
@@ -70,7 +73,7 @@ impl ToolDefinition {
     }
 }
 
-/// What a tool does.
+/// The kind of a tool, with its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum ToolBody {
@@ -80,7 +83,7 @@ pub enum ToolBody {
     /// A script.
     #[serde(rename = "luau")]
     Luau(LuauTool),
-    /// One HTTP request.
+    /// An HTTP request.
     #[serde(rename = "http")]
     Http(HttpTool),
     /// A model call.
@@ -97,34 +100,34 @@ pub enum ToolBody {
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LuauTool {
-    /// The script. In a loaded library it is there even if the file names another one.
+    /// The script. In a loaded library it is there even if the file names a script file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua: Option<String>,
-    /// The file that the script was read from, as it was written.
+    /// The script file, as the definition names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua_file: Option<String>,
-    /// Where the script stands, if in a file of something else. In a loaded library it is there where lines of the script are lines
-    /// of the file. It is not part of what the file says.
+    /// The position of the script, if it is in a file of something else. In a loaded library, it is there if
+    /// lines of the script are lines of the file. It is not part of the file's contents.
     #[serde(default, rename = "$place", skip_serializing)]
     pub place: Option<ScriptPlace>,
-    /// What it may reach.
+    /// The grants of the script.
     #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
     pub capabilities: Capabilities,
-    /// When it is stopped.
+    /// The limits of a run.
     #[serde(default, skip_serializing_if = "ToolLimits::is_empty")]
     pub limits: ToolLimits,
 }
 
-/// Where a script begins that stands in a file of something else.
+/// The position of a script that is in a file of something else.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ScriptPlace {
-    /// The file, as it is named below its root.
+    /// The file, relative to its root.
     pub file: String,
     /// The line of the script's first line, from 1.
     pub line: u32,
 }
 
-/// What a script may reach; nothing else.
+/// The grants of a script; it can reach nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capabilities {
@@ -149,13 +152,13 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Whether it may reach nothing.
+    /// Returns whether it may reach nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// When a script is stopped; what is `None` is left to the host.
+/// The limits of a script; the host decides those that are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolLimits {
@@ -177,26 +180,26 @@ pub struct ToolLimits {
     /// Agents that it may make.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<u64>,
-    /// How deep agents and tools may call each other.
+    /// The largest nesting depth of calls of agents and tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u64>,
 }
 
 impl ToolLimits {
-    /// Whether nothing is set.
+    /// Returns whether nothing is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// One HTTP request. Secrets are references: `${NAME}`.
+/// An HTTP request. Secrets are references: `${NAME}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HttpTool {
     /// In capitals.
     pub method: String,
-    /// The address; `${NAME}` may stand in it.
+    /// The address; it may contain `${NAME}`.
     pub endpoint: String,
-    /// Headers; `${NAME}` may stand in their values.
+    /// Headers; their values may contain `${NAME}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// The credentials of the request.
@@ -217,7 +220,7 @@ pub struct HttpTool {
 }
 
 impl HttpTool {
-    /// The longest answer.
+    /// Returns the longest answer.
     pub fn max_response_bytes(&self) -> u64 {
         self.max_response_size_mb.unwrap_or(1) << 20
     }
@@ -241,14 +244,14 @@ impl HttpTool {
 /// The credentials of an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpAuth {
-    /// How it is sent.
+    /// The way in which the token is sent.
     #[serde(rename = "type")]
     pub kind: AuthKind,
     /// A reference, `${NAME}`; for basic also `user:${NAME}`.
     pub token: String,
 }
 
-/// How a token is sent.
+/// The way in which a token is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthKind {
@@ -261,9 +264,9 @@ pub enum AuthKind {
 /// A model call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorTool {
-    /// What the model is told.
+    /// The prompt of the model.
     pub prompt: String,
-    /// What comes before the prompt.
+    /// The texts before the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_layers: Vec<ContextLayer>,
     /// The model; the agent's own without it.
@@ -277,7 +280,7 @@ pub struct GeneratorTool {
     pub output_schema: Option<Value>,
 }
 
-/// What a model call gives.
+/// The output of a model call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GeneratorMode {
@@ -291,14 +294,14 @@ pub enum GeneratorMode {
 /// Tools in a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Composite {
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<CompositeStep>,
 }
 
-/// One tool of a row.
+/// One step of a composite tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompositeStep {
-    /// What later steps call its output.
+    /// The name of its output in later steps.
     pub id: String,
     /// The tool.
     pub tool: ToolUse,
@@ -310,7 +313,7 @@ pub struct CompositeStep {
 /// A model call that works on a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextProcessor {
-    /// What is to be done with the text.
+    /// The instructions for the text.
     pub prompt: String,
     /// The model; the agent's own without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -323,7 +326,7 @@ pub struct TextProcessor {
     pub output_schema: Option<Value>,
 }
 
-/// What a text processor gives.
+/// The output of a text processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputMode {

@@ -1,5 +1,5 @@
-//! What makes a filter stoppable: the syntax tree is rewritten so that every loop, and everything that can grow, goes
-//! through a step that counts. When the budget is used up a step halts the run, which no `try` catches.
+//! Makes a filter stoppable: the syntax tree is rewritten so that every loop, and everything that can grow,
+//! calls a counting step. When the budget is used up, the step halts the run, which no `try` catches.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -21,11 +21,11 @@ const ADD: &str = "agentx_add";
 const MUL: &str = "agentx_mul";
 const OPERAND: &str = "$agentx_operand";
 
-/// How much of the stack of a run may be used. The rest is for what lies between two steps.
+/// The part of a run's stack that may be used. The rest is for frames between two steps.
 pub(super) const STACK: usize = 48 << 20;
 pub(super) const STACK_USED: usize = 24 << 20;
 
-/// What is left of a run's budget.
+/// The rest of a run's budget.
 pub(super) struct JqBudget {
     pub(super) deadline: Instant,
     pub(super) steps: u64,
@@ -33,7 +33,7 @@ pub(super) struct JqBudget {
     pub(super) stack_base: usize,
 }
 
-/// Why a run was stopped.
+/// The reason why a run was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JqStop {
     Time = 1,
@@ -49,7 +49,7 @@ impl JqStop {
             .find(|stop| *stop as i32 == code)
     }
 
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn message(self) -> &'static str {
         match self {
             Self::Time => "the filter was stopped: time limit reached",
             Self::Steps => "the filter was stopped: too many steps",
@@ -68,7 +68,7 @@ pub(super) fn begin(budget: JqBudget) {
     BUDGET.with_borrow_mut(|place| *place = Some(budget));
 }
 
-/// Where the stack is now, nearly.
+/// Returns the current stack address, approximately.
 pub(super) fn stack_here() -> usize {
     let here = 0u8;
     std::ptr::from_ref(&here).addr()
@@ -130,7 +130,8 @@ fn mul<'a>(left: Val, right: Val) -> ValX<'a, Val> {
     (left * right).map_err(Exn::from)
 }
 
-/// The steps, as native filters. Sums take their right side first: jq counts the left one through first.
+/// Returns the steps, as native filters. Sums take their right side first: jq counts the left one through
+/// first.
 pub(super) fn funs() -> impl Iterator<Item = Fun<JqData>> {
     let step = Native::<JqData>::new(|cv| box_once(step(cv.1)))
         .with_paths(|cv| box_once(step(cv.1.0).map(|value| (value, cv.1.1))))
@@ -156,14 +157,14 @@ fn stepped(term: T<'_>) -> T<'_> {
     Term::BinOp(Box::new(term), BinaryOp::Pipe(None), Box::new(step))
 }
 
-/// A definition whose every call is a step.
+/// Returns a definition whose every call is a step.
 pub(super) fn definition(def: Def<&str>) -> Def<&str> {
     let step = Term::Call(STEP, Vec::new());
     let body = Term::BinOp(Box::new(step), BinaryOp::Pipe(None), Box::new(guard(def.body)));
     Def { body, ..def }
 }
 
-/// The term with steps in it.
+/// Returns the term with steps in it.
 pub(super) fn guard(term: T<'_>) -> T<'_> {
     match term {
         Term::Id | Term::Num(_) | Term::Break(_) | Term::Var(_) => term,
@@ -199,7 +200,7 @@ pub(super) fn guard(term: T<'_>) -> T<'_> {
     }
 }
 
-/// A key stays a plain text where it is one: `{"a"}` takes its value from its key.
+/// Guards the keys of an object. A plain text stays as it is: `{"a"}` takes its value from its key.
 fn guard_key(key: T<'_>) -> T<'_> {
     match key {
         Term::Str(format, parts) => Term::Str(format, parts.into_iter().map(part).collect()),

@@ -1,5 +1,5 @@
-//! What a filter reads of its input, as far as its text tells: `.steps.a` is a path of plain keys. So a file can be told of
-//! keys that will never be there, before anything runs.
+//! The paths that a filter reads of its input, as far as its text shows: `.steps.a` is a path of plain keys.
+//! With them, a file that uses keys that never exist is reported before anything runs.
 
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Term};
@@ -9,11 +9,11 @@ use jaq_core::path::{Part, Path};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InputPath {
     pub(crate) keys: Vec<String>,
-    /// Where its second key, or its only one, begins in the text of the filter, in bytes.
+    /// The byte offset of its second key, or its only one, in the text of the filter.
     pub(crate) offset: usize,
 }
 
-/// The paths, in the order of the text. `offset` says where a part of the text begins.
+/// Returns the paths, in the order of the text. `offset` returns the position of a part of the text.
 pub(super) fn of<'s>(term: &Term<&'s str>, offset: &dyn Fn(&'s str) -> usize) -> Vec<InputPath> {
     let mut found = Vec::new();
     walk(term, &mut |keys: &[&'s str]| {
@@ -25,7 +25,7 @@ pub(super) fn of<'s>(term: &Term<&'s str>, offset: &dyn Fn(&'s str) -> usize) ->
     found
 }
 
-/// Goes where `.` is still the input: not behind a pipe, nor into what a call is given.
+/// Walks the parts in which `.` is still the input: not behind a pipe, nor in arguments of a call.
 fn walk<'s>(term: &Term<&'s str>, found: &mut dyn FnMut(&[&'s str])) {
     match term {
         Term::Str(_, parts) => parts.iter().for_each(|part| {
@@ -91,7 +91,7 @@ fn of_path<'s>(head: &Term<&'s str>, path: &Path<Term<&'s str>>, found: &mut dyn
     }
 }
 
-/// A text that is written out whole.
+/// Returns a text that is written out whole.
 fn plain<'s>(term: &Term<&'s str>) -> Option<&'s str> {
     match term {
         Term::Str(None, parts) => match parts[..] {

@@ -1,6 +1,6 @@
-//! jq for the files of agents and tools: compiled when a file is checked, run when a tool is. The language comes from jaq;
-//! what reaches outside of it (environment, clock, process, modules) is taken out, and what runs is bounded: in steps,
-//! in time, in the depth of calls, in the number and the size of its outputs.
+//! jq for the files of agents and tools: compiled when a file is checked, run when a tool is. The language
+//! comes from jaq; what reaches outside of it (environment, clock, process, modules) is taken out, and what
+//! runs is bounded: in steps, in time, in the depth of calls, in the number and the size of its outputs.
 
 mod guard;
 mod input_paths;
@@ -18,13 +18,14 @@ use program::Program;
 /// The longest filter that is read, in bytes.
 pub const MAX_FILTER_BYTES: usize = 16 << 10;
 
-/// How deep the brackets of a filter go.
+/// The largest nesting of brackets in a filter.
 const MAX_NESTING: usize = 64;
 
-/// How many words and signs a filter has.
+/// The largest number of tokens of a filter.
 const MAX_TOKENS: usize = 2_000;
 
-/// How many of them are compiled on the caller's own stack; a parser that calls itself needs room for more.
+/// The number of tokens that are compiled on the caller's own stack; a recursive parser needs more room for
+/// more.
 const PLAIN_TOKENS: usize = 64;
 
 /// A filter that is ready to run, as often and on as many threads as one likes.
@@ -34,7 +35,7 @@ pub struct JqFilter {
     program: Arc<Program>,
 }
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JqLimits {
     /// The longest time.
@@ -43,9 +44,9 @@ pub struct JqLimits {
     pub steps: u64,
     /// The number of values that may come out.
     pub outputs: usize,
-    /// How many values the outputs may hold in all, lists and objects counted with what they hold.
+    /// The largest number of values in all outputs, including those in lists and objects.
     pub nodes: usize,
-    /// How many bytes of text the outputs may hold in all; no text on the way is longer.
+    /// The largest number of bytes of text in all outputs; no intermediate text is longer.
     pub bytes: usize,
 }
 
@@ -61,12 +62,12 @@ impl Default for JqLimits {
     }
 }
 
-/// What is wrong with a filter, or with a run of it.
+/// An error in a filter, or in a run of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JqError {
-    /// What is wrong, in words.
+    /// The description of the error.
     pub message: String,
-    /// Where in the text of the filter, in bytes; `None` if it shows in a run only.
+    /// The byte offset in the text of the filter; `None` if only a run shows the error.
     pub offset: Option<usize>,
 }
 
@@ -127,18 +128,18 @@ impl JqFilter {
         })
     }
 
-    /// The text of the filter.
+    /// Returns the text of the filter.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The paths of plain keys that it reads of its input, as far as its text tells.
+    /// Returns the paths of plain keys that it reads of its input, as far as its text shows.
     pub(crate) fn reads(&self) -> &[InputPath] {
         &self.program.reads
     }
 
-    /// Runs it within the usual limits. One output is the result; none is null; several are an error, since a caller that
-    /// wants a list writes `[…]`.
+    /// Runs it within the default limits. One output is the result; no output is null; several are an error,
+    /// because a filter for a list has to be `[…]`.
     ///
     /// # Errors
     /// Returns an error if the filter fails, or a limit is reached.
@@ -153,7 +154,8 @@ impl JqFilter {
         }
     }
 
-    /// Runs it and gives all its outputs. The calling thread waits, at most for the time of the limits and a little more.
+    /// Runs it and gives all its outputs. The calling thread waits, at most for the time of the limits and a
+    /// little more.
     ///
     /// # Errors
     /// Returns an error if the filter fails, or a limit is reached.

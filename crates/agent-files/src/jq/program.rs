@@ -1,5 +1,5 @@
-//! A compiled filter, and one run of it on a thread of its own: there a runaway filter has a stack that is known, and the
-//! caller can continue without it.
+//! A compiled filter, and one run of it on a thread of its own: there a runaway filter has a stack that is
+//! known, and the caller can continue without it.
 
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,8 @@ use super::guard::{self, JqBudget, JqData, JqStop, STACK};
 use super::input_paths::{self, InputPath};
 use super::{JqError, JqLimits};
 
-/// Named filters that reach outside the data: they would give a filter the environment, the clock or the process.
+/// Named filters that reach outside the data: they would give a filter the environment, the clock or the
+/// process.
 const OUTSIDE: &[&str] = &[
     "env",
     "now",
@@ -36,10 +37,10 @@ const OUTSIDE: &[&str] = &[
 
 const MAIN: &str = "agentx_main";
 
-/// What a filter is compiled to.
+/// A compiled filter.
 pub(super) struct Program {
     filter: jaq_core::Filter<JqData>,
-    /// What it reads of its input, as far as its text tells.
+    /// The paths that it reads of its input, as far as its text shows.
     pub(super) reads: Vec<InputPath>,
 }
 
@@ -47,7 +48,7 @@ fn is_inside(name: &str) -> bool {
     !OUTSIDE.contains(&name)
 }
 
-/// The definitions of the language, with steps in them, parsed once.
+/// Returns the definitions of the language, with steps in them, parsed once.
 fn prelude() -> &'static [Def<&'static str>] {
     static PRELUDE: OnceLock<Vec<Def<&'static str>>> = OnceLock::new();
     PRELUDE.get_or_init(|| {
@@ -123,7 +124,7 @@ fn arity(what: &jaq_core::compile::Undefined) -> String {
 fn parse(text: &str) -> Result<Term<&str>, JqError> {
     let tokens = Lexer::new(text).lex().map_err(|errors| {
         let (expected, rest) = errors.into_iter().next().unzip();
-        // What is never closed is shown where it was opened.
+        // An unclosed bracket is reported where it was opened.
         let place = match expected {
             Some(Expect::Delim(open)) => Some(open),
             _ => rest,
@@ -155,7 +156,7 @@ fn short(text: &str) -> String {
     short
 }
 
-/// Where `part` begins in `whole`, if it is a part of it.
+/// Returns the offset of `part` in `whole`, if it is a part of it.
 fn inside(whole: &str, part: &str) -> Option<usize> {
     let offset = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     (offset <= whole.len()).then_some(offset)
@@ -165,7 +166,7 @@ fn inside(whole: &str, part: &str) -> Option<usize> {
 pub(super) fn run(program: Arc<Program>, input: Value, limits: JqLimits) -> Result<Vec<Value>, JqError> {
     let (sender, receiver) = mpsc::sync_channel(1);
     let work = move || {
-        // Nobody may wait any more: then the word is lost, and nothing else.
+        // If the receiver is gone, the message is lost, and nothing else.
         let _ = sender.send(work(&program, &input, limits));
     };
     thread::Builder::new()
@@ -176,7 +177,7 @@ pub(super) fn run(program: Arc<Program>, input: Value, limits: JqLimits) -> Resu
     let patience = limits.time.saturating_add(Duration::from_secs(1));
     receiver
         .recv_timeout(patience)
-        .unwrap_or_else(|_| Err(JqError::running(JqStop::Time.words())))
+        .unwrap_or_else(|_| Err(JqError::running(JqStop::Time.message())))
 }
 
 fn work(program: &Program, input: &Value, limits: JqLimits) -> Result<Vec<Value>, JqError> {
@@ -210,14 +211,14 @@ fn failure(thrown: jaq_core::Exn<'_, Val>) -> JqError {
     let words = match thrown.get_err() {
         Ok(error) => short_error(&error.to_string()),
         Err(other) => match other.get_halt().ok().and_then(JqStop::of) {
-            Some(stop) => stop.words().into(),
+            Some(stop) => stop.message().into(),
             None => "the filter breaks to an unknown label".into(),
         },
     };
     JqError::running(words)
 }
 
-/// An error that quotes its data quotes only a part of it.
+/// Shortens the quoted data in an error.
 fn short_error(words: &str) -> String {
     let mut short: String = words.chars().take(300).collect();
     if short.len() < words.len() {
@@ -251,7 +252,7 @@ fn number_to_jq(number: &Number) -> Num {
     }
 }
 
-/// How much may still come out.
+/// The rest of the output limits.
 struct OutputRoom {
     nodes: usize,
     bytes: usize,

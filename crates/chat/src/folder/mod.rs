@@ -9,7 +9,7 @@ pub use question::{FolderDecision, ask};
 pub use screen::{changes, contents_list, folder_summary};
 pub use withdraw_trust::TakenBack;
 
-use agentx::assembly::{FileRole, FolderContents, FolderFile, brings};
+use agentx::assembly::{FileRole, FolderContents, FolderFile, folder_contents};
 use agentx::config::{FileAcceptance, FolderTrust, Loaded};
 
 use crate::render::clean::visible;
@@ -26,7 +26,7 @@ pub fn note(loaded: &Loaded) -> String {
     if loaded.settings.connect.is_some() || loaded.settings.folder.whole {
         return String::new();
     }
-    let brings = brings(&loaded.settings);
+    let brings = folder_contents(&loaded.settings);
     let trust = loaded.settings.folder.trust;
     let (out, followed) = match trust {
         FolderTrust::Trusted => (changed(&brings), followed(&brings, TRUSTED)),

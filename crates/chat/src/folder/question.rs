@@ -3,7 +3,7 @@
 
 use std::io::BufRead as _;
 
-use agentx::assembly::{FileRole, FolderContents, brings};
+use agentx::assembly::{FileRole, FolderContents, folder_contents};
 use agentx::config::{FolderTrust, Loaded, trust_folder};
 
 use super::screen::{changes, contents_list, folder_summary};
@@ -33,7 +33,7 @@ pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, Cha
     if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.whole {
         return Ok(FolderDecision::NotAsked);
     }
-    let brings = brings(&loaded.settings);
+    let brings = folder_contents(&loaded.settings);
     match loaded.settings.folder.trust {
         FolderTrust::Unknown => first(loaded, &brings, console),
         FolderTrust::Trusted if has_changed(&brings) => again(loaded, &brings, console),

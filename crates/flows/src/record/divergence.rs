@@ -1,20 +1,21 @@
-//! What is said where a run does not do again what it did.
+//! The report of a run that does not repeat its recorded steps.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// How much of a request is shown.
+/// The number of characters of a request that are shown.
 const SHOWN_CHARS: usize = 300;
 
-/// A run that is run again does something else than what is on record. Nothing is guessed: it ends.
+/// A repeated run does something else than its record says. It ends with this, because any guess might repeat
+/// an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Divergence {
     /// The first step that differs.
     pub step: u64,
-    /// What is on record: kind and request.
+    /// The recorded step: kind and request.
     pub recorded: (String, Value),
-    /// What was asked now; `None` if the run ended before this step.
+    /// The requested step; `None` if the run ended before it.
     pub asked: Option<(String, Value)>,
 }
 

@@ -11,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::record_mode::{RecordMode, milliseconds};
 use super::writer::{RecordFinish, Recorder};
-use super::{Divergence, PerformedEffect, World};
+use super::{Divergence, EffectPerformer, PerformedEffect};
 use crate::Secrets;
 use crate::world::refusal;
 
-/// Records what a run does, and hands back what it did before. Clones refer to the same host.
+/// Records the effects of a run, and returns recorded outcomes when it is repeated. Clones share the host.
 pub struct RecordingHost<W> {
     shared: Arc<RecorderShared<W>>,
 }
@@ -43,7 +43,7 @@ struct SeenEffects {
     diverged: Option<Divergence>,
 }
 
-/// What is on record of a step.
+/// The recorded part of a step.
 enum Replayed {
     Nothing,
     Began(Value),
@@ -51,12 +51,12 @@ enum Replayed {
     Diverged,
 }
 
-impl<W: World> RecordingHost<W> {
-    /// A host over `world` for the script with this hash. `stop` fires where the run must not continue. Must be called inside a
-    /// tokio runtime.
+impl<W: EffectPerformer> RecordingHost<W> {
+    /// Creates a host over `world` for the script with this hash. `stop` fires when the run must not
+    /// continue. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Returns an error if another script is on record.
+    /// Returns an error if a different script is recorded.
     pub fn open(
         journal: Journal,
         secrets: Secrets,
@@ -95,20 +95,20 @@ impl<W: World> RecordingHost<W> {
         ))
     }
 
-    /// What the world is made of.
+    /// Returns the performer of effects.
     pub fn world(&self) -> &W {
         &self.shared.world
     }
 
-    /// Why the run was stopped, where it did not do again what it did.
+    /// Returns the divergence that stopped the run, if any.
     pub fn diverged(&self) -> Option<Divergence> {
         self.shared.lock().diverged.clone()
     }
 
-    /// The run came to its end by itself: whether all that is on record was done again.
+    /// Checks at the end of a run that all recorded steps were repeated.
     ///
     /// # Errors
-    /// Returns an error if there is more on record.
+    /// Returns an error if there are more recorded steps.
     pub fn check_end(&self) -> Result<(), Box<Divergence>> {
         if let Some(divergence) = self.diverged() {
             return Err(Box::new(divergence));
@@ -129,11 +129,11 @@ impl<W: World> RecordingHost<W> {
 /// The kind of step 0.
 const SCRIPT: &str = "script";
 
-/// Lets a world put on record what comes after an effect's outcome.
+/// Lets an effect performer record facts that follow an effect's outcome.
 #[derive(Clone)]
 pub struct RecorderHandle(pub(crate) Recorder);
 
-impl<W: World> Host for RecordingHost<W> {
+impl<W: EffectPerformer> Host for RecordingHost<W> {
     fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
         let shared = self.shared.clone();
         let asked = shared.recorder.secrets.hide_all(&effect.request);
@@ -161,7 +161,7 @@ impl<W: World> Host for RecordingHost<W> {
                     &outcome,
                     Extras::default(),
                 );
-                shared.written(ends.await, outcome).await
+                shared.after_write(ends.await, outcome).await
             }),
         }
     }
@@ -176,12 +176,12 @@ impl<W: World> Host for RecordingHost<W> {
     }
 }
 
-impl<W: World> RecorderShared<W> {
+impl<W: EffectPerformer> RecorderShared<W> {
     fn lock(&self) -> std::sync::MutexGuard<'_, SeenEffects> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is on record of a step that is asked for now.
+    /// Returns the recorded part of the step that is requested now.
     fn prior(&self, effect: &HostEffect, asked: &Value) -> Replayed {
         let mut seen = self.lock();
         seen.step = seen.step.max(effect.step);
@@ -214,7 +214,7 @@ impl<W: World> RecorderShared<W> {
         }
         match &recorded.outcome {
             None => Replayed::Began(recorded.input.clone()),
-            // What the environment says is never on record.
+            // Values of the environment are never recorded.
             Some(EffectOutcome::Done(_)) if effect.kind == EffectKind::Env => {
                 Replayed::Ended(self.world.at_once(effect))
             }
@@ -226,7 +226,7 @@ impl<W: World> RecorderShared<W> {
         }
     }
 
-    /// Performs a step that is not on record.
+    /// Performs a step that is not recorded.
     fn anew(
         self: Arc<Self>,
         effect: HostEffect,
@@ -244,7 +244,7 @@ impl<W: World> RecorderShared<W> {
                 let ends = self
                     .recorder
                     .ends(step, kind, Some(asked), &recorded, Extras::default());
-                Box::pin(async move { self.written(ends.await, outcome).await })
+                Box::pin(async move { self.after_write(ends.await, outcome).await })
             }
             RecordMode::Noted => {
                 let performed = self.world.perform(effect, false);
@@ -257,14 +257,14 @@ impl<W: World> RecorderShared<W> {
                 Box::pin(async move {
                     match permit.await {
                         Ok(()) => self.announce(effect, manner, asked).await,
-                        Err(error) => self.refused(step, kind, Some(asked), error).await,
+                        Err(error) => self.end_refused(step, kind, Some(asked), error).await,
                     }
                 })
             }
         }
     }
 
-    /// Puts on record that a step begins, and performs it.
+    /// Records that a step begins, and performs it.
     fn announce(
         self: Arc<Self>,
         effect: HostEffect,
@@ -287,8 +287,8 @@ impl<W: World> RecorderShared<W> {
         })
     }
 
-    /// A step that nobody permitted ends without having begun.
-    async fn refused(
+    /// Ends a step that was not permitted without beginning it.
+    async fn end_refused(
         &self,
         step: u64,
         kind: &'static str,
@@ -297,7 +297,7 @@ impl<W: World> RecorderShared<W> {
     ) -> Outcome {
         let outcome = Err(error);
         let ends = self.recorder.ends(step, kind, asked, &outcome, Extras::default());
-        self.written(ends.await, outcome).await
+        self.after_write(ends.await, outcome).await
     }
 
     /// Performs a step that a crash cut off, if that is harmless.
@@ -317,13 +317,13 @@ impl<W: World> RecorderShared<W> {
                 ),
             ));
             let ends = self.recorder.ends(step, kind, None, &outcome, Extras::default());
-            return Box::pin(async move { self.written(ends.await, outcome).await });
+            return Box::pin(async move { self.after_write(ends.await, outcome).await });
         }
         let effect = left(effect, recorded);
         if let Some(permit) = self.world.permit(&effect) {
             return Box::pin(async move {
                 if let Err(error) = permit.await {
-                    return self.refused(step, kind, None, error).await;
+                    return self.end_refused(step, kind, None, error).await;
                 }
                 let performed = self.world.perform(effect, true);
                 self.to_its_end(step, kind, None, performed).await
@@ -343,31 +343,31 @@ impl<W: World> RecorderShared<W> {
         input: Option<Value>,
         performed: BoxFuture<'static, PerformedEffect>,
     ) -> Outcome {
-        let PerformedEffect { outcome, also } = performed.await;
-        let ends = self.recorder.ends(step, kind, input, &outcome, also);
-        self.written(ends.await, outcome).await
+        let PerformedEffect { outcome, extras } = performed.await;
+        let ends = self.recorder.ends(step, kind, input, &outcome, extras);
+        self.after_write(ends.await, outcome).await
     }
 
-    async fn written(&self, written: bool, outcome: Outcome) -> Outcome {
+    async fn after_write(&self, written: bool, outcome: Outcome) -> Outcome {
         if written { outcome } else { self.gone().await }
     }
 
-    /// The session is gone: nothing is done any more.
+    /// Stops the run, because the session is gone.
     async fn gone(&self) -> Outcome {
         self.stop.cancel();
         std::future::pending().await
     }
 }
 
-/// What a script is given for a stream: it is known by its step.
+/// Returns the value that a script gets for a stream; it is identified by its step.
 pub(crate) fn stream_of(effect: &HostEffect) -> Value {
     json!({"stream": effect.step})
 }
 
-/// Where a step's announcement says more than its request.
+/// The field in which the announcement of a sleep says more than its request.
 const UNTIL: &str = "until_ms";
 
-/// What is written before a step begins.
+/// Returns the announcement of a step, which is recorded before it begins.
 fn announced(effect: &HostEffect, mut asked: Value) -> Value {
     if let (EffectKind::Sleep, Value::Object(entries)) = (effect.kind, &mut asked) {
         entries.insert(UNTIL.to_owned(), (now_ms() + milliseconds(effect)).into());
@@ -386,7 +386,7 @@ fn same(kind: EffectKind, recorded: &Value, asked: &Value) -> bool {
     }
 }
 
-/// What is left to do of a step that was cut off.
+/// Returns the rest of a step that was cut off.
 fn left(mut effect: HostEffect, recorded: &Value) -> HostEffect {
     if let Some(until) = recorded.get(UNTIL).and_then(Value::as_u64) {
         effect.request = json!({"ms": until.saturating_sub(now_ms()).min(milliseconds(&effect))});

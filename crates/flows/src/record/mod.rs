@@ -1,20 +1,22 @@
-//! Puts what a run does on record, and hands back what is on record of it.
+//! Records what a run does, and returns the recorded outcomes when the run is repeated.
 //!
 //! # What is in the log
 //!
-//! Step 0 is `script` with the hash of the script: another script is not run on the record of the first. Every effect is a
-//! step with its kind and its request. Where a person is asked whether a call of another tool may be made, `inner_call_asked` comes
-//! before the step, and what is refused never begins. One that reaches out (`generate`, `http`, `invoke`, an input for an agent, a long
-//! sleep) is announced by `effect_started` before it begins; every effect that ends has an `effect_ended`.
+//! Step 0 is `script` with the hash of the script: the record of one script is not used for another. Every
+//! effect is a step with its kind and its request. If a person is asked whether another tool may be called,
+//! `inner_call_asked` comes before the step, and a refused step never begins. A step that reaches out
+//! (`generate`, `http`, `invoke`, an input for an agent, a long sleep) is announced by `effect_started`
+//! before it begins; every effect that ends has an `effect_ended`.
 //!
 //! # When a run is run again
 //!
-//! Each step must ask what is on record for it; else the run ends with a divergence that names the step and both sides.
-//! What has an outcome is handed that outcome, and nothing is done. What was announced and has none is done again if that
-//! is harmless: `generate`, `generate_json`, `generate_stream`, `http` with GET or HEAD, `sleep` (for what is left of it),
-//! an input for an agent (which is not given twice), `invoke` of a tool that may be called twice. Any other (`http` with POST,
-//! PUT, PATCH or DELETE, `invoke` of any other tool) ends with the error `unknown_outcome`, for nobody knows whether it had
-//! its effect; the script may catch it, look, and continue.
+//! Each step must request what is recorded for it; otherwise the run ends with a divergence that names the
+//! step and both requests. A step with a recorded outcome gets that outcome, and nothing is done. An
+//! announced step without an outcome is repeated if that is harmless: `generate`, `generate_json`,
+//! `generate_stream`, `http` with GET or HEAD, `sleep` (for the rest of it), an input for an agent (which is
+//! not given twice), `invoke` of a tool that may be called twice. Any other (`http` with POST, PUT, PATCH or
+//! DELETE, `invoke` of any other tool) ends with the error `unknown_outcome`, because it may have had its
+//! effect; the script may catch it, check, and continue.
 
 mod divergence;
 mod host;
@@ -27,4 +29,4 @@ pub use writer::RecordFinish;
 
 pub use divergence::Divergence;
 pub use host::{RecorderHandle, RecordingHost};
-pub use performer::{PerformedEffect, World};
+pub use performer::{EffectPerformer, PerformedEffect};

@@ -1,48 +1,48 @@
-//! The world behind a host: performs what is not on record.
+//! Performs the effects of a host that are not recorded.
 
 use agentx_luau_tools::{BoxFuture, EffectError, HostEffect, Outcome};
 use agentx_runtime::Extras;
 use agentx_types::EffectOutcome;
 
-/// What an effect came to in the world.
+/// The outcome of a performed effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerformedEffect {
     /// For the run.
     pub outcome: Outcome,
     /// For the record alone: what it cost, what it made of a file.
-    pub also: Extras,
+    pub extras: Extras,
 }
 
 impl From<Outcome> for PerformedEffect {
     fn from(outcome: Outcome) -> Self {
         Self {
             outcome,
-            also: Extras::default(),
+            extras: Extras::default(),
         }
     }
 }
 
-/// Performs effects for real. Every effect comes here at most once in the life of its call, but for one that a crash cut off
-/// and that is harmless to repeat.
-pub trait World: Send + Sync + 'static {
-    /// Performs an effect. It is called in the order of the steps; the future is polled when the effect may begin. `again` says
-    /// that a crash cut it off and it is done anew.
+/// Performs effects for real. Every effect comes here at most once in the life of its call, but for one that
+/// a crash cut off and that is harmless to repeat.
+pub trait EffectPerformer: Send + Sync + 'static {
+    /// Performs an effect. It is called in the order of the steps; the future is polled when the effect may
+    /// begin. `again` means that a crash cut the effect off and it is repeated.
     fn perform(&self, effect: HostEffect, again: bool) -> BoxFuture<'static, PerformedEffect>;
 
-    /// Waits until it is known whether the effect may be performed, before it is on record as begun: a person may be asked. `None` where
-    /// that needs no waiting; then [`Self::perform`] says what is refused.
+    /// Waits until the effect is permitted or refused, before it is recorded as begun: a person may be asked.
+    /// `None` if that needs no waiting; then [`Self::perform`] refuses.
     fn permit(&self, effect: &HostEffect) -> Option<BoxFuture<'static, Result<(), EffectError>>> {
         let _ = effect;
         None
     }
 
-    /// What comes of an effect that is over at once: `emit`, `log`, `now`, `random`, `uuid`, `env`,
-    /// and what a script keeps with its agent.
+    /// Returns the outcome of an effect that ends at once: `emit`, `log`, `now`, `random`, `uuid`, `env`, and
+    /// the values that a script keeps with its agent.
     fn at_once(&self, effect: &HostEffect) -> Outcome;
 
-    /// Takes note of an effect that is not performed, because its outcome is on record.
+    /// Notes an effect that is not performed, because its outcome is recorded.
     fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>);
 
-    /// Whether a tool may be called twice.
+    /// Returns whether a tool may be called twice.
     fn repeatable(&self, tool: &str) -> bool;
 }

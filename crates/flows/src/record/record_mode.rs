@@ -1,28 +1,29 @@
-//! How each kind of effect is put on record.
+//! Chooses how each kind of effect is recorded.
 
 use agentx_luau_tools::{EffectKind, HostEffect};
 use serde_json::Value;
 
-/// A sleep that is shorter begins anew after a crash.
+/// A shorter sleep begins again after a crash.
 const LONG_SLEEP_MS: u64 = 1_000;
 
-/// How an effect is put on record.
+/// The way to record an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordMode {
     /// Its end alone, in its place in the order of the steps: it is over as soon as it began.
     AtOnce,
     /// Its end alone.
     Noted,
-    /// Its beginning before it begins, and its end. Where only the beginning is on record it is done again.
+    /// Its beginning before it begins, and its end. If only the beginning is recorded, it is repeated.
     Announced,
-    /// The same. Where only the beginning is on record nobody knows what came of it.
+    /// Its beginning before it begins, and its end. If only the beginning is recorded, its outcome is
+    /// unknown.
     Once,
-    /// Its beginning; whoever performs it puts its end on record, which is no outcome for the script.
+    /// Its beginning; its performer records its end, which is no outcome for the script.
     Stream,
 }
 
 impl RecordMode {
-    /// How `effect` is put on record. `repeatable` says whether a tool may be called twice.
+    /// Returns how `effect` is recorded. `repeatable` says whether a tool may be called twice.
     pub(crate) fn of(effect: &HostEffect, repeatable: impl FnOnce(&str) -> bool) -> Self {
         let text = |key: &str| {
             effect
@@ -61,7 +62,7 @@ impl RecordMode {
     }
 }
 
-/// How long a sleep is to last.
+/// Returns the length of a sleep.
 pub(crate) fn milliseconds(effect: &HostEffect) -> u64 {
     let ms = effect.request.get("ms").and_then(Value::as_f64).unwrap_or(0.0);
     // The cast saturates; times that are no numbers are 0.

@@ -27,12 +27,12 @@ struct RecordEnd {
     kind: &'static str,
     input: Option<Value>,
     outcome: EffectOutcome,
-    also: Extras,
+    extras: Extras,
     done: oneshot::Sender<()>,
 }
 
-/// Takes lines; what is not secret goes into the journal. The queue is as long as a run has effects that wait, which its
-/// limits bound.
+/// Takes lines, and writes those without secrets to the journal. The length of the queue is bounded by the
+/// limit of a run's concurrent effects.
 #[derive(Clone)]
 pub(crate) struct Recorder {
     lines: mpsc::UnboundedSender<RecordLine>,
@@ -46,16 +46,16 @@ pub struct RecordFinish {
 }
 
 impl RecordFinish {
-    /// The run is over: waits until everything that took its place before is on record. What takes its place later is not.
-    pub async fn written(self) {
+    /// Waits until all lines that were queued before are recorded. Later lines are not.
+    pub async fn flush(self) {
         let _ = self.lines.send(RecordLine::Over);
-        // It only fails where the runtime is being shut down.
+        // It only fails while the runtime shuts down.
         let _ = self.writer.await;
     }
 }
 
 impl Recorder {
-    /// A recorder into `journal`. Must be called inside a tokio runtime.
+    /// Returns a recorder into `journal`. Must be called inside a tokio runtime.
     pub(crate) fn new(journal: Journal, secrets: Secrets) -> (Self, RecordFinish) {
         let (lines, queue) = mpsc::unbounded_channel();
         let writer = tokio::spawn(write(journal, queue));
@@ -66,8 +66,8 @@ impl Recorder {
         (Self { lines, secrets }, finish)
     }
 
-    /// A step begins: it has its place in the record now, and may begin when the future says true. `input` is written as
-    /// it is.
+    /// Begins a step: its position in the record is now fixed, and it may begin when the future resolves to
+    /// true. `input` is written unchanged.
     pub(crate) fn begins(
         &self,
         step: u64,
@@ -75,7 +75,7 @@ impl Recorder {
         input: Value,
     ) -> impl Future<Output = bool> + Send + use<> {
         let (done, begun) = oneshot::channel();
-        // Where the session is gone the line is dropped, and so the step never begins.
+        // If the session is gone, the line is dropped, and so the step never begins.
         let _ = self.lines.send(RecordLine::Begins {
             step,
             kind,
@@ -90,15 +90,15 @@ impl Recorder {
         }
     }
 
-    /// A step has ended: it has its place in the record now. The future ends when the session has taken it, which is
-    /// how a slow disk slows the run. `input` is written as it is.
+    /// Ends a step: its position in the record is now fixed. The future resolves when the session has taken
+    /// the line, so a slow disk slows the run. `input` is written unchanged.
     pub(crate) fn ends(
         &self,
         step: u64,
         kind: &'static str,
         input: Option<Value>,
         outcome: &Outcome,
-        also: Extras,
+        extras: Extras,
     ) -> impl Future<Output = bool> + Send + use<> {
         let (done, written) = oneshot::channel();
         let end = RecordEnd {
@@ -106,7 +106,7 @@ impl Recorder {
             kind,
             input,
             outcome: self.recorded(outcome),
-            also,
+            extras,
             done,
         };
         let _ = self.lines.send(RecordLine::Ends(Box::new(end)));
@@ -142,7 +142,7 @@ async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<RecordLine>)
             }
             RecordLine::Ends(end) => {
                 if !journal
-                    .end(end.step, end.kind, end.input, end.outcome, end.also)
+                    .end(end.step, end.kind, end.input, end.outcome, end.extras)
                     .await
                 {
                     return;

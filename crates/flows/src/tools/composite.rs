@@ -40,7 +40,7 @@ pub(super) fn tool(
         let inline = match &step.tool {
             ToolUse::Ref { .. } => None,
             ToolUse::Inline(inline) => {
-                // It comes from the same file.
+                // It is from the same file.
                 let inline = ToolDefinition {
                     of_folder: definition.of_folder,
                     ..ToolDefinition::clone(inline)

@@ -137,7 +137,7 @@ impl Tool for Generator {
 }
 
 impl GeneratorRequest {
-    /// The layers and the prompt stand first; what the call is about is the message.
+    /// Returns the request: the layers and the prompt come first, the input is the message.
     fn asked(&self, input: &Value, shared: &ToolsShared) -> Result<Value, EffectError> {
         let mut system = Vec::new();
         for layer in &self.layers {
@@ -165,7 +165,7 @@ impl GeneratorRequest {
         match layer {
             ContextLayer::Text(text) => Ok(Some(text.clone())),
             ContextLayer::This(key) => match key.trim_start_matches('.') {
-                // It stands at the end anyway.
+                // It is at the end anyway.
                 "prompt" => Ok(None),
                 "description" => Ok(self.description.clone()),
                 other => Err(missing(format!("the layer {other:?} of this file holds no text"))),

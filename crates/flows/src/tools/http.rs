@@ -1,4 +1,4 @@
-//! One HTTP request as a tool.
+//! A tool that sends one HTTP request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::grants::Grants;
 use crate::world::network::AllowedHosts;
 use crate::world::{CallOrigin, Network};
 
-/// What a model is shown of an answer that is an error.
+/// The number of characters of an error response that the model sees.
 const SHOWN_CHARS: usize = 2_000;
 
-/// How a secret in base64 stands in the log.
+/// The name under which the log has a secret in base64.
 const AUTHORIZATION: &str = "authorization";
 
 struct HttpRunner {
@@ -75,7 +75,7 @@ pub(super) fn tool(
     }))
 }
 
-/// What tells a definition from another.
+/// Returns a hash that distinguishes definitions.
 pub(super) fn hash(definition: &ToolDefinition) -> String {
     let text = serde_json::to_string(definition).unwrap_or_default();
     blake3::hash(text.as_bytes()).to_hex().to_string()
@@ -104,7 +104,7 @@ impl Tool for HttpRunner {
 }
 
 impl HttpCall {
-    /// A secret as it is sent in base64.
+    /// Returns a secret as it is sent in base64.
     fn encoded(&self, shared: &ToolsShared) -> Option<String> {
         let auth = self
             .definition
@@ -173,7 +173,7 @@ impl HttpCall {
     }
 }
 
-/// Runs a filter where it does not hold up others.
+/// Runs a filter on a blocking thread.
 pub(super) async fn run(filter: &JqFilter, input: Value, what: &'static str) -> Result<Value, EffectError> {
     let filter = filter.clone();
     let made = tokio::task::spawn_blocking(move || filter.run(&input)).await;
@@ -182,7 +182,7 @@ pub(super) async fn run(filter: &JqFilter, input: Value, what: &'static str) -> 
         .map_err(|error| failed(&error))
 }
 
-/// A text with its `${NAME}`s filled in.
+/// Returns a text with its `${NAME}`s filled in.
 fn filled(text: &str, shared: &ToolsShared) -> Result<String, EffectError> {
     let mut out = String::new();
     let mut rest = text;

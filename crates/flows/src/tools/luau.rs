@@ -19,7 +19,7 @@ struct Luau {
     spec: ToolSpec,
     script: Script,
     limits: ScriptLimits,
-    /// How many lines of its file come before the script.
+    /// The number of lines before the script in its file.
     before: u32,
     ground: Arc<SharedToolParts>,
 }
@@ -77,7 +77,8 @@ pub(super) fn tool(
     }))
 }
 
-/// What a file of a folder may set at most: what is larger keeps other scripts waiting longer, and a folder's file says so itself.
+/// The largest memory limit of a folder's file: a larger script delays other scripts for longer, and the
+/// limit is the folder's own claim.
 const FOLDER_MEMORY: usize = 64 << 20;
 const FOLDER_CPU: Duration = Duration::from_secs(10);
 
@@ -137,7 +138,7 @@ impl Tool for Luau {
     }
 }
 
-/// The error with the line of the file in which the script stands after so many others.
+/// Moves the line of an error from the script to its file.
 fn in_file(mut error: ScriptError, before: u32) -> ScriptError {
     if error.library.is_none() {
         error.line = error.line.map(|line| line.saturating_add(before));
@@ -145,7 +146,7 @@ fn in_file(mut error: ScriptError, before: u32) -> ScriptError {
     error
 }
 
-/// What a script came to that failed: the script, the line, the limit.
+/// Returns the outcome of a failed script: the error, the line, the limit.
 fn failed(error: &ScriptError) -> ToolOutcome {
     let status = match &error.reason {
         Reason::Cancelled => ToolStatus::Interrupted,

@@ -25,52 +25,54 @@ use crate::world::network::{AnswerBudget, NameLookup, SystemLookup};
 /// The file of the keys that tools keep.
 pub(crate) const DATABASE: &str = "flows.db";
 
-/// What tools from files know of their surroundings, by name.
+/// Resolves what tools from files refer to by name.
 pub trait ToolSurroundings: Send + Sync + 'static {
-    /// The model that files and scripts call so.
+    /// Returns the model that files and scripts call so.
     fn model(&self, name: &str) -> Option<ModelSpec>;
 
-    /// The agent that files and scripts call so.
+    /// Returns the agent that files and scripts call so.
     fn agent(&self, name: &str) -> Option<AgentConfig> {
         let _ = name;
         None
     }
 
-    /// The text that context layers call so.
+    /// Returns the text that context layers call so.
     fn context(&self, name: &str) -> Option<String> {
         let _ = name;
         None
     }
 
-    /// An environment variable.
+    /// Returns an environment variable.
     fn env(&self, name: &str) -> Option<String>;
 }
 
-/// What [`ToolFactory`] are made of.
+/// The parts of a [`ToolFactory`].
 #[derive(Clone)]
-pub struct FlowParts {
+pub struct ToolFactoryParts {
     /// Asks models: performs `call_model`.
     pub models: Arc<dyn Effector>,
-    /// What is known by name.
+    /// Resolves agents, models and variables by name.
     pub known: Arc<dyn ToolSurroundings>,
-    /// Tools that scripts and rows may call, beside those from files.
+    /// Further tools that scripts and composites may call.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// What scripts may `require`.
+    /// The libraries that scripts may `require`.
     pub libraries: Libraries,
-    /// What scripts of a folder may `require` instead ([`ToolDefinition::of_folder`]).
+    /// The libraries of scripts of a folder ([`ToolDefinition::of_folder`]).
     pub folder_libraries: Libraries,
-    /// Where the keys that scripts keep are; in memory without it.
+    /// The directory of the store of scripts' values; `None` keeps them in memory.
     pub data_dir: Option<PathBuf>,
-    /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they keep is kept for it alone.
+    /// The folder that the tools come from which are a folder's ([`ToolDefinition::of_folder`]): what they
+    /// keep is kept for it alone.
     pub folder: Option<PathBuf>,
-    /// Which folder lies there: what another one kept at its path is that one's. Without it the path alone counts.
+    /// The identity of the folder, so that it does not get the values of another folder that was at its path;
+    /// `None` identifies folders by their path alone.
     pub folder_now: Option<FolderNow>,
     /// Finds the addresses of hosts.
     pub lookup: Arc<dyn NameLookup>,
 }
 
-impl FlowParts {
-    /// These, with nothing that scripts may call or require, keys in memory, and the system's name service.
+impl ToolFactoryParts {
+    /// Creates parts without tools, libraries and a data directory, with the system's name service.
     pub fn new(models: Arc<dyn Effector>, known: Arc<dyn ToolSurroundings>) -> Self {
         Self {
             models,
@@ -93,38 +95,38 @@ pub struct ToolFactory {
 }
 
 pub(crate) struct ToolsShared {
-    pub(crate) parts: FlowParts,
+    pub(crate) parts: ToolFactoryParts,
     pub(crate) store: Arc<ToolStore>,
     /// Of scripts of the person: they come from one place.
     owner: Owner,
-    /// The same for tools of the folder: its scripts share no VM with those of the person.
+    /// The owner of the VM of a folder's scripts, who shares none with the person's.
     folder_owner: Owner,
-    /// What the answers to requests of all tools may take together while they are read.
+    /// The memory that responses to all tools may take together while they are read.
     pub(crate) answers: AnswerBudget,
-    /// Tools from files, by name. Whoever has them keeps them alive.
+    /// The tools that were made, by name; their users keep them alive.
     made: Mutex<BTreeMap<String, Weak<dyn Tool>>>,
 }
 
 /// A definition of which no tool can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
+pub struct ToolBuildError {
     /// The tool's name.
     pub tool: String,
     /// The problem.
     pub problem: String,
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for ToolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the tool {} cannot be used: {}", self.tool, self.problem)
     }
 }
 
-impl std::error::Error for Unusable {}
+impl std::error::Error for ToolBuildError {}
 
 impl ToolFactory {
     /// Flows of these parts.
-    pub fn new(parts: FlowParts) -> Self {
+    pub fn new(parts: ToolFactoryParts) -> Self {
         let database = parts.data_dir.as_ref().map(|folder| folder.join(DATABASE));
         let folder = parts.folder.as_deref().unwrap_or(Path::new(""));
         let folder = folder.to_string_lossy().into_owned();
@@ -141,11 +143,12 @@ impl ToolFactory {
         }
     }
 
-    /// The tool that a definition describes.
+    /// Returns the tool that a definition describes.
     ///
     /// # Errors
-    /// Returns an error if the script is none, a filter is none, or nobody here can be the tool (`built-in`).
-    pub fn tool(&self, definition: &ToolDefinition) -> Result<Arc<dyn Tool>, Unusable> {
+    /// Returns an error if the script or a filter cannot be compiled, or no tool here has this name
+    /// (`built-in`).
+    pub fn tool(&self, definition: &ToolDefinition) -> Result<Arc<dyn Tool>, ToolBuildError> {
         let shared = &self.shared;
         let tool: Result<Arc<dyn Tool>, String> = match &definition.body {
             ToolBody::Luau(luau) => luau::tool(shared, definition, luau),
@@ -162,7 +165,7 @@ impl ToolFactory {
             Some(_) => tool.and_then(schema_check::checked),
             None => tool,
         };
-        let tool = tool.map_err(|problem| Unusable {
+        let tool = tool.map_err(|problem| ToolBuildError {
             tool: definition.name.clone(),
             problem,
         })?;
@@ -173,7 +176,7 @@ impl ToolFactory {
 }
 
 impl ToolsShared {
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let from_file = made.get(name).and_then(Weak::upgrade);
@@ -188,7 +191,7 @@ impl ToolsShared {
     }
 }
 
-/// What models and approval rules see of a definition.
+/// Returns the spec that models and approval rules see.
 fn spec(definition: &ToolDefinition) -> ToolSpec {
     let description = definition.description.clone().unwrap_or_default();
     let access = definition.access().unwrap_or(Access::Run);
@@ -203,7 +206,7 @@ fn spec(definition: &ToolDefinition) -> ToolSpec {
     }
 }
 
-/// What it reaches, as its file says; `None` if that is nothing.
+/// Returns what its file lets it reach; `None` if that is nothing.
 fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
     let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let mut hosts: Vec<String> = definition.hosts().into_iter().map(host_of).collect();
@@ -219,7 +222,8 @@ fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
     (reach != ToolReach::default()).then_some(reach)
 }
 
-/// The host of an address, in lower case and without its port; `*` where arguments or variables decide it.
+/// Returns the host of an address, in lower case and without its port; `*` where arguments or variables
+/// decide it.
 fn host_of(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();

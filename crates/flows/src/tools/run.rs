@@ -1,4 +1,4 @@
-//! One call of a tool from a file: its world, its record, and its end.
+//! One call of a tool from a file: its effects, its record, and its end.
 
 use std::sync::Arc;
 
@@ -10,10 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::ToolsShared;
 use crate::grants::Grants;
-use crate::world::{CallOrigin, CallStreams, CallWorld, Children, FileToolCall, Network, Permits, end_all};
+use crate::world::{
+    CallOrigin, CallPermits, CallStreams, CallWorld, Children, FileToolCall, Network, end_all,
+};
 use crate::{Divergence, RecordFinish, RecordingHost, Secrets};
 
-/// What all calls of one tool share.
+/// The parts that all calls of one tool share.
 pub(super) struct SharedToolParts {
     pub(super) name: String,
     /// Another hash is another tool: a call that it began cannot continue with this one.
@@ -27,7 +29,7 @@ pub(super) struct SharedToolParts {
 /// A call that runs.
 pub(super) struct RunningTool {
     pub(super) host: RecordingHost<CallWorld>,
-    /// Fires where the run must not continue.
+    /// Fires when the run must not continue.
     pub(super) stop: CancellationToken,
     secrets: Secrets,
     finish: RecordFinish,
@@ -40,7 +42,7 @@ impl SharedToolParts {
         self.begin_with(context, None)
     }
 
-    /// The same, with one more secret: what is sent of a secret in another form.
+    /// Begins a call with one more secret: another form in which a secret is sent.
     pub(super) fn begin_with(
         self: &Arc<Self>,
         context: &ToolContext,
@@ -70,7 +72,7 @@ impl SharedToolParts {
                     streams: CallStreams::default(),
                     children: Children::default(),
                     origin: self.origin.clone(),
-                    permits: Permits::default(),
+                    permits: CallPermits::default(),
                 }),
             },
         );
@@ -119,7 +121,7 @@ impl RunningTool {
         }
         drop(self.host);
         drop(call);
-        self.finish.written().await;
+        self.finish.flush().await;
         match (checked, came_to) {
             (Err(divergence), _) => diverged(&divergence),
             (Ok(()), Ok(value)) => self.secrets.success(&value),
@@ -148,12 +150,12 @@ impl Secrets {
     }
 }
 
-/// How a call ends that does not do again what it did.
+/// Returns the outcome of a call that diverged from its record.
 fn diverged(divergence: &Divergence) -> ToolOutcome {
     ToolOutcome::failed(ToolStatus::Failed, divergence.to_string()).with_details(divergence.to_value())
 }
 
-/// How a call ends one of whose effects came to nothing.
+/// Returns the outcome of a call with a failed effect.
 pub(super) fn failed(name: &str, error: &EffectError) -> ToolOutcome {
     let status = match error.code.as_str() {
         "interrupted" => ToolStatus::Interrupted,

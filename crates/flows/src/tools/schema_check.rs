@@ -1,5 +1,5 @@
-//! A tool whose arguments are held against its schema first: a script need not look whether what it was given is there, and a
-//! model is told what to give instead of where the script fell over it.
+//! Checks arguments against a tool's schema first: a script need not check whether its arguments are there,
+//! and the model reads what to pass instead of where the script failed.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl SchemaCheck for Schemas {
     }
 }
 
-/// The same tool, for arguments that fit its schema.
+/// Wraps a tool so that it only gets arguments that match its schema.
 pub(super) fn checked(tool: Arc<dyn Tool>) -> Result<Arc<dyn Tool>, String> {
     let arguments = jsonschema::validator_for(&tool.spec().input_schema)
         .map_err(|error| format!("`params` are no schema: {error}"))?;

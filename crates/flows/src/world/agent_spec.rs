@@ -1,4 +1,5 @@
-//! How a script makes an agent: what it is, what it may use, how deep it may lie in others.
+//! The configuration of an agent that a script creates: what it is, what it may use, how deep it may be
+//! nested.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use serde_json::{Value, json};
 use super::agents::say;
 use super::{FileToolCall, text};
 
-/// `create_agent`: one of the caller's own agents by its name, one that is known, or one like the caller, with what the
-/// script says about it.
+/// `create_agent`: one of the caller's own agents by its name, a known one, or a copy of the caller, with the
+/// script's overrides.
 pub(crate) async fn create(call: Arc<FileToolCall>, step: u64, asked: Value) -> Outcome {
     let name = text(&asked, "name");
     call.grants.agent(name)?;
     let journal = &call.context.journal;
-    // Where nobody hears of other agents nobody would answer for them.
+    // Without a bus of agents, no agent would answer.
     let in_session = journal.listener().and_then(|_| journal.agent());
     let parent = in_session.cloned().ok_or_else(|| {
         let why = "agents are made inside a session; let an agent call this tool";
@@ -56,7 +57,7 @@ fn config(call: &FileToolCall, name: &str, asked: &Value) -> Result<AgentConfig,
         ..caller.clone()
     });
     config.workspace.clone_from(&caller.workspace);
-    // An agent from a file was made of settings alone: what the session says besides holds for it too.
+    // An agent from a file is made of settings alone; the session's own bounds apply to it too.
     hold_to(&mut config, caller);
     if let Some(prompt) = asked.get("prompt").and_then(Value::as_str) {
         config.system_prompt = prompt.into();

@@ -1,8 +1,9 @@
-//! Agents that a tool makes: children of the agent that calls it, in the same session, with models and tools of their own.
+//! Agents that a tool creates: children of the calling agent, in the same session, with models and tools of
+//! their own.
 //!
-//! Their ids follow from the call and the step, and so do the ids of what they are told: whoever does a step again after a
-//! crash makes no second agent and says nothing twice. What a child says is read from the session; each piece that a script was
-//! given is on record with its place there, so a script that is run again reads on behind it.
+//! Their ids follow from the call and the step, and so do the ids of their inputs: a step that is repeated
+//! after a crash creates no second agent and sends nothing twice. A child's answer is read from the session;
+//! each piece that a script got is recorded with its position, so a repeated script reads on after it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,7 @@ use agentx_types::{
 };
 use serde_json::{Value, json};
 
-use super::answer_delivery::{ScriptPiece, Telling};
+use super::answer_delivery::{ScriptPiece, StreamDelta};
 use super::{FileToolCall, text};
 
 /// Maximum number of bytes of waiting pieces to pass on together.
@@ -32,15 +33,15 @@ struct FlowChild {
     turn: tokio::sync::Mutex<ChildTurn>,
 }
 
-/// One input and what comes of it.
+/// One input and its answer.
 #[derive(Default)]
 struct ChildTurn {
     /// The `seq` of the input; `None` before the first.
     input: Option<u64>,
     ears: Option<AgentHearing>,
-    /// Up to here the script was told.
+    /// The position up to which the script has read.
     told: (u64, u32),
-    telling: Telling,
+    delta: StreamDelta,
     /// The last answer.
     answer: String,
     ended: Option<Result<(), EffectError>>,
@@ -72,7 +73,7 @@ impl Children {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a step that is on record.
+    /// Notes a recorded step.
     pub(crate) fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
         let Some(EffectOutcome::Done(value)) = outcome else {
             return;
@@ -88,7 +89,7 @@ impl Children {
         let Ok(child) = self.find(&effect.request) else {
             return;
         };
-        // Nobody waits while a step is handed back, so it is free.
+        // No task waits while steps are replayed, so the lock is free.
         let Ok(mut turn) = child.turn.try_lock() else {
             return;
         };
@@ -118,7 +119,7 @@ pub(super) async fn say(
     taken.map_err(|why| EffectError::new("refused", why))
 }
 
-/// Tells an agent something. It is not told twice.
+/// Sends an input to an agent, exactly once.
 pub(crate) async fn input(call: Arc<FileToolCall>, step: u64, asked: Value, again: bool) -> Outcome {
     let child = call.children.find(&asked)?;
     let journal = &call.context.journal;
@@ -140,7 +141,7 @@ pub(crate) async fn input(call: Arc<FileToolCall>, step: u64, asked: Value, agai
     } else {
         None
     };
-    // The ears are open before it is said, so that no answer is missed.
+    // Subscribed before the input is sent, so that no answer is missed.
     let ears = listener.from_now(&child.id);
     let seq = match known {
         Some(seq) => seq,
@@ -163,7 +164,7 @@ pub(crate) async fn input(call: Arc<FileToolCall>, step: u64, asked: Value, agai
     Ok(json!({"seq": seq}))
 }
 
-/// The next piece of what an agent says, or null at the end of its turn.
+/// Returns the next piece of an agent's answer, or null at the end of its turn.
 pub(crate) async fn next(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let mut turn = child.turn.lock().await;
@@ -177,7 +178,7 @@ pub(crate) async fn next(call: &FileToolCall, asked: &Value) -> Outcome {
     }
 }
 
-/// All that an agent says in its turn: its last answer.
+/// Returns the whole answer of an agent's turn: its last message.
 pub(crate) async fn collect(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let mut turn = child.turn.lock().await;
@@ -218,7 +219,7 @@ async fn say_closed(journal: &Journal, child: &AgentStateId) -> Result<u64, Effe
     say(journal, child, closed).await
 }
 
-/// The call is over: what it made and did not end is ended, and stopped before where the call was.
+/// Ends all agents that the call created and did not end, and stops their runs if the call was stopped.
 pub(crate) async fn end_all(call: &FileToolCall, stopped: bool) {
     let left: Vec<Arc<FlowChild>> = std::mem::take(&mut *call.children.lock()).into_values().collect();
     for child in left {
@@ -235,13 +236,13 @@ pub(crate) async fn end_all(call: &FileToolCall, stopped: bool) {
             )
             .await;
         }
-        // Where the session is gone, so are they.
+        // If the session is gone, so are they.
         let _ = say_closed(&call.context.journal, &child.id).await;
     }
 }
 
 impl ChildTurn {
-    /// The next piece with its place in the session; pieces that are there already come together.
+    /// Returns the next piece with its position in the session; pieces that are already there come together.
     async fn next(
         &mut self,
         call: &FileToolCall,
@@ -305,7 +306,7 @@ impl ChildTurn {
         ears.next().await.ok_or_else(gone)
     }
 
-    /// What an event adds to what the script is told.
+    /// Adds an event to the answer. Returns the piece for the script, if there is one.
     fn takes(&mut self, event: &Envelope<RuntimeEvent>, input: u64) -> Option<ScriptPiece> {
         let run = RunId::of_input(input);
         if event.seq < input || event.run_id.as_ref().is_some_and(|of| *of != run) {
@@ -313,16 +314,16 @@ impl ChildTurn {
         }
         match &event.event {
             RuntimeEvent::MessageStart(_) => {
-                self.telling.begins();
+                self.delta.begins();
                 None
             }
-            RuntimeEvent::TextDelta(delta) => self.telling.hears(&delta.text),
+            RuntimeEvent::TextDelta(delta) => self.delta.hears(&delta.text),
             RuntimeEvent::MessageStop(stop) => {
                 if stop.stop_reason == StopReason::Broken {
                     return None;
                 }
-                let piece = self.telling.ends();
-                self.telling = Telling::default();
+                let piece = self.delta.ends();
+                self.delta = StreamDelta::default();
                 piece
             }
             // What its tools emit; its own words came already.

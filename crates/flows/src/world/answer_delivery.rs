@@ -1,13 +1,13 @@
-//! An answer as it is told to a script, piece by piece. Where the answer breaks off and begins again, what was told already is
-//! passed over while it is the same; where it is not, it is told anew, and said so.
+//! The pieces of an answer for a script. If the answer breaks off and begins again, the part that the script
+//! has is skipped while it is equal; if it differs, the script gets it again, marked as a restart.
 
 use serde_json::{Value, json};
 
-/// What was told of one answer.
+/// The state of one answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Telling {
+pub(crate) struct StreamDelta {
     said: String,
-    /// Set while an answer that began again repeats what was told: how much of it, in bytes.
+    /// Set while a restarted answer repeats what the script has: the length of that part, in bytes.
     repeated: Option<usize>,
 }
 
@@ -15,12 +15,12 @@ pub(crate) struct Telling {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptPiece {
     pub(crate) text: String,
-    /// Whether all that was told before of this answer is void.
+    /// Whether all earlier pieces of this answer are void.
     pub(crate) restarted: bool,
 }
 
 impl ScriptPiece {
-    /// As a script is given it.
+    /// Returns the value that a script gets.
     pub(crate) fn to_value(&self) -> Value {
         if self.restarted {
             json!({"chunk": self.text, "restarted": true})
@@ -30,25 +30,25 @@ impl ScriptPiece {
     }
 }
 
-impl Telling {
-    /// A telling of which this was told.
+impl StreamDelta {
+    /// Creates the state of an answer of which the script has this part.
     pub(crate) fn of(said: String) -> Self {
         Self { said, repeated: None }
     }
 
-    /// All that was told.
+    /// Returns all text that the script got.
     pub(crate) fn said(&self) -> &str {
         &self.said
     }
 
-    /// The answer begins, or begins again.
+    /// Begins the answer, or begins it again.
     pub(crate) fn begins(&mut self) {
         if !self.said.is_empty() {
             self.repeated = Some(0);
         }
     }
 
-    /// The answer continues.
+    /// Adds text of the answer.
     pub(crate) fn hears(&mut self, text: &str) -> Option<ScriptPiece> {
         let Some(repeated) = self.repeated else {
             self.said.push_str(text);
@@ -69,7 +69,7 @@ impl Telling {
         piece(self.said.clone(), true)
     }
 
-    /// The answer is whole. One that began again and is shorter than what was told is told anew.
+    /// Ends the answer. A restarted one that is shorter than what the script has is sent again.
     pub(crate) fn ends(&mut self) -> Option<ScriptPiece> {
         let repeated = self.repeated.take()?;
         self.said.truncate(repeated);
@@ -88,10 +88,10 @@ fn piece(text: String, restarted: bool) -> Option<ScriptPiece> {
 mod tests {
     use super::*;
 
-    fn told(telling: &mut Telling, texts: &[&str]) -> Vec<(String, bool)> {
-        telling.begins();
-        let mut pieces: Vec<ScriptPiece> = texts.iter().filter_map(|text| telling.hears(text)).collect();
-        pieces.extend(telling.ends());
+    fn deliver(delta: &mut StreamDelta, texts: &[&str]) -> Vec<(String, bool)> {
+        delta.begins();
+        let mut pieces: Vec<ScriptPiece> = texts.iter().filter_map(|text| delta.hears(text)).collect();
+        pieces.extend(delta.ends());
         pieces
             .into_iter()
             .map(|piece| (piece.text, piece.restarted))
@@ -100,30 +100,30 @@ mod tests {
 
     #[test]
     fn what_is_the_same_again_is_told_once() {
-        let mut telling = Telling::default();
+        let mut delta = StreamDelta::default();
         assert_eq!(
-            telling.hears("从前"),
+            delta.hears("从前"),
             Some(ScriptPiece {
                 text: "从前".into(),
                 restarted: false
             })
         );
         assert_eq!(
-            told(&mut telling, &["从", "前有座", "山"]),
+            deliver(&mut delta, &["从", "前有座", "山"]),
             [("有座".into(), false), ("山".into(), false)]
         );
-        assert_eq!(told(&mut telling, &["从前有座山"]), []);
-        assert_eq!(telling.said(), "从前有座山");
+        assert_eq!(deliver(&mut delta, &["从前有座山"]), []);
+        assert_eq!(delta.said(), "从前有座山");
     }
 
     #[test]
     fn what_is_another_is_told_anew() {
-        let mut telling = Telling::of("Once upon a".into());
+        let mut delta = StreamDelta::of("Once upon a".into());
         assert_eq!(
-            told(&mut telling, &["Once ", "there ", "was"]),
+            deliver(&mut delta, &["Once ", "there ", "was"]),
             [("Once there ".into(), true), ("was".into(), false)]
         );
-        assert_eq!(told(&mut telling, &["Once"]), [("Once".into(), true)]);
-        assert_eq!(telling.said(), "Once");
+        assert_eq!(deliver(&mut delta, &["Once"]), [("Once".into(), true)]);
+        assert_eq!(delta.said(), "Once");
     }
 }

@@ -1,4 +1,5 @@
-//! Whether a tool may call another one, before that is on record as begun: by the rules of its agent, and by a person where they ask.
+//! Permission to call another tool, before the step is recorded as begun: by the rules of its agent, and by a
+//! person if the rules ask.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +13,9 @@ use super::{FileToolCall, text};
 
 /// The steps that may call another tool, and whether that may touch what lies outside the workspace.
 #[derive(Default)]
-pub(crate) struct Permits(Mutex<BTreeMap<u64, bool>>);
+pub(crate) struct CallPermits(Mutex<BTreeMap<u64, bool>>);
 
-impl Permits {
+impl CallPermits {
     fn give(&self, step: u64, outside_workspace: bool) {
         let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         steps.insert(step, outside_workspace);
@@ -29,7 +30,7 @@ impl Permits {
     }
 }
 
-/// A call of another tool that is wanted.
+/// A requested call of another tool.
 pub(super) struct WantedCall {
     pub(super) tool: Arc<dyn Tool>,
     pub(super) spec: ToolSpec,
@@ -59,7 +60,8 @@ impl WantedCall {
         call.context.judge_inner(&self.spec, &self.args, named)
     }
 
-    /// Whether step `step` may make this call, and if so, whether that may touch what lies outside the workspace.
+    /// Whether step `step` may make this call, and if so, whether that may touch what lies outside the
+    /// workspace.
     pub(super) fn permitted(&self, call: &FileToolCall, step: u64) -> Result<bool, EffectError> {
         if let Some(outside_workspace) = call.permits.take(step) {
             return Ok(outside_workspace);

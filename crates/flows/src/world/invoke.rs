@@ -11,9 +11,9 @@ use super::call_permission::WantedCall;
 use super::{FileToolCall, text};
 use crate::PerformedEffect;
 
-/// The number of calls that may stand inside each other, whatever a tool's own limit says.
+/// The largest depth of nested calls, whatever a tool's own limit says.
 const MAX_DEPTH: u32 = 16;
-/// What of a tool's details tells what it made of a file.
+/// The fields of a tool's details that describe a changed file.
 const FILE: [&str; 6] = [
     "path",
     "created",
@@ -34,14 +34,15 @@ pub(crate) async fn invoke(call: Arc<FileToolCall>, step: u64, asked: Value) -> 
                 .and_then(|details| file_of(name, details));
             PerformedEffect {
                 outcome: value(name, outcome),
-                also: Extras { bill: None, details },
+                extras: Extras { bill: None, details },
             }
         }
         Err(error) => Err(error).into(),
     }
 }
 
-/// What a rewind has to know of a file that the tool changed: the log has it of a call of a model's own in its outcome.
+/// Returns what a rewind has to know of a file that the tool changed. For a model's own call, the log has it
+/// in the outcome.
 fn file_of(tool: &str, details: &Value) -> Option<Value> {
     let mut file = Map::new();
     for key in FILE {
@@ -70,7 +71,7 @@ async fn called(call: &FileToolCall, step: u64, asked: &Value) -> Result<ToolOut
     context.journal = journal;
     context.outside_workspace = outside_workspace;
     context.cancel = call.context.cancel.child_token();
-    // What runs is stopped when nobody waits for it any more.
+    // The work is stopped when its caller no longer waits.
     let _stops_with_us = context.cancel.clone().drop_guard();
     let place = context.places.take(tool.waits()).await;
     let outcome = tool.call(args, context).await;

@@ -4,10 +4,10 @@ use agentx_luau_tools::{EffectError, Outcome};
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// The number of mistakes that are told.
+/// The number of errors that are shown.
 const MAX_MISTAKES: usize = 5;
 
-/// What a model is told that is to answer with JSON.
+/// Returns the instructions for a model that is to answer with JSON.
 pub(crate) fn instructions(schema: Option<&Value>) -> String {
     let what = "Answer with one JSON value and nothing else: no words around it, no code fence.";
     match schema {
@@ -16,7 +16,8 @@ pub(crate) fn instructions(schema: Option<&Value>) -> String {
     }
 }
 
-/// The value in an answer. The error says what is wrong, for the model; its code is `invalid` where the schema is.
+/// Returns the value in an answer. The error tells the model what is wrong; its code is `invalid` if the
+/// schema itself is.
 pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     let value = find(answer)?;
     let Some(schema) = schema else { return Ok(value) };
@@ -33,7 +34,7 @@ pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     }
 }
 
-/// The first mistakes of a value, each with its place; none if it fits.
+/// Returns the first mistakes of a value, each with its place; none if it is valid.
 pub(crate) fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
     let errors = validator.iter_errors(value).take(MAX_MISTAKES);
     let told = errors.map(|error| match error.instance_path().to_string() {
@@ -43,7 +44,7 @@ pub(crate) fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
     told.collect()
 }
 
-/// The whole answer, what is in its code fence, or what is between its outermost brackets.
+/// Returns the whole answer, what is in its code fence, or what is between its outermost brackets.
 fn find(answer: &str) -> Outcome {
     let whole = answer.trim();
     let fenced = whole.split_once("```").and_then(|(_, rest)| {

@@ -25,15 +25,15 @@ use serde_json::{Value, json};
 use crate::grants::Grants;
 use crate::record::milliseconds;
 use crate::tools::ToolsShared;
-use crate::{PerformedEffect, RecorderHandle, World};
+use crate::{EffectPerformer, PerformedEffect, RecorderHandle};
 pub(crate) use agents::{Children, end_all};
-pub(crate) use call_permission::Permits;
+pub(crate) use call_permission::CallPermits;
 pub(crate) use json::mistakes;
 pub(crate) use network::Network;
 pub(crate) use store::ToolStore;
 pub(crate) use streams::{CallStreams, refusal};
 
-/// What one call reaches. Clones share the same state.
+/// Performs the effects of one call. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct CallWorld {
     pub(crate) call: Arc<FileToolCall>,
@@ -49,12 +49,12 @@ pub(crate) struct FileToolCall {
     pub(crate) recorder: RecorderHandle,
     pub(crate) streams: CallStreams,
     pub(crate) children: Children,
-    /// Where its steps stand in its file.
+    /// The position of its steps in its file.
     pub(crate) origin: CallOrigin,
-    pub(crate) permits: Permits,
+    pub(crate) permits: CallPermits,
 }
 
-/// Where the steps of a call stand in its file.
+/// The position of the steps of a call in their file.
 #[derive(Clone, Debug)]
 pub(crate) enum CallOrigin {
     /// In a script, after so many lines of its file.
@@ -66,7 +66,7 @@ pub(crate) enum CallOrigin {
 }
 
 impl CallOrigin {
-    /// Where the step stands, for people.
+    /// Returns the position of a step, for people.
     fn place(&self, effect: &HostEffect) -> Option<String> {
         match self {
             Self::Script { file, before } => {
@@ -86,7 +86,7 @@ impl CallOrigin {
     }
 }
 
-impl World for CallWorld {
+impl EffectPerformer for CallWorld {
     fn permit(&self, effect: &HostEffect) -> Option<BoxFuture<'static, Result<(), EffectError>>> {
         match effect.kind {
             EffectKind::Invoke => call_permission::permit(&self.call, effect),
@@ -136,7 +136,7 @@ impl World for CallWorld {
                 finish(async move { agents::interrupt(&call, &effect.request).await })
             }
             EffectKind::AgentClose => finish(async move { agents::close(&call, &effect.request).await }),
-            // A tool is told its arguments and nothing else.
+            // A tool gets its arguments and nothing else.
             EffectKind::Recv => finish(std::future::ready(Ok(Value::Null))),
             _ => finish(std::future::ready(self.at_once(&effect))),
         }
@@ -191,7 +191,7 @@ impl World for CallWorld {
     }
 }
 
-/// A text of a request; empty if there is none.
+/// Returns a text of a request; empty if there is none.
 pub(crate) fn text<'a>(request: &'a Value, key: &str) -> &'a str {
     request.get(key).and_then(Value::as_str).unwrap_or_default()
 }
@@ -215,7 +215,7 @@ fn random() -> Result<u64, EffectError> {
     bits.map_err(|error| EffectError::new("failed", format!("the system gives no random numbers: {error}")))
 }
 
-/// A random UUID (version 4).
+/// Returns a random UUID (version 4).
 fn uuid() -> Result<String, EffectError> {
     let (high, low) = (random()?, random()?);
     let high = (high & !0xf000) | 0x4000;

@@ -17,17 +17,18 @@ use super::prompt::{request, say};
 use super::{FileToolCall, text};
 use crate::PerformedEffect;
 
-/// What is heard while a model answers.
+/// An update while a model answers.
 pub(crate) enum ModelUpdate {
     /// An attempt begins.
     Begins,
-    /// It says this.
+    /// A piece of text.
     Says(String),
-    /// Nothing more is said.
+    /// The end of the answer.
     Ends(Result<(), EffectError>),
 }
 
-/// Asks a model. Dropping the future stops the call. What is to be paid is added to `paid` as it is told, whatever comes of it.
+/// Asks a model. Dropping the future stops the call. Its cost is added to `paid` when the model reports it,
+/// whatever the outcome.
 pub(crate) async fn ask(
     call: &FileToolCall,
     request: Arc<ModelRequest>,
@@ -89,7 +90,7 @@ pub(crate) async fn ask(
 
 async fn tell(hears: Option<&mpsc::Sender<ModelUpdate>>, heard: impl FnOnce() -> ModelUpdate) {
     if let Some(hears) = hears {
-        // Whoever went away hears no more; the answer continues, for its record.
+        // A reader that has gone gets no more; the answer continues, for its record.
         let _ = hears.send(heard()).await;
     }
 }
@@ -102,7 +103,7 @@ fn answered(answer: AssembledAnswer, reason: StopReason, model: &str) -> Result<
     }
 }
 
-/// What was paid: of an answer that did not come, if anything was.
+/// Returns the bill: for a failed answer, if anything was paid.
 pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, usage: Usage) -> Extras {
     let bill = (answer.is_ok() || usage != Usage::default()).then(|| EffectBill {
         model: request.model.id.clone(),
@@ -121,12 +122,13 @@ pub(crate) async fn generate(call: Arc<FileToolCall>, asked: Value) -> Performed
     let mut paid = Usage::default();
     let said = ask(&call, request.clone(), None, &mut paid).await;
     PerformedEffect {
-        also: bill(&request, &said, paid),
+        extras: bill(&request, &said, paid),
         outcome: said.map(Value::String),
     }
 }
 
-/// `generate_json`: a value that fits the schema. An answer that does not is shown to the model once, with what is wrong.
+/// `generate_json`: a value that fits the schema. An answer that does not is shown to the model once, with
+/// what is wrong.
 pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> PerformedEffect {
     let schema = asked.get("schema").filter(|schema| !schema.is_null());
     let mut request = match request(&call, &asked) {
@@ -157,7 +159,7 @@ pub(crate) async fn generate_json(call: Arc<FileToolCall>, asked: Value) -> Perf
         say(Role::User, &correction, &mut request.messages);
     }
     PerformedEffect {
-        also: bill(&request, &outcome, paid),
+        extras: bill(&request, &outcome, paid),
         outcome,
     }
 }

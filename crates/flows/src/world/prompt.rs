@@ -1,4 +1,4 @@
-//! From what a script says to a model, to a request.
+//! Converts a script's prompt to a model request.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use super::{FileToolCall, text};
 /// The most messages of one request.
 const MAX_MESSAGES: usize = 1_000;
 
-/// The model that a script names, if it may ask it. No name is the model of the agent that calls, for scripts that may ask any.
+/// Returns the model that a script names, if it may ask it. No name is the model of the agent that calls, for
+/// scripts that may ask any.
 pub(crate) fn model(call: &FileToolCall, name: &str) -> Result<(ModelSpec, ModelParams), EffectError> {
     let own = call.context.journal.caller().config.as_deref();
     if name.is_empty() {
@@ -35,7 +36,7 @@ pub(crate) fn model(call: &FileToolCall, name: &str) -> Result<(ModelSpec, Model
     }
 }
 
-/// The request for what a script says: a text, a list of messages, or `{system, messages, prompt}`.
+/// Returns the request for a script's prompt: a text, a list of messages, or `{system, messages, prompt}`.
 pub(crate) fn request(call: &FileToolCall, asked: &Value) -> Result<ModelRequest, EffectError> {
     let (model, params) = model(call, text(asked, "model"))?;
     let mut system = Vec::new();

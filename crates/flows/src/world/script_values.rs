@@ -1,5 +1,6 @@
-//! What scripts keep with the agent that calls: its state, and the history and summary of the older API. Each change is a step on
-//! record, and the session's fold has what came of all of them; nothing is stored anywhere else.
+//! The values that scripts keep with the agent that calls: its state, and the history and summary of the
+//! older API. Each change is a recorded step, and the session's fold has the result; nothing is stored
+//! anywhere else.
 
 use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
 use serde_json::{Value, json};
@@ -10,10 +11,10 @@ use super::{FileToolCall, text};
 const MAX_MESSAGE: usize = 256 << 10;
 /// The most messages that are handed out at once.
 const MAX_RECENT: u64 = 1_000;
-/// Who may have said a message.
+/// The roles of a message.
 const ROLES: [&str; 5] = ["user", "assistant", "model", "tool", "system"];
 
-/// An effect on what is kept; `None` for one of another kind.
+/// Returns an effect on what is kept; `None` for one of another kind.
 pub(crate) fn kept(call: &FileToolCall, effect: &HostEffect) -> Option<Outcome> {
     let journal = &call.context.journal;
     let request = &effect.request;

@@ -1,4 +1,5 @@
-//! What tools keep: keys in a small database of the owner's data, and a cache in memory. Both are bounded.
+//! The storage of tools: keys in a small database in the owner's data directory, and a cache in memory. Both
+//! are bounded.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,12 +24,12 @@ const MAX_KEYS: i64 = 10_000;
 const MAX_CACHED: usize = 10_000;
 /// Bytes in the cache, of all tools.
 const MAX_CACHED_BYTES: usize = 64 << 20;
-/// Where tools keep things.
+/// The storage of all tools.
 pub(crate) struct ToolStore {
     path: Option<PathBuf>,
     /// The path of the folder that tools of a folder come from.
     folder: String,
-    /// Which folder lies there.
+    /// The identity of the folder.
     now: Option<FolderNow>,
     database: Mutex<Option<OpenStore>>,
     cache: Mutex<StoreCache>,
@@ -53,7 +54,7 @@ struct Cached {
 }
 
 impl ToolStore {
-    /// A store in a file that is made when it is first needed; in memory without one.
+    /// Creates a store in a file that is made when it is first needed; in memory without one.
     pub(crate) fn new(path: Option<PathBuf>, folder: String, now: Option<FolderNow>) -> Self {
         Self {
             path,
@@ -79,7 +80,7 @@ impl ToolStore {
         })
     }
 
-    /// Works with the database; `work` is told what the key space of a place is called in it: tools of each folder have their own, apart
+    /// Runs `work` with the database and the key space of a place: tools of each folder have their own, apart
     /// from those of the person's tools.
     fn with<T>(
         &self,
@@ -292,7 +293,7 @@ impl StoreCache {
         }
     }
 
-    /// What is over goes first; where that is not enough, everything does. It is a cache.
+    /// Frees space: expired entries first, and all entries if that is not enough. It is a cache.
     fn make_room(&mut self) {
         self.entries.retain(|_, cached| !cached.is_over());
         self.bytes = self.entries.values().map(|cached| cached.bytes).sum();

@@ -1,5 +1,5 @@
-//! Answers of models that a script reads while they are given. The whole answer is put on record when the model has given it,
-//! however much of it the script has read: then it is not asked again after a crash.
+//! Answers of models that a script reads while they arrive. The whole answer is recorded when the model has
+//! finished, however much of it the script has read: the model is not asked again after a crash.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::answer_delivery::{ScriptPiece, Telling};
+use super::answer_delivery::{ScriptPiece, StreamDelta};
 use super::model_calls::{ModelUpdate, ask, bill};
 use super::prompt::request;
 use super::{FileToolCall, text};
 use crate::RecorderHandle;
 
-/// How many pieces an answer may be ahead of the script.
+/// The number of pieces that an answer may be ahead of the script.
 const AHEAD: usize = 256;
 /// Maximum number of bytes of waiting pieces to pass on together.
 const TOGETHER: usize = 4 << 10;
@@ -34,29 +34,29 @@ pub(crate) struct AnswerStream {
     asked: Value,
     cancel: CancellationToken,
     told: tokio::sync::Mutex<ToldPieces>,
-    /// Set from when the model is asked until somebody reads.
+    /// Set from the request to the first read.
     source: Mutex<Option<mpsc::Receiver<ModelUpdate>>>,
 }
 
 struct ToldPieces {
-    telling: Telling,
+    delta: StreamDelta,
     source: Option<mpsc::Receiver<ModelUpdate>>,
-    /// What is left of an answer that is on record.
+    /// The rest of a recorded answer.
     rest: Option<String>,
     problem: Option<EffectError>,
     ended: bool,
 }
 
 impl CallStreams {
-    /// A stream that nobody has begun to read.
+    /// Opens a stream that has not been read yet.
     pub(crate) fn open(&self, effect: &HostEffect) -> Arc<AnswerStream> {
-        self.add(effect, Telling::default(), None)
+        self.add(effect, StreamDelta::default(), None)
     }
 
     fn add(
         &self,
         effect: &HostEffect,
-        telling: Telling,
+        delta: StreamDelta,
         known: Option<Result<String, EffectError>>,
     ) -> Arc<AnswerStream> {
         let (rest, problem) = match known {
@@ -69,7 +69,7 @@ impl CallStreams {
             asked: effect.request.clone(),
             cancel: CancellationToken::new(),
             told: tokio::sync::Mutex::new(ToldPieces {
-                telling,
+                delta,
                 source: None,
                 rest,
                 problem,
@@ -81,7 +81,7 @@ impl CallStreams {
         stream
     }
 
-    /// A stream that is on record with its answer.
+    /// Opens a stream whose answer is recorded.
     pub(crate) fn remember_open(
         &self,
         effect: &HostEffect,
@@ -95,15 +95,15 @@ impl CallStreams {
                 Err(EffectError::new(failure.code.clone(), failure.message.clone()))
             }
         });
-        self.add(effect, Telling::default(), known);
+        self.add(effect, StreamDelta::default(), known);
     }
 
-    /// What the script was told of a stream.
+    /// Notes the pieces that the script got of a stream.
     pub(crate) fn remember_received(&self, request: &Value, outcome: Option<&EffectOutcome>) {
         let (Some(stream), Some(EffectOutcome::Done(value))) = (self.find(request), outcome) else {
             return;
         };
-        // Nobody reads while a step is handed back, so it is free.
+        // No task reads while steps are replayed, so the lock is free.
         let Ok(mut told) = stream.told.try_lock() else {
             return;
         };
@@ -113,9 +113,9 @@ impl CallStreams {
         let said = if value.get("restarted").is_some() {
             String::new()
         } else {
-            told.telling.said().to_owned()
+            told.delta.said().to_owned()
         };
-        told.telling = Telling::of(said + text(value, "chunk"));
+        told.delta = StreamDelta::of(said + text(value, "chunk"));
     }
 
     fn find(&self, request: &Value) -> Option<Arc<AnswerStream>> {
@@ -127,7 +127,7 @@ impl CallStreams {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody reads any more.
+    /// Closes all streams: the script has ended.
     pub(crate) fn close_all(&self) {
         for stream in std::mem::take(&mut *self.lock()).into_values() {
             stream.cancel.cancel();
@@ -135,8 +135,8 @@ impl CallStreams {
     }
 }
 
-/// The model is asked, and `{stream}` is there to be read. What no model can be asked is refused at once, which is on record as
-/// what came of the step.
+/// Asks the model, and returns `{stream}` to read from. A request that no model accepts is refused at once,
+/// and the refusal is the recorded outcome of the step.
 pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) -> Outcome {
     let Err(problem) = request(&call, &stream.asked) else {
         stream.begin(&call);
@@ -160,7 +160,7 @@ pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) ->
 /// In the place of an answer: why the model was not asked.
 const REFUSED: &str = "refused";
 
-/// Why the model was not asked, where that is on record.
+/// Returns the recorded reason why the model was not asked.
 pub(crate) fn refusal(recorded: Option<&EffectOutcome>) -> Option<EffectError> {
     match recorded {
         Some(EffectOutcome::Done(value)) => EffectError::from_value(value.get(REFUSED)?),
@@ -169,7 +169,7 @@ pub(crate) fn refusal(recorded: Option<&EffectOutcome>) -> Option<EffectError> {
 }
 
 impl AnswerStream {
-    /// The model is asked.
+    /// Asks the model.
     fn begin(self: &Arc<Self>, call: &Arc<FileToolCall>) {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         if source.is_none() {
@@ -185,7 +185,7 @@ impl AnswerStream {
     }
 }
 
-/// Asks the model, and puts its whole answer on record.
+/// Asks the model, and records its whole answer.
 async fn run(stream: Arc<AnswerStream>, call: Arc<FileToolCall>, pieces: mpsc::Sender<ModelUpdate>) {
     let (mut paid, asked) = (Usage::default(), request(&call, &stream.asked).map(Arc::new));
     let said = match &asked {
@@ -217,7 +217,7 @@ async fn run(stream: Arc<AnswerStream>, call: Arc<FileToolCall>, pieces: mpsc::S
     let _ = pieces.send(ModelUpdate::Ends(ended)).await;
 }
 
-/// The next piece of an answer, or null at its end.
+/// Returns the next piece of an answer, or null at its end.
 pub(crate) async fn receive(call: &Arc<FileToolCall>, asked: &Value) -> Outcome {
     let stream = call
         .streams
@@ -233,22 +233,22 @@ pub(crate) async fn receive(call: &Arc<FileToolCall>, asked: &Value) -> Outcome 
     if told.source.is_none() {
         stream.begin(call);
         told.source = stream.taken();
-        if !told.telling.said().is_empty() {
-            told.telling.begins();
+        if !told.delta.said().is_empty() {
+            told.delta.begins();
         }
     }
     told.live().await
 }
 
-/// The rest of an answer that is on record.
+/// Returns the rest of a recorded answer.
 fn from_record(told: &mut ToldPieces, whole: &str) -> Outcome {
     if let Some(problem) = told.problem.take() {
         told.ended = true;
         return Err(problem);
     }
-    told.telling.begins();
-    let piece = told.telling.hears(whole).or_else(|| told.telling.ends());
-    // What is asked after this is its end.
+    told.delta.begins();
+    let piece = told.delta.hears(whole).or_else(|| told.delta.ends());
+    // The next read returns its end.
     told.rest = None;
     told.ended = true;
     match piece {
@@ -271,14 +271,14 @@ impl ToldPieces {
             };
             let piece = match said {
                 Some(ModelUpdate::Begins) => {
-                    self.telling.begins();
+                    self.delta.begins();
                     continue;
                 }
-                Some(ModelUpdate::Says(text)) => self.telling.hears(&text),
+                Some(ModelUpdate::Says(text)) => self.delta.hears(&text),
                 Some(ModelUpdate::Ends(Err(problem))) => {
                     self.ended = true;
                     match together {
-                        // The script is told what came first; the problem is there when it asks again.
+                        // The script gets the text first; the next read returns the error.
                         Some(piece) => {
                             self.ended = false;
                             self.rest = Some(String::new());
@@ -290,7 +290,7 @@ impl ToldPieces {
                 }
                 Some(ModelUpdate::Ends(Ok(()))) => {
                     self.ended = true;
-                    self.telling.ends()
+                    self.delta.ends()
                 }
                 None if together.is_none() => {
                     self.ended = true;

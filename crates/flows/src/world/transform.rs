@@ -1,6 +1,6 @@
-//! What stands for a transformer of the older API: a tool from a file that works on text, or a model. The script's side joins what
-//! is sent and asks for each text, so every step of it is on record as any other. Sound is refused: nothing here makes or hears
-//! it.
+//! Replaces a transformer of the older API: a tool from a file that works on text, or a model. The script's
+//! side joins the pieces and sends each text, so every step of it is recorded as any other. Sound is refused:
+//! there is no tool for it.
 
 use agentx_luau_tools::{EffectError, Outcome};
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn shown(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// What a name asks for that is not there.
+/// Returns the feature that a name needs and that is missing here.
 fn missing_for(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
-use agentx_flows::{FlowParts, ToolFactory, ToolSurroundings};
+use agentx_flows::{ToolFactory, ToolFactoryParts, ToolSurroundings};
 use agentx_runtime::{
     Actions, AgentListener, Batch, BoxFuture, CallSlots, Delivery, DriverParts, Effector, EventSink, Journal,
     NewLog, OpenRequest, Session, SessionBlobs, SessionIds, SessionLog, SystemEvents, Tool, ToolContext,
@@ -26,7 +26,7 @@ use agentx_types::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// How long anything in a test may take.
+/// The time limit of any wait.
 pub const LIMIT: Duration = Duration::from_secs(20);
 
 /// A script as a definition.
@@ -199,7 +199,7 @@ impl Place {
     pub fn with(
         log: FaultyLog,
         answers: impl IntoIterator<Item = ModelScript>,
-        change: impl FnOnce(FlowParts) -> FlowParts,
+        change: impl FnOnce(ToolFactoryParts) -> ToolFactoryParts,
     ) -> Self {
         let model = ScriptedModel::new(answers);
         Self {
@@ -211,10 +211,13 @@ impl Place {
     pub fn with_model(
         log: FaultyLog,
         effector: Arc<dyn Effector>,
-        change: impl FnOnce(FlowParts) -> FlowParts,
+        change: impl FnOnce(ToolFactoryParts) -> ToolFactoryParts,
     ) -> Self {
         let model = ScriptedModel::new([]);
-        let flows = ToolFactory::new(change(FlowParts::new(effector.clone(), Arc::new(Everything))));
+        let flows = ToolFactory::new(change(ToolFactoryParts::new(
+            effector.clone(),
+            Arc::new(Everything),
+        )));
         let actions = Actions::new().with(ActionKind::CallModel, effector);
         let clock = Arc::new(SimulatedClock::default());
         let parts = DriverParts {
@@ -327,7 +330,7 @@ impl Place {
         facts.iter().map(|fact| fact.event.clone()).collect()
     }
 
-    /// How the call with this id was answered.
+    /// Returns the result of the call with this id.
     pub fn result(&self, id: &str) -> (ToolStatus, String) {
         let facts = self.facts();
         let results: Vec<&ToolResult> = facts

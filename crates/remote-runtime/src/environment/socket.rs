@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use agentx_identity::Binding;
 use agentx_runtime::BoxFuture;
-use agentx_types::wire::{ClientFrame, Problem, SUBPROTOCOL};
+use agentx_types::wire::{ClientFrame, NONCE_HEADER, Problem, SUBPROTOCOL};
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use crate::incoming::{self, IncomingFrame};
-use crate::peer::{NONCE_HEADER, Peer, Trouble, new_nonce};
+use crate::peer::{Peer, Trouble, new_nonce};
 
 /// The largest frame that is read. The largest event of a server is smaller.
 const FRAME_BYTES: usize = 64 << 20;

@@ -9,17 +9,17 @@ use axum::extract::ws::Utf8Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{FactSource, Feed, Frame, Lens, Spoken};
+use super::{FactSource, Feed, FilteredEvent, Frame, ViewFold};
 
 /// The number of deliveries that are taken at once.
 const AT_ONCE: usize = 256;
-/// The scratch memory of an encoder is given back where an event needed more than this.
+/// The size above which an encoder's scratch memory is freed after an event.
 const SCRATCH: usize = 64 * 1024;
 /// The number of facts that are read at once.
 const PAGE: usize = 1024;
-/// Number of facts after which another lens is kept for later readers.
+/// Number of facts after which another fold is kept for later readers.
 const KEEP_EVERY: u64 = 8192;
-/// Number of facts before the beginning of the feed at which a lens is kept too.
+/// Number of facts before the beginning of the feed at which a fold is kept too.
 const LOOK_BACK: u64 = 4096;
 
 /// Makes frames of events.
@@ -29,8 +29,8 @@ pub struct FrameEncoder {
 }
 
 impl FrameEncoder {
-    /// The frame of an event. `None` for what cannot be written as JSON, which no event is.
-    pub fn frame<E: Vocabulary + Spoken>(&mut self, event: &Envelope<E>) -> Option<Frame> {
+    /// Returns the frame of an event. `None` for what cannot be written as JSON, which no event is.
+    pub fn frame<E: Vocabulary + FilteredEvent>(&mut self, event: &Envelope<E>) -> Option<Frame> {
         self.scratch.clear();
         if let Err(error) = serde_json::to_writer(&mut self.scratch, event) {
             tracing::error!(session = %event.session_id, seq = event.seq, %error, "an event cannot be encoded");
@@ -50,20 +50,22 @@ impl FrameEncoder {
     }
 }
 
-/// What a feed is filled from.
+/// Encodes facts and fills a feed with the frames.
 pub(crate) struct FeedPump {
     pub(crate) feed: Arc<Feed>,
     pub(crate) source: Arc<dyn FactSource>,
-    /// As it was before the first fact that `facts` brings, or earlier.
-    pub(crate) lens: Lens,
-    /// The facts after the point where the feed begins, as they come.
+    /// The state before the first fact of `facts`, or before an earlier one.
+    pub(crate) fold: ViewFold,
+    /// The facts after the start of the feed, as they come.
     pub(crate) facts: Subscription,
-    /// The same from a better place, if it comes: it may begin earlier, but not later than `facts` has come.
+    /// A subscription from a better source, if one comes: it may begin earlier, but not after the last fact
+    /// of `facts`.
     pub(crate) later: mpsc::Receiver<Subscription>,
 }
 
 impl FeedPump {
-    /// Encodes what comes until nothing more does; then the feed ends too. `overrun` is told how many readers were too slow.
+    /// Encodes facts until the subscription ends, and then ends the feed. Calls `overrun` with the number of
+    /// readers that were too slow.
     pub(crate) async fn run(mut self, overrun: impl Fn(usize)) {
         let end = match self.fill(overrun).await {
             Ok(why) => why,
@@ -79,26 +81,26 @@ impl FeedPump {
 
     async fn fill(&mut self, overrun: impl Fn(usize)) -> Result<String, RuntimeError> {
         self.look_back().await?;
-        let mut kept = self.lens.at();
+        let mut kept = self.fold.at();
         let mut encoder = FrameEncoder::default();
         let (mut waiting, mut frames) = (Vec::new(), Vec::new());
         while self.take(&mut waiting).await > 0 {
             for delivery in waiting.drain(..) {
                 match delivery {
-                    Delivery::Environment(fact) if fact.seq > self.lens.at() => {
-                        self.lens.look(&fact, &mut encoder, |frame| frames.push(frame));
+                    Delivery::Environment(fact) if fact.seq > self.fold.at() => {
+                        self.fold.look(&fact, &mut encoder, |frame| frames.push(frame));
                     }
                     Delivery::Environment(_) | Delivery::Runtime(_) | Delivery::CaughtUp(_) => {}
                     Delivery::CutOff(why) => {
-                        self.feed.publish(&mut frames, self.lens.at());
+                        self.feed.publish(&mut frames, self.fold.at());
                         return Ok(why);
                     }
                 }
             }
-            overrun(self.feed.publish(&mut frames, self.lens.at()));
-            if self.lens.at() >= kept + KEEP_EVERY {
-                kept = self.lens.at();
-                self.source.keep(self.lens.clone());
+            overrun(self.feed.publish(&mut frames, self.fold.at()));
+            if self.fold.at() >= kept + KEEP_EVERY {
+                kept = self.fold.at();
+                self.source.keep(self.fold.clone());
             }
         }
         Ok("the session was closed".into())
@@ -115,13 +117,13 @@ impl FeedPump {
         }
     }
 
-    /// Brings the lens to where the feed begins.
+    /// Folds the facts up to the start of the feed.
     async fn look_back(&mut self) -> Result<(), RuntimeError> {
         let begin = self.feed.mark();
         let keep = begin.saturating_sub(LOOK_BACK);
-        self.lens.skip_to(begin);
-        while self.lens.at() < begin {
-            let facts = self.source.facts(self.lens.at(), PAGE).await?;
+        self.fold.skip_to(begin);
+        while self.fold.at() < begin {
+            let facts = self.source.facts(self.fold.at(), PAGE).await?;
             if facts.is_empty() {
                 return Ok(());
             }
@@ -134,9 +136,9 @@ impl FeedPump {
     }
 
     fn pass(&mut self, fact: &Fact, keep: u64) {
-        self.lens.pass(fact);
-        if self.lens.at() == keep {
-            self.source.keep(self.lens.clone());
+        self.fold.pass(fact);
+        if self.fold.at() == keep {
+            self.source.keep(self.fold.clone());
         }
     }
 }

@@ -1,14 +1,15 @@
-//! What happens in a session, encoded once for all who read it in one view.
+//! The events of a session, encoded once for all readers of one view.
 //!
-//! A feed keeps the frames that its slowest reader has not taken yet, up to a bound; who is further behind than that has
-//! been *overrun*: it alone is cut off, and comes back from the log. Readers that replay from the log are not behind: they
-//! take part (`Feed::join`) once the feed still has everything after what they have.
+//! A feed keeps the frames that its slowest reader has not taken yet, up to a bound; who is further behind
+//! than that has been *overrun*: it alone is cut off, and comes back from the log. Readers that replay from
+//! the log are not behind: they take part (`Feed::join`) once the feed still has everything after what they
+//! have.
 //!
-//! This is no second follower: a feed is filled by one, and what a reader does here is to take bytes that were encoded once for
-//! all, in turns with other readers. It keeps its place as every follower does, by a [`EventCursor`].
+//! A reader is not a second follower of the log: one follower fills the feed, and readers copy bytes that
+//! were encoded once for all, in turns. Each keeps its position, as every follower does, as an
+//! [`EventCursor`].
 
 mod encode;
-mod lens;
 mod page_cache;
 mod reader;
 mod replay;
@@ -16,6 +17,7 @@ mod slot;
 mod subscription_filter;
 #[cfg(test)]
 mod tests;
+mod view_fold;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,16 +29,16 @@ use axum::extract::ws::Utf8Bytes;
 
 pub(crate) use encode::FeedPump;
 pub use encode::FrameEncoder;
-pub use lens::Lens;
-pub use page_cache::Shelf;
+pub use page_cache::PageCache;
 pub use reader::{FactSource, FeedItem, FeedReader, FeedStart};
 pub use replay::ReplayShare;
 pub use slot::FeedSlot;
-pub use subscription_filter::{Spoken, SubscriptionFilter};
+pub use subscription_filter::{FilteredEvent, SubscriptionFilter};
+pub use view_fold::ViewFold;
 
 /// The number of frames that stay although everybody has them, for those who come back after a moment.
 const TAIL_FRAMES: usize = 256;
-/// How many bytes those may have.
+/// The limit of the tail, in bytes.
 const TAIL_BYTES: usize = 64 * 1024;
 
 /// An event as it goes over the wire. Clones share the bytes.
@@ -53,7 +55,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The tag of the event, as it stands in the text.
+    /// Returns the tag of the event, as the text has it.
     pub fn tag(&self) -> &str {
         // Quotes inside strings are escaped, so this cannot be found in one; and only the payload comes after it.
         const BEFORE: &str = ",\"event\":\"";
@@ -63,7 +65,7 @@ impl Frame {
     }
 }
 
-/// How much may wait for a reader.
+/// Limits of the frames that wait for a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedBounds {
     /// Frames.
@@ -85,27 +87,27 @@ struct Ring {
     bytes: usize,
     /// All that is not after this is not in `frames` any more.
     base: EventCursor,
-    /// All facts up to this one were looked at.
+    /// The last fact that has been encoded.
     mark: u64,
     readers: Vec<Arc<FeedSlot>>,
     ended: Option<Problem>,
 }
 
-/// What a reader found.
+/// The result of reading from a feed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum FeedRead {
-    /// Frames, as many as were wanted; there are more.
+    /// Frames were read up to the limit; there are more.
     Some,
     /// All there is, up to this fact.
     All(u64),
-    /// It was too slow.
+    /// The reader was too slow.
     Overrun,
-    /// There will be no more.
+    /// The feed has ended.
     Ended(Problem),
 }
 
 impl Feed {
-    /// A feed of what comes after the fact `mark`.
+    /// Creates a feed of what comes after the fact `mark`.
     pub fn new(mark: u64, bounds: FeedBounds) -> Self {
         let ring = Ring {
             frames: VecDeque::new(),
@@ -122,13 +124,13 @@ impl Feed {
         }
     }
 
-    /// All facts up to this one were looked at.
+    /// Returns the last fact that has been encoded.
     pub fn mark(&self) -> u64 {
         self.lock().mark
     }
 
-    /// Takes in the frames of all facts up to `mark`, and wakes who waits for them. Returns how many readers were overrun by
-    /// that.
+    /// Adds the frames of all facts up to `mark`, and wakes the waiting readers. Returns how many readers
+    /// were overrun by that.
     pub fn publish(&self, frames: &mut Vec<Frame>, mark: u64) -> usize {
         let mut ring = self.lock();
         ring.mark = ring.mark.max(mark);
@@ -154,7 +156,7 @@ impl Feed {
     /// Lets a reader take part that has everything up to `has`.
     ///
     /// # Errors
-    /// The fact up to which it has to read the log first.
+    /// Returns the fact up to which the reader has to read the log first.
     pub(crate) fn join(&self, has: EventCursor, slot: &Arc<FeedSlot>) -> Result<(), u64> {
         let mut ring = self.lock();
         if has < ring.base {
@@ -167,7 +169,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Moves up to `limit` frames after `has` that are wanted, of about `bytes` bytes, into `out`.
+    /// Moves up to `limit` matching frames after `has`, of about `bytes` bytes, into `out`.
     pub(crate) fn take(
         &self,
         (slot, only): (&FeedSlot, Option<&SubscriptionFilter>),
@@ -198,7 +200,7 @@ impl Feed {
         match &ring.ended {
             Some(problem) if taken == 0 => FeedRead::Ended(problem.clone()),
             Some(_) => {
-                // That it has ended is told next.
+                // The next call reports that the feed has ended.
                 slot.more();
                 FeedRead::All(ring.mark)
             }
@@ -206,24 +208,24 @@ impl Feed {
         }
     }
 
-    /// A reader is gone.
+    /// Removes a reader.
     pub(crate) fn leave(&self, slot: &Arc<FeedSlot>) {
         self.lock().readers.retain(|reader| !Arc::ptr_eq(reader, slot));
     }
 
-    /// Nothing more comes. Readers are told so after what there is.
+    /// Ends the feed. Readers get the problem after the frames that are left.
     pub fn end(&self, problem: Problem) {
         let mut ring = self.lock();
         ring.ended.get_or_insert(problem);
         ring.readers.iter().for_each(|slot| slot.wake());
     }
 
-    /// Whether nothing more comes.
+    /// Returns whether nothing more comes.
     pub fn has_ended(&self) -> bool {
         self.lock().ended.is_some()
     }
 
-    /// How many read it now.
+    /// Returns the number of readers.
     pub fn readers(&self) -> usize {
         self.lock().readers.len()
     }
@@ -239,14 +241,14 @@ const TAIL: FeedBounds = FeedBounds {
 };
 
 impl Ring {
-    /// The number of the next frame that the slowest reader wants.
+    /// Returns the number of the next frame that the slowest reader wants.
     fn slowest(&self) -> u64 {
         let end = self.first + self.frames.len() as u64;
         let behind = self.readers.iter().filter(|slot| !slot.is_overrun());
         behind.map(|slot| slot.next()).min().unwrap_or(end)
     }
 
-    /// The last frame stays, however large it is.
+    /// Returns whether the tail exceeds its bounds; the last frame is always kept.
     fn is_over(&self, bounds: FeedBounds) -> bool {
         self.frames.len() > 1 && (self.frames.len() > bounds.frames || self.bytes > bounds.bytes)
     }

@@ -1,5 +1,5 @@
-//! Large pieces of history that were read a moment ago. Readers who come together read the same: what one of them has read and
-//! encoded, the others share, bytes and all.
+//! Large pieces of history that were read recently. Readers who come together read the same: they share what
+//! one of them has read and encoded, down to the bytes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,26 +12,27 @@ use super::Frame;
 
 /// Facts whose frames have fewer bytes than this are not worth it.
 pub(crate) const LARGE: usize = 64 * 1024;
-/// How many bytes of frames are kept, and about as many of facts. One larger entry is kept alone.
+/// The size limit of the cached frames, in bytes; facts have about the same. An entry that is larger is kept
+/// alone.
 const KEPT_BYTES: usize = 32 << 20;
 
 type PageKey = (SessionId, u64);
 type FramesKey = (SessionId, WireView, u64);
 
-/// What was read a moment ago.
+/// A cache of pages of facts and frames that were read recently.
 #[derive(Default)]
-pub struct Shelf {
-    kept: Mutex<Everything>,
+pub struct PageCache {
+    kept: Mutex<CacheContents>,
 }
 
 #[derive(Default)]
-struct Everything {
+struct CacheContents {
     pages: BoundedCache<PageKey, Arc<[Fact]>>,
     frames: BoundedCache<FramesKey, Arc<[Frame]>>,
 }
 
-impl Shelf {
-    /// The facts after a fact, if somebody has read them of late.
+impl PageCache {
+    /// Returns the facts after a fact, if they are cached.
     pub(crate) fn page(&self, session: &SessionId, after: u64) -> Option<Arc<[Fact]>> {
         self.lock()
             .pages
@@ -46,13 +47,13 @@ impl Shelf {
         }
     }
 
-    /// The frames of a fact, if somebody has encoded them of late.
+    /// Returns the frames of a fact, if they are cached.
     pub(crate) fn frames(&self, session: &SessionId, view: WireView, seq: u64) -> Option<Arc<[Frame]>> {
         let is_it = |(of, in_view, at): &FramesKey| of == session && *in_view == view && *at == seq;
         self.lock().frames.get(is_it)
     }
 
-    /// Keeps the frames of a fact, where they are large.
+    /// Keeps the frames of a fact if they are large.
     pub(crate) fn keep_frames(&self, session: &SessionId, view: WireView, seq: u64, frames: &[Frame]) {
         let bytes = frames.iter().map(|frame| frame.text.len()).sum();
         if bytes >= LARGE {
@@ -61,25 +62,25 @@ impl Shelf {
         }
     }
 
-    /// Forgets what nobody has used since this was called the last time.
+    /// Removes entries that were not used since the last call.
     pub(crate) fn forget_unused(&self) {
         let mut kept = self.lock();
         kept.pages.forget_unused();
         kept.frames.forget_unused();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Everything> {
+    fn lock(&self) -> MutexGuard<'_, CacheContents> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Values by key, up to a number of bytes; the oldest goes first.
+/// Values by key, up to a number of bytes; the oldest is removed first.
 struct BoundedCache<K, V> {
-    entries: VecDeque<ShelfEntry<K, V>>,
+    entries: VecDeque<CacheEntry<K, V>>,
     bytes: usize,
 }
 
-struct ShelfEntry<K, V> {
+struct CacheEntry<K, V> {
     key: K,
     value: V,
     bytes: usize,
@@ -112,7 +113,7 @@ impl<K: PartialEq, V: Clone> BoundedCache<K, V> {
             self.bytes -= oldest.bytes;
         }
         self.bytes += bytes;
-        self.entries.push_back(ShelfEntry {
+        self.entries.push_back(CacheEntry {
             key,
             value,
             bytes,

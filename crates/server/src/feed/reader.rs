@@ -1,4 +1,5 @@
-//! One reader of one session: first from the log, at its own pace, then from the feed, without a gap or a double.
+//! One reader of one session: first from the log, at its own pace, then from the feed, without gaps or
+//! duplicates.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -8,21 +9,21 @@ use agentx_types::SessionId;
 use agentx_types::wire::{Problem, Seen, WireView};
 
 use super::replay::{Replay, ReplayShare};
-use super::{Feed, FeedRead, FeedSlot, Frame, Lens, SubscriptionFilter};
+use super::{Feed, FeedRead, FeedSlot, Frame, SubscriptionFilter, ViewFold};
 
-/// Where facts are read from.
+/// A source of facts.
 pub trait FactSource: Send + Sync {
     /// Up to `limit` facts of the session after `after_seq`.
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>>;
 
-    /// A lens to begin with that has seen no fact after `seq`.
-    fn lens(&self, view: WireView, seq: u64) -> Lens;
+    /// Returns a fold to start from that has seen no fact after `seq`.
+    fn fold(&self, view: WireView, seq: u64) -> ViewFold;
 
-    /// Keeps a lens for later readers.
-    fn keep(&self, lens: Lens);
+    /// Keeps a fold for later readers.
+    fn keep(&self, fold: ViewFold);
 }
 
-/// Where a reader begins.
+/// The position and view with which a reader begins.
 #[derive(Clone, Debug)]
 pub struct FeedStart {
     /// The session.
@@ -33,31 +34,31 @@ pub struct FeedStart {
     pub after: EventCursor,
     /// The last event of the session; up to here is what was there when it began.
     pub head: u64,
-    /// What is wanted of it; `None` for all.
+    /// The filter; `None` for all frames.
     pub only: Option<SubscriptionFilter>,
 }
 
-/// What a reader has to hand on.
+/// An item that a reader yields.
 #[derive(Debug, PartialEq)]
 pub enum FeedItem {
-    /// Frames were moved to where the caller wanted them.
+    /// Frames were moved to the caller's buffer.
     Frames,
     /// All that was there at the start has been handed on, up to this `seq`.
     CaughtUp(u64),
-    /// It took too long to get rid of what it had.
+    /// The reader took too long to deliver its frames.
     Overrun,
-    /// There will be no more.
+    /// The feed has ended.
     Ended(Problem),
 }
 
-/// One reader of one session.
+/// Reads one session for one subscriber.
 pub struct FeedReader {
     feed: Arc<Feed>,
     slot: Arc<FeedSlot>,
     start: FeedStart,
     /// All up to here was handed on.
     has: EventCursor,
-    /// All facts up to here were looked at for it.
+    /// The last fact that was read for this reader.
     through: u64,
     caught_up: bool,
     /// `None` once it takes part in the feed.
@@ -65,7 +66,7 @@ pub struct FeedReader {
 }
 
 impl FeedReader {
-    /// A reader that begins at `start`; what it needs of the log it reads when it is its turn.
+    /// Creates a reader that begins at `start`; what it needs of the log it reads when it is its turn.
     pub fn new(
         feed: Arc<Feed>,
         (source, share): (Arc<dyn FactSource>, ReplayShare),
@@ -84,12 +85,12 @@ impl FeedReader {
         }
     }
 
-    /// Its place in the feed.
+    /// Returns its slot in the feed.
     pub fn slot(&self) -> &Arc<FeedSlot> {
         &self.slot
     }
 
-    /// How far it has come, where it is handed only a part and has come further than where it began.
+    /// Returns how far the reader has come, if it has a filter and has passed its beginning.
     pub fn seen(&self) -> Option<Seen> {
         let is_news = self.start.only.is_some() && self.through > self.start.after.seq;
         is_news.then(|| Seen {
@@ -98,12 +99,13 @@ impl FeedReader {
         })
     }
 
-    /// Where it began.
+    /// Returns where the reader began.
     pub fn start(&self) -> &FeedStart {
         &self.start
     }
 
-    /// Moves about `bytes` bytes of frames, and at most `frames` of them, into `out`; waits where there is nothing to hand on.
+    /// Moves about `bytes` bytes of frames, and at most `frames` of them, into `out`; waits if there are
+    /// none.
     pub fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -137,7 +139,7 @@ impl FeedReader {
         }
     }
 
-    /// The next frames; see [`FeedReader::poll_next`].
+    /// Returns the next frames; see [`FeedReader::poll_next`].
     pub async fn next(&mut self, limits: (usize, usize), out: &mut Vec<Frame>) -> FeedItem {
         std::future::poll_fn(|cx| self.poll_next(cx, limits, out)).await
     }
@@ -158,7 +160,7 @@ impl FeedReader {
         }
     }
 
-    /// What the feed has; `None` where that was nothing for this reader.
+    /// Polls the feed; `None` if there was no frame for this reader.
     fn poll_live(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,5 +1,6 @@
-//! The part of a reader that is read from the log. It is read in turns: a reader waits for its own, reads and encodes a piece on a
-//! thread where that holds up nothing else, and hands the turn on. Whoever takes its time to get rid of a piece keeps no turn.
+//! The part of a reader that reads the log. Readers take turns: each waits for its permit, reads and encodes
+//! a page on a blocking thread, and gives the permit back. A reader that is slow to deliver its page holds no
+//! permit.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -7,55 +8,55 @@ use std::task::{Context, Poll, ready};
 use agentx_runtime::{BoxFuture, EventCursor, Fact, LogError, RuntimeError};
 use agentx_types::SessionId;
 
-use super::{FactSource, FeedStart, Frame, FrameEncoder, Lens, Shelf, SubscriptionFilter};
-use crate::work_turns::{TurnQueue, WorkTurn};
+use super::{FactSource, FeedStart, Frame, FrameEncoder, PageCache, SubscriptionFilter, ViewFold};
+use crate::fair_semaphore::{FairPermit, FairQueue};
 
-/// The number of facts that are read at once, where they are small.
+/// The number of facts that are read at once, if they are small.
 const PAGE: usize = 1024;
-/// How many bytes of frames a page of facts should become.
+/// The target size of a page, in bytes of frames.
 const PAGE_BYTES: usize = 1 << 20;
-/// The number of facts that are looked at before others get a turn.
+/// The number of facts that are read before other readers get a turn.
 const TURN: usize = 256;
 
-/// What a reader shares with others: the turns, and what was read a moment ago.
+/// The state that readers share: the queue, and the cache of recent pages.
 #[derive(Clone, Default)]
 pub struct ReplayShare {
-    /// Nobody waits if there is none.
-    queue: Option<TurnQueue>,
-    shelf: Arc<Shelf>,
+    /// The queue for permits; without one, the reader does not wait.
+    queue: Option<FairQueue>,
+    page_cache: Arc<PageCache>,
 }
 
 impl ReplayShare {
-    /// Turns are waited for in `queue`, and large pieces looked for on `shelf`.
-    pub fn new(queue: TurnQueue, shelf: Arc<Shelf>) -> Self {
+    /// Waits for permits in `queue`, and looks up large pieces in `page_cache`.
+    pub fn new(queue: FairQueue, page_cache: Arc<PageCache>) -> Self {
         Self {
             queue: Some(queue),
-            shelf,
+            page_cache,
         }
     }
 
-    async fn turn(&self) -> WorkTurn {
+    async fn turn(&self) -> FairPermit {
         match &self.queue {
             Some(queue) => queue.take().await,
-            None => WorkTurn::default(),
+            None => FairPermit::default(),
         }
     }
 }
 
-type Took = Result<(Box<ReplayWork>, Vec<Frame>), RuntimeError>;
+type ReplayResult = Result<(Box<ReplayWork>, Vec<Frame>), RuntimeError>;
 
 /// The part of a reader that is read from the log.
 pub(super) struct Replay {
-    /// `None` while it is being worked on, or where that failed.
+    /// `None` while it is on the blocking thread, or after that failed.
     work: Option<Box<ReplayWork>>,
-    turn: Option<BoxFuture<'static, Took>>,
+    turn: Option<BoxFuture<'static, ReplayResult>>,
     /// The last event that it has seen.
     at: u64,
     /// All up to here was handed on.
     has: EventCursor,
-    /// Up to here it goes.
+    /// The last fact to read.
     upto: u64,
-    /// The log has less than it was said to.
+    /// Whether the log ended before the expected fact.
     is_short: bool,
 }
 
@@ -63,10 +64,10 @@ impl Replay {
     pub(super) fn new(source: Arc<dyn FactSource>, share: ReplayShare, start: &FeedStart) -> Self {
         // An event of which a part is known is derived again, and what is known of it passed over.
         let known = start.after.whole();
-        let mut lens = source.lens(start.view, known);
-        lens.skip_to(known);
+        let mut fold = source.fold(start.view, known);
+        fold.skip_to(known);
         Self {
-            at: lens.at(),
+            at: fold.at(),
             has: start.after,
             upto: start.head,
             is_short: false,
@@ -78,7 +79,7 @@ impl Replay {
                 upto: start.head,
                 source,
                 share,
-                lens,
+                fold,
                 encoder: FrameEncoder::default(),
                 facts: Arc::new([]),
                 next: 0,
@@ -112,7 +113,8 @@ impl Replay {
         Err(error.into())
     }
 
-    /// Takes its turns. `Ok(true)`: there are frames, and perhaps more to come; `Ok(false)`: it is where it was to go.
+    /// Reads one page. `Ok(true)`: there are frames, and perhaps more to come; `Ok(false)`: the replay is
+    /// complete.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -133,7 +135,7 @@ impl Replay {
         let took = ready!(turn.as_mut().poll(cx));
         self.turn = None;
         let (work, frames) = took?;
-        (self.at, self.has, self.is_short) = (work.lens.at(), work.has, work.is_short);
+        (self.at, self.has, self.is_short) = (work.fold.at(), work.has, work.is_short);
         self.work = Some(work);
         if !frames.is_empty() {
             out.extend(frames);
@@ -145,23 +147,23 @@ impl Replay {
     }
 }
 
-/// What goes along from turn to turn.
+/// The state of a replay, which moves to the blocking thread and back.
 struct ReplayWork {
     session: SessionId,
     only: Option<SubscriptionFilter>,
     source: Arc<dyn FactSource>,
     share: ReplayShare,
-    lens: Lens,
+    fold: ViewFold,
     encoder: FrameEncoder,
     has: EventCursor,
     upto: u64,
-    /// The page that is looked at, from `next` on: the facts after `page_after`.
+    /// The page that is being read, from `next` on: the facts after `page_after`.
     facts: Arc<[Fact]>,
     next: usize,
     page_after: u64,
-    /// How many facts the next page has.
+    /// The number of facts of the next page.
     page: usize,
-    /// How many bytes this one became.
+    /// The size of the frames of this page, in bytes.
     bytes: usize,
     is_short: bool,
 }
@@ -172,7 +174,7 @@ impl ReplayWork {
     }
 
     /// Waits for a turn, and does what fits into it.
-    async fn take_turn(mut self: Box<Self>, bytes: usize) -> Took {
+    async fn take_turn(mut self: Box<Self>, bytes: usize) -> ReplayResult {
         let turn = self.share.turn().await;
         if self.is_page_done() {
             self.read_page().await?;
@@ -185,8 +187,8 @@ impl ReplayWork {
     }
 
     async fn read_page(&mut self) -> Result<(), RuntimeError> {
-        let after = self.lens.at();
-        let facts = match self.share.shelf.page(&self.session, after) {
+        let after = self.fold.at();
+        let facts = match self.share.page_cache.page(&self.session, after) {
             Some(facts) => facts,
             None => self.source.facts(after, self.page).await?.into(),
         };
@@ -204,12 +206,12 @@ impl ReplayWork {
             }
             self.next += 1;
             if fact.seq <= self.has.whole() {
-                self.lens.pass(fact);
+                self.fold.pass(fact);
                 continue;
             }
             let (has, only) = (&mut self.has, self.only.as_ref());
-            let seen = (fact, &*self.share.shelf);
-            self.lens.look_with(seen, &mut self.encoder, |frame| {
+            let seen = (fact, &*self.share.page_cache);
+            self.fold.look_with(seen, &mut self.encoder, |frame| {
                 if has.advance_to(frame.place) && only.is_none_or(|only| only.wants(&frame)) {
                     size += frame.text.len();
                     out.push(frame);
@@ -217,17 +219,17 @@ impl ReplayWork {
             });
         }
         self.bytes += size;
-        // What came after the end is the feed's to say.
+        // Facts after the end come from the feed.
         if facts.get(self.next).is_none_or(|fact| fact.seq > self.upto) {
             self.end_page(&facts);
         }
         out
     }
 
-    /// Gives the page back, and says how many facts the next one should have.
+    /// Returns the page's memory, and sets the size of the next page.
     fn end_page(&mut self, facts: &Arc<[Fact]>) {
         self.share
-            .shelf
+            .page_cache
             .keep_page(&self.session, self.page_after, facts, self.bytes);
         let fit = facts.len().saturating_mul(PAGE_BYTES).checked_div(self.bytes);
         self.page = fit.unwrap_or(self.page).clamp(16, PAGE);

@@ -1,4 +1,4 @@
-//! A reader's place in a feed: what it wants next, and how it is woken.
+//! The position of a reader in a feed, and its waker.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,15 +10,15 @@ use futures_util::task::AtomicWaker;
 /// A reader's place in a feed.
 #[derive(Debug, Default)]
 pub struct FeedSlot {
-    /// The number of the next frame that it wants.
+    /// The number of the next frame.
     next: AtomicU64,
-    /// Whether there is something to look at. Who has been woken and has not looked yet is not woken again.
+    /// Whether there is news. A reader that was woken and has not read yet is not woken again.
     news: AtomicBool,
     overrun: AtomicBool,
-    /// Why it may read no longer.
+    /// The reason why the reader was ended.
     ended: OnceLock<Problem>,
     waker: AtomicWaker,
-    /// Who wants to know of an overrun alone: who has frames and cannot get rid of them.
+    /// Woken by an overrun alone, for a reader that has frames and cannot deliver them.
     alarm: AtomicWaker,
 }
 
@@ -31,25 +31,25 @@ impl FeedSlot {
         self.next.store(next, Ordering::Release);
     }
 
-    /// There is something to look at.
+    /// Notes news and wakes the reader.
     pub(crate) fn wake(&self) {
         if !self.news.swap(true, Ordering::AcqRel) {
             self.waker.wake();
         }
     }
 
-    /// There is still something to look at; who looks knows.
+    /// Notes that there is more news; the reader is reading already.
     pub(crate) fn more(&self) {
         self.news.store(true, Ordering::Release);
     }
 
-    /// Whether there is something to look at; from here on it has been looked at.
+    /// Returns whether there is news, and marks it as seen.
     pub(crate) fn take_news(&self, waker: &Waker) -> bool {
         if self.news.swap(false, Ordering::AcqRel) {
             return true;
         }
         self.waker.register(waker);
-        // What came between the two would wake nobody.
+        // News that came between the two would wake no task.
         self.news.swap(false, Ordering::AcqRel)
     }
 
@@ -59,7 +59,7 @@ impl FeedSlot {
         is_new
     }
 
-    /// Whether the reader was too slow, or may read no longer; who asks is woken when that changes.
+    /// Returns whether the reader was too slow or has lost access; the task is woken when that changes.
     pub fn poll_over(&self, cx: &Context<'_>) -> Poll<()> {
         self.alarm.register(cx.waker());
         if self.is_overrun() || self.ended().is_some() {
@@ -69,12 +69,12 @@ impl FeedSlot {
         }
     }
 
-    /// Whether the reader was too slow.
+    /// Returns whether the reader was too slow.
     pub fn is_overrun(&self) -> bool {
         self.overrun.load(Ordering::Acquire)
     }
 
-    /// The reader may read no longer, whatever there is.
+    /// Ends the reader at once, even if there are frames left.
     pub(crate) fn end(&self, problem: Problem) {
         let _ = self.ended.set(problem);
         self.alarm.wake();

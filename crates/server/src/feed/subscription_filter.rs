@@ -1,4 +1,5 @@
-//! What of a session a reader wants. Frames are encoded once for all readers and carry what they are chosen by.
+//! Filters of subscriptions. Frames are encoded once for all readers and carry the fields that filters look
+//! at.
 
 use agentx_types::wire::Problem;
 use agentx_types::{AgentStateId, EnvironmentEvent, Medium, RuntimeEvent, UiEvent};
@@ -7,10 +8,10 @@ use super::Frame;
 use crate::auth::problem;
 use crate::options::ID_BYTES;
 
-/// How many agents, and how many media, a reader may name.
+/// The largest number of agents, and of media, in one filter.
 const MOST: usize = 256;
 
-/// The agents and media that a reader wants. Where none is named, all are wanted.
+/// The agents and media that a reader subscribes to. An empty list means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubscriptionFilter {
     /// Sorted.
@@ -20,7 +21,7 @@ pub struct SubscriptionFilter {
 }
 
 impl SubscriptionFilter {
-    /// Of these agents, these media; `None` if that is everything.
+    /// Creates a filter for these agents and media; `None` if it lets everything pass.
     ///
     /// # Errors
     /// Returns an error if too many are named, or one has too long a name.
@@ -45,7 +46,7 @@ impl SubscriptionFilter {
         Ok((!is_all).then_some(Self { agents, media }))
     }
 
-    /// Whether this frame is wanted. What is of no agent, or of no medium, is of all.
+    /// Returns whether a frame passes. Frames without an agent, or without a medium, pass that part.
     pub fn wants(&self, frame: &Frame) -> bool {
         let agent = |agent| self.agents.is_empty() || self.agents.binary_search(agent).is_ok();
         let medium = |medium| self.media.is_empty() || self.media.binary_search(medium).is_ok();
@@ -53,13 +54,13 @@ impl SubscriptionFilter {
     }
 }
 
-/// What events are chosen by.
-pub trait Spoken {
-    /// The medium that it is a piece of; `None` for what is of no medium.
+/// The fields of events that filters look at.
+pub trait FilteredEvent {
+    /// Returns the medium that it is a piece of; `None` for what is of no medium.
     fn medium(&self) -> Option<Medium>;
 }
 
-impl Spoken for EnvironmentEvent {
+impl FilteredEvent for EnvironmentEvent {
     fn medium(&self) -> Option<Medium> {
         match self {
             Self::TextChunk(_) => Some(Medium::Text),
@@ -74,7 +75,7 @@ impl Spoken for EnvironmentEvent {
     }
 }
 
-impl Spoken for RuntimeEvent {
+impl FilteredEvent for RuntimeEvent {
     fn medium(&self) -> Option<Medium> {
         match self {
             Self::TextDelta(_) => Some(Medium::Text),
@@ -92,7 +93,7 @@ impl Spoken for RuntimeEvent {
     }
 }
 
-impl Spoken for UiEvent {
+impl FilteredEvent for UiEvent {
     fn medium(&self) -> Option<Medium> {
         match self {
             Self::UiTextChunk(_) => Some(Medium::Text),

@@ -59,11 +59,11 @@ impl FactSource for Log {
         Box::pin(async move { Ok(page) })
     }
 
-    fn lens(&self, view: WireView, _: u64) -> Lens {
-        Lens::new(&session(), &"own_1".into(), view)
+    fn fold(&self, view: WireView, _: u64) -> ViewFold {
+        ViewFold::new(&session(), &"own_1".into(), view)
     }
 
-    fn keep(&self, _: Lens) {}
+    fn keep(&self, _: ViewFold) {}
 }
 
 struct World {
@@ -108,7 +108,7 @@ impl World {
     }
 }
 
-/// What a reader has now: places, and what else it says.
+/// The positions that a reader has, and its other items.
 fn read(reader: &mut FeedReader, seen: &mut Vec<u64>, limit: usize) -> Option<FeedItem> {
     let mut cx = Context::from_waker(Waker::noop());
     let mut frames = Vec::new();

@@ -1,4 +1,4 @@
-//! What the server offers: models, tools, the agents that its files describe, and the one that it gives a new session by itself.
+//! The models, tools and agents that the server offers, and the default agent of new sessions.
 
 use agentx_runtime::{AgentInfo, ModelInfo, NamedAgent, Runtime as _};
 use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
@@ -10,47 +10,47 @@ use super::responses::Tagged;
 use super::{ApiError, HandlerState};
 use crate::trust::{default_agent, named_of_server};
 
-/// What is to be otherwise than an agent's file says.
+/// Overrides of an agent's file.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct AgentQuery {
     /// Another model, by name.
     model: Option<String>,
-    /// Who decides about its calls; where its file is stricter, that counts.
+    /// The approval mode; if the agent's file is stricter, the file's mode is used.
     approval: Option<ApprovalMode>,
     /// The directory that it works in, for operators.
     workspace: Option<String>,
 }
 
 pub(crate) async fn models(
-    front: HandlerState,
+    app: HandlerState,
     Member(caller): Member,
 ) -> Result<Tagged<Vec<ModelInfo>>, ApiError> {
-    Ok(Tagged(front.state.runtime_of(&caller.person).models()))
+    Ok(Tagged(app.state.runtime_of(&caller.person).models()))
 }
 
 pub(crate) async fn tools(
-    front: HandlerState,
+    app: HandlerState,
     Member(caller): Member,
 ) -> Result<Tagged<Vec<ToolSpec>>, ApiError> {
-    Ok(Tagged(front.state.runtime_of(&caller.person).tools()))
+    Ok(Tagged(app.state.runtime_of(&caller.person).tools()))
 }
 
 pub(crate) async fn agent(
-    front: HandlerState,
+    app: HandlerState,
     Member(caller): Member,
 ) -> Result<Tagged<AgentConfig>, ApiError> {
-    Ok(Tagged(default_agent(&front.state, &caller)?))
+    Ok(Tagged(default_agent(&app.state, &caller)?))
 }
 
 pub(crate) async fn list(
-    front: HandlerState,
+    app: HandlerState,
     Member(caller): Member,
 ) -> Result<Tagged<Vec<AgentInfo>>, ApiError> {
-    Ok(Tagged(front.state.runtime_of(&caller.person).agents().await?))
+    Ok(Tagged(app.state.runtime_of(&caller.person).agents().await?))
 }
 
 pub(crate) async fn get(
-    front: HandlerState,
+    app: HandlerState,
     Member(caller): Member,
     PathId(agent): PathId,
     QueryParams(query): QueryParams<AgentQuery>,
@@ -63,5 +63,5 @@ pub(crate) async fn get(
         workspace: query.workspace,
         ..NamedAgent::default()
     };
-    Ok(Tagged(named_of_server(&front.state, &caller, wanted)?))
+    Ok(Tagged(named_of_server(&app.state, &caller, wanted)?))
 }

@@ -32,10 +32,10 @@ pub(crate) struct BlobQuery {
     session: SessionId,
 }
 
-/// Which part is wanted, as the headers say.
+/// The requested part of a blob, by the headers.
 pub(crate) struct RequestedRange {
     range: Option<String>,
-    /// The part is wanted only if the whole still has this tag.
+    /// The part is sent only if the blob still has this tag.
     if_range: Option<String>,
 }
 
@@ -43,13 +43,13 @@ pub(crate) struct RequestedRange {
 pub(crate) struct Bytestream(Response);
 
 pub(crate) async fn get(
-    front: HandlerState,
+    app: HandlerState,
     Somebody(caller): Somebody,
     (PathId(id), wanted): (PathId, RequestedRange),
     QueryParams(query): QueryParams<BlobQuery>,
 ) -> Result<Bytestream, ApiError> {
     let blob = BlobId::new(id);
-    let access = front.state.access(&caller, &query.session).await?;
+    let access = app.state.access(&caller, &query.session).await?;
     let size = access.runtime.blob_size(&query.session, &blob).await?;
     let tag = format!("\"{blob}\"");
     let is_same = wanted.if_range.as_deref().is_none_or(|asked| asked == tag);
@@ -94,7 +94,7 @@ fn beyond(size: u64) -> Response {
     response
 }
 
-/// The bytes as they are read, a piece at a time.
+/// Returns the bytes as they are read, a piece at a time.
 fn body(runtime: Arc<NodeRuntime>, blob: BlobId, from: u64, to: u64) -> Body {
     let pieces = stream::try_unfold((runtime, blob, from), move |(runtime, blob, at)| async move {
         if at >= to {
@@ -114,17 +114,17 @@ fn body(runtime: Arc<NodeRuntime>, blob: BlobId, from: u64, to: u64) -> Body {
     Body::from_stream(pieces)
 }
 
-/// Which part of the whole.
+/// A part of a blob.
 #[derive(Debug, PartialEq)]
 enum RangePart {
     Whole,
     /// From this byte up to before that one.
     Range(u64, u64),
-    /// Nothing that is there.
+    /// A part beyond the end.
     Beyond,
 }
 
-/// What a header `Range` means. What is not understood, or wants several parts, means the whole.
+/// Parses a `Range` header. An unreadable one, and one with several parts, means the whole blob.
 fn part_of(range: &str, size: u64) -> RangePart {
     let Some((from, to)) = range
         .strip_prefix("bytes=")
@@ -149,8 +149,8 @@ fn part_of(range: &str, size: u64) -> RangePart {
 impl FromRequestParts<HandlerState> for (PathId, RequestedRange) {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
-        let id = PathId::from_request_parts(parts, front).await?;
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        let id = PathId::from_request_parts(parts, app).await?;
         let text = |name| {
             let value = parts.headers.get(name)?;
             Some(value.to_str().unwrap_or_default().to_owned())
@@ -187,10 +187,10 @@ impl IntoResponse for Bytestream {
 impl HandlerResponse for Bytestream {
     fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
         let content = json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}});
-        operation.answer(200, "All of it.", content.clone());
-        operation.answer(206, "The part that was wanted.", content);
+        operation.answer(200, "The whole blob.", content.clone());
+        operation.answer(206, "The requested part.", content);
         describe_tag(operation);
-        operation.answer_header(206, "Content-Range", "Which part.");
+        operation.answer_header(206, "Content-Range", "The requested range.");
     }
 }
 

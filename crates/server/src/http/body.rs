@@ -1,4 +1,4 @@
-//! Bodies of JSON: how long they may be and take, how many are held at once, and where they are wrong.
+//! JSON bodies: their size and time limits, how many are held at once, and errors with their position.
 
 use std::time::Duration;
 
@@ -15,30 +15,30 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::describe::{HandlerInput, Operation};
 use super::{ApiError, HandlerState};
+use crate::fair_semaphore::{FairPermit, FairQueue};
 use crate::size_limits::shortened;
-use crate::work_turns::{TurnQueue, WorkTurn};
 
-/// Where bodies are read of people who have not said who they are.
+/// The path prefix of requests that unauthenticated callers may send a body to.
 const OPEN: &str = "/v1/auth/";
-/// How long such a body may be: whoever connects could fill the memory with larger ones.
+/// The largest size of such a body: without a limit, any client could fill the memory.
 const OPEN_BYTES: usize = 4 << 10;
 
-/// How much of a body is read at once. The rest of a longer one is read in the turn of the person who sends it, so that many unfinished
-/// bodies of one person do not fill the memory.
+/// The number of bytes that are read without a permit. The rest of a longer body waits for the permit of its
+/// sender, so that many unfinished bodies of one person do not fill the memory.
 const AT_ONCE_BYTES: usize = 64 << 10;
 
-/// When somebody may try again whose body got no turn.
+/// The pause after which a client may retry whose body got no permit.
 const TURN_PAUSE_MS: u64 = 5_000;
 
-/// The person who sends a request, for whoever reads its body.
+/// The person who sends a request, for the code that reads its body.
 #[derive(Clone)]
-pub(crate) struct Sender(pub(crate) OwnerId);
+pub(crate) struct BodyOwner(pub(crate) OwnerId);
 
 /// A body that was read, and the turn in which that was done. It lasts until the body is understood.
 struct BodyRead {
     is_json: bool,
     bytes: Bytes,
-    _turn: WorkTurn,
+    _turn: FairPermit,
 }
 
 /// A body of JSON.
@@ -47,13 +47,13 @@ pub(crate) struct JsonBody<T>(pub(crate) T);
 /// A body of JSON that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
-async fn body(request: Request, front: &HandlerState) -> Result<BodyRead, ApiError> {
+async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError> {
     let kind = request.headers().get(CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| is_json(kind.as_bytes()));
     let limit = if request.uri().path().starts_with(OPEN) {
         OPEN_BYTES
     } else {
-        front.state.options().limits.body_bytes
+        app.state.options().limits.body_bytes
     };
     let said = request.headers().get(CONTENT_LENGTH);
     let said = said.and_then(|said| said.to_str().ok()?.parse::<usize>().ok());
@@ -61,9 +61,9 @@ async fn body(request: Request, front: &HandlerState) -> Result<BodyRead, ApiErr
         // Nothing of it has to come for that.
         return Err(too_large(limit));
     }
-    let sender = request.extensions().get::<Sender>();
-    let queue = sender.map(|Sender(person)| front.state.bodies().queue(person));
-    let patience = front.state.options().limits.body;
+    let owner = request.extensions().get::<BodyOwner>();
+    let queue = owner.map(|BodyOwner(person)| app.state.body_turns().queue(person));
+    let patience = app.state.options().limits.body;
     let (bytes, _turn) = read(request.into_body(), limit, (queue, patience)).await?;
     Ok(BodyRead {
         is_json,
@@ -72,17 +72,18 @@ async fn body(request: Request, front: &HandlerState) -> Result<BodyRead, ApiErr
     })
 }
 
-/// Reads a body to its end, and no further than its limit. A body of more than [`AT_ONCE_BYTES`] waits for a turn in the queue, if there is one.
-/// The client has `patience` to send it, without that wait, which lasts as long at most.
+/// Reads a body to its end, and no further than its limit. A body of more than [`AT_ONCE_BYTES`] waits for a
+/// turn in the queue, if there is one. The client has `patience` to send it, without that wait, which lasts
+/// as long at most.
 async fn read(
     body: Body,
     limit: usize,
-    (queue, patience): (Option<TurnQueue>, Duration),
-) -> Result<(Bytes, WorkTurn), ApiError> {
+    (queue, patience): (Option<FairQueue>, Duration),
+) -> Result<(Bytes, FairPermit), ApiError> {
     let mut pieces = body.into_data_stream();
     let mut bytes = Vec::new();
     let mut waits = queue;
-    let mut turn = WorkTurn::default();
+    let mut turn = FairPermit::default();
     let mut until = Instant::now() + patience;
     while let Some(piece) = timeout_at(until, pieces.next()).await.map_err(late)? {
         let piece = piece.map_err(|error| ApiError::new("bad_request", error.to_string()))?;
@@ -101,12 +102,12 @@ async fn read(
     Ok((bytes.into(), turn))
 }
 
-/// The client is slow.
+/// Returns the error for a client that sends too slowly.
 fn late(_: Elapsed) -> ApiError {
     ApiError::new("slow_body", "the body did not arrive in time")
 }
 
-/// The server is busy.
+/// Returns the error for a body that gets no permit in time.
 fn no_turn(_: Elapsed) -> ApiError {
     let what = "the server is busy with other large bodies; send this one again in a moment";
     ApiError::new("timed_out", what).retry_after(TURN_PAUSE_MS)
@@ -121,7 +122,7 @@ fn is_json(kind: &[u8]) -> bool {
     essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
-/// Reads JSON, and says where it is wrong.
+/// Parses JSON; an error says where it is wrong.
 fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, ApiError> {
     if !is_json {
         return Err(ApiError::new(
@@ -155,8 +156,8 @@ fn parse<T: DeserializeOwned>(is_json: bool, bytes: &[u8]) -> Result<T, ApiError
 impl<T: DeserializeOwned> FromRequest<HandlerState> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, front: &HandlerState) -> Result<Self, ApiError> {
-        let read = body(request, front).await?;
+    async fn from_request(request: Request, app: &HandlerState) -> Result<Self, ApiError> {
+        let read = body(request, app).await?;
         parse(read.is_json, &read.bytes).map(Self)
     }
 }
@@ -170,8 +171,8 @@ impl<T: JsonSchema> HandlerInput for JsonBody<T> {
 impl<T: DeserializeOwned + Default> FromRequest<HandlerState> for OptionalJson<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, front: &HandlerState) -> Result<Self, ApiError> {
-        let read = body(request, front).await?;
+    async fn from_request(request: Request, app: &HandlerState) -> Result<Self, ApiError> {
+        let read = body(request, app).await?;
         if read.bytes.is_empty() {
             return Ok(Self(T::default()));
         }
@@ -196,12 +197,12 @@ mod tests {
     use futures_util::{FutureExt as _, stream};
 
     use super::*;
-    use crate::work_turns::WorkTurns;
+    use crate::fair_semaphore::FairSemaphore;
 
     const PIECE: usize = 16 << 10;
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// A body of many pieces, and how many of them were taken.
+    /// Returns a body of many pieces, and the number of pieces that were taken.
     fn counted(many: usize) -> (Body, Arc<AtomicUsize>) {
         let taken = Arc::new(AtomicUsize::new(0));
         let count = taken.clone();
@@ -214,7 +215,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_person_has_one_large_body_read_at_a_time() {
-        let turns = WorkTurns::new(8);
+        let turns = FairSemaphore::new(8);
         let ann = OwnerId::new("own_ann");
         let first = turns.take(&ann).await;
         let (large, taken) = counted(64);
@@ -236,10 +237,10 @@ mod tests {
         assert_eq!(bytes.len(), 64 * PIECE);
     }
 
-    /// The clock stands still while there is something to do, and is moved on where there is nothing: nobody waits in this test.
+    /// The clock is paused while tasks have work and advanced when all are idle: the test never really waits.
     #[tokio::test(start_paused = true)]
     async fn a_body_that_gets_no_turn_is_answered_as_busy_and_one_that_does_not_come_as_slow() {
-        let turns = WorkTurns::new(8);
+        let turns = FairSemaphore::new(8);
         let ann = OwnerId::new("own_ann");
         let first = turns.take(&ann).await;
         let queue = || Some(turns.queue(&ann));

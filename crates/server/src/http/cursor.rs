@@ -1,4 +1,5 @@
-//! Where a page of a list ends: opaque to whoever asks, and exact where many sessions changed at the same time.
+//! The position at which a page of a list ends: opaque to clients, and exact where many sessions changed at
+//! the same time.
 
 use agentx_types::{SessionId, Timestamp};
 use base64::Engine as _;
@@ -9,21 +10,21 @@ use super::ApiError;
 /// The last session of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    /// When it changed last.
+    /// The time of the last change.
     pub(crate) at: Timestamp,
     /// The id of the session.
     pub(crate) id: SessionId,
-    /// How many that changed at that time were given already.
+    /// The number of sessions with that time that were already returned.
     pub(crate) tied: usize,
 }
 
 impl Cursor {
-    /// As it is handed out.
+    /// Encodes the cursor for the client.
     pub(crate) fn encode(&self) -> String {
         URL_SAFE_NO_PAD.encode(format!("{}.{}.{}", self.at.0, self.tied, self.id))
     }
 
-    /// As it comes back.
+    /// Decodes a cursor of a client.
     ///
     /// # Errors
     /// Returns an error if it was never handed out.

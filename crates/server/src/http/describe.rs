@@ -1,5 +1,5 @@
-//! What an operation takes and answers, said by the types of its handler: the description cannot say anything else than the
-//! code does. Called when the OpenAPI document is made, and by tests that walk every route.
+//! The inputs and outputs of an operation, derived from the types of its handler, so the description cannot
+//! differ from the code. Used for the OpenAPI document, and by tests that walk every route.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -15,19 +15,19 @@ pub enum Needs {
     /// Anybody at all.
     #[default]
     Nothing,
-    /// Somebody with a token, or a visitor where they are let in.
+    /// A caller with a token, or a visitor where they are allowed.
     Somebody,
-    /// Somebody who has said who they are.
+    /// An authenticated caller.
     Member,
-    /// Whoever runs the server.
+    /// The operator of the server.
     Operator,
-    /// Somebody with this role in the session, or a higher one.
+    /// A caller with this role in the session, or a higher one.
     Role(SessionRole),
-    /// The same, or whoever runs the server.
+    /// A caller with this role, or the operator.
     RoleOrOperator(SessionRole),
 }
 
-/// What is known of one operation.
+/// The description of one operation.
 #[derive(Debug, Default)]
 pub(crate) struct Operation {
     pub(crate) needs: Needs,
@@ -39,20 +39,20 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// One of the parts of the path.
+    /// Adds a path parameter.
     pub(crate) fn path(&mut self, name: &str, what: &str) {
         self.parameters.push(json!({
             "name": name, "in": "path", "required": true, "description": what, "schema": {"type": "string", "minLength": 1},
         }));
     }
 
-    /// A header that may be sent.
+    /// Describes an optional request header.
     pub(crate) fn header(&mut self, name: &str, what: &str, schema: Value) {
         self.parameters
             .push(json!({"name": name, "in": "header", "description": what, "schema": schema}));
     }
 
-    /// What follows the question mark: the fields of `T`.
+    /// Adds the query parameters: the fields of `T`.
     pub(crate) fn query<T: JsonSchema>(&mut self, schemas: &mut SchemaGenerator) {
         let mut schema = T::json_schema(schemas).to_value();
         let required = schema["required"].take();
@@ -70,7 +70,7 @@ impl Operation {
         }
     }
 
-    /// A body of JSON.
+    /// Describes a JSON body.
     pub(crate) fn json_body<T: JsonSchema>(&mut self, schemas: &mut SchemaGenerator, required: bool) {
         let schema = schemas.subschema_for::<T>();
         self.body = Some(json!({
@@ -79,13 +79,13 @@ impl Operation {
         self.can_fail(&[400, 408, 413, 415, 422]);
     }
 
-    /// An answer of JSON.
+    /// Describes a JSON response.
     pub(crate) fn json_answer<T: JsonSchema>(&mut self, schemas: &mut SchemaGenerator, status: u16) {
         let schema = schemas.subschema_for::<T>();
         self.answer(status, "Done.", json!({"application/json": {"schema": schema}}));
     }
 
-    /// An answer.
+    /// Describes a response.
     pub(crate) fn answer(&mut self, status: u16, what: &str, content: Value) {
         let mut answer = json!({"description": what});
         if !content.is_null() {
@@ -94,20 +94,20 @@ impl Operation {
         self.answers.insert(status, answer);
     }
 
-    /// A header of an answer that was described before.
+    /// Describes a header of a response that was described before.
     pub(crate) fn answer_header(&mut self, status: u16, name: &str, what: &str) {
         if let Some(answer) = self.answers.get_mut(&status) {
             answer["headers"][name] = json!({"description": what, "schema": {"type": "string"}});
         }
     }
 
-    /// What can go wrong.
+    /// Adds the statuses of possible errors.
     pub(crate) fn can_fail(&mut self, statuses: &[u16]) {
         self.problems.extend(statuses);
     }
 }
 
-/// A parameter that is not there is left out; it is never `null`.
+/// Removes `null` from a parameter's schema: a missing parameter is left out, never `null`.
 fn without_null(schema: &mut Value) {
     let only = |types: &mut Vec<Value>| {
         types.retain(|kind| kind != "null" && kind.get("type").is_none_or(|kind| kind != "null"));
@@ -143,7 +143,7 @@ impl<A: HandlerResponse, F: HandlerResponse> HandlerResponse for Result<A, F> {
     }
 }
 
-/// A handler whose types say all about it. `T` is what axum's `Handler` has there too.
+/// A handler whose types describe it. `T` is the type parameter of axum's `Handler`.
 pub(crate) trait DescribedHandler<T> {
     /// Says all about it.
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator);

@@ -1,10 +1,11 @@
-//! What handlers take beside the body: who asks, which session they may use, what follows the question mark. A handler cannot get at
-//! a session but through one of these, so it cannot forget to ask whose it is.
+//! Extractors of handlers: the caller, the session that they may use, the query. A handler can reach a
+//! session only through one of these, so it cannot forget the access check.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use agentx_runtime::EventCursor;
+use agentx_types::wire::NONCE_HEADER;
 use agentx_types::{SessionId, SessionRole};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::HeaderMap;
@@ -14,47 +15,47 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::body::Sender;
+use super::body::BodyOwner;
 use super::describe::{HandlerInput, Needs, Operation};
 use super::{ApiError, HandlerState, stream};
 use crate::channel::ConnectionChannel;
 use crate::connection_limits::{Permit, address_of};
-use crate::credentials::{NONCE_HEADER, nonce_of};
+use crate::credentials::nonce_of;
 use crate::options::KEY_CHARS;
 use crate::size_limits::bounded_id;
-use crate::state::{Admission, Caller};
+use crate::state::{Caller, SessionAccess};
 
-/// The statuses of whoever has to say who they are.
+/// The statuses of a failed authentication.
 const ASKED: [u16; 4] = [400, 401, 403, 429];
 
 /// Anybody, with a page of an origin that may ask: under which name they are counted, and how they came in.
 pub(crate) struct AnonymousCaller(pub(crate) String, pub(crate) ConnectionChannel);
 
-/// Somebody: with a token, or a visitor where they are let in.
+/// A caller with a token, or a visitor where they are allowed.
 pub(crate) struct Somebody(pub(crate) Caller);
 
-/// Somebody who has said who they are.
+/// An authenticated caller.
 pub(crate) struct Member(pub(crate) Caller);
 
-/// Whoever runs the server.
+/// The operator of the server.
 pub(crate) struct Operator(pub(crate) Caller);
 
 /// A session that the caller may use, at least in the role `R`.
 pub(crate) struct SessionAs<R> {
     pub(crate) session: SessionId,
     pub(crate) caller: Caller,
-    pub(crate) access: Admission,
+    pub(crate) access: SessionAccess,
     role: PhantomData<R>,
 }
 
 /// A role that a handler asks for.
 pub(crate) trait MinimumRole: Send + Sync {
     const ROLE: SessionRole;
-    /// Whether whoever runs the server may do it in any session.
+    /// Whether the operator may do it in any session.
     const OR_OPERATOR: bool = false;
 }
 
-/// Whose it is, or whoever runs the server.
+/// The owner of the session, or the operator.
 pub(crate) struct DeletingCaller;
 
 impl MinimumRole for DeletingCaller {
@@ -78,43 +79,43 @@ roles! {
     Watching = Watch;
     /// May decide about tool calls.
     Approving = Approve;
-    /// May say something.
+    /// May send messages.
     Driving = Drive;
     /// Whose it is.
     Owning = Own;
 }
 
-/// What stands at `{id}` in the path, where that is no session.
+/// The `{id}` of the path, where it names something other than a session.
 pub(crate) struct PathId(pub(crate) String);
 
-/// What follows the question mark.
+/// The query of the request.
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
-/// By which a creation that is asked for again is known.
+/// The `Idempotency-Key` header.
 pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
 
-/// Nothing; says that the operation can also fail with this status.
+/// An empty extractor; it declares that the operation can also fail with this status.
 pub(crate) struct CanFail<const STATUS: u16>;
 
-/// What a client wants signed, so that the server proves its key.
+/// The client's nonce, which the server signs to prove its key.
 pub(crate) struct ClientNonce(pub(crate) Option<String>);
 
-/// What a browser's stream had when it broke off.
+/// The position of a browser's stream when it was cut off.
 pub(crate) struct ResumedStream {
-    /// Whether a stream is wanted, and no page.
+    /// Whether a stream is requested, and not a page.
     pub(crate) is_wanted: bool,
     /// The last event that the reader has.
     pub(crate) after: Option<EventCursor>,
-    /// By which it is asked again, while the stream continues, whether the caller is still who they were.
+    /// The headers, with which the caller is authenticated again while the stream continues.
     pub(crate) headers: HeaderMap,
-    /// Where the reader is, as it is counted.
+    /// The reader's address, as it is counted.
     pub(crate) address: String,
-    /// How it came in.
+    /// The kind of its connection.
     pub(crate) channel: ConnectionChannel,
 }
 
 impl<R> SessionAs<R> {
-    fn new(session: SessionId, caller: Caller, access: Admission) -> Self {
+    fn new(session: SessionId, caller: Caller, access: SessionAccess) -> Self {
         Self {
             session,
             caller,
@@ -124,30 +125,30 @@ impl<R> SessionAs<R> {
     }
 }
 
-/// How the request came in.
+/// Returns the kind of the request's connection.
 fn channel(parts: &Parts) -> ConnectionChannel {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
-fn caller(parts: &mut Parts, front: &HandlerState) -> Result<Caller, ApiError> {
+fn caller(parts: &mut Parts, app: &HandlerState) -> Result<Caller, ApiError> {
     let address = address_of(&parts.extensions);
-    let caller = front.state.caller_of(&parts.headers, &channel(parts), &address);
+    let caller = app.state.caller_of(&parts.headers, &channel(parts), &address);
     match &caller {
         Ok(caller) if !caller.visitor => {
             if let Some(permit) = parts.extensions.get::<Permit>() {
                 permit.identified();
             }
-            front.count(caller.person.as_str())?;
+            app.count(caller.person.as_str())?;
         }
-        _ => front.count(&address)?,
+        _ => app.count(&address)?,
     }
     let caller = caller?;
-    parts.extensions.insert(Sender(caller.line.clone()));
+    parts.extensions.insert(BodyOwner(caller.line.clone()));
     Ok(caller)
 }
 
-async fn path_id(parts: &mut Parts, front: &HandlerState) -> Result<String, ApiError> {
-    let found = Path::<String>::from_request_parts(parts, front).await;
+async fn path_id(parts: &mut Parts, app: &HandlerState) -> Result<String, ApiError> {
+    let found = Path::<String>::from_request_parts(parts, app).await;
     let Path(id) = found.map_err(|_| ApiError::new("not_found", "the path is not UTF-8"))?;
     Ok(id)
 }
@@ -155,10 +156,10 @@ async fn path_id(parts: &mut Parts, front: &HandlerState) -> Result<String, ApiE
 impl FromRequestParts<HandlerState> for AnonymousCaller {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
         let name = address_of(&parts.extensions);
-        front.count(&name)?;
-        front.state.auth().check_origin(&parts.headers)?;
+        app.count(&name)?;
+        app.state.auth().check_origin(&parts.headers)?;
         Ok(Self(name, channel(parts)))
     }
 }
@@ -172,8 +173,8 @@ impl HandlerInput for AnonymousCaller {
 impl FromRequestParts<HandlerState> for Somebody {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
-        caller(parts, front).map(Self)
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        caller(parts, app).map(Self)
     }
 }
 
@@ -187,8 +188,8 @@ impl HandlerInput for Somebody {
 impl FromRequestParts<HandlerState> for Member {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
-        let caller = caller(parts, front)?;
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        let caller = caller(parts, app)?;
         if caller.visitor {
             return Err(ApiError::new(
                 "denied",
@@ -209,8 +210,8 @@ impl HandlerInput for Member {
 impl FromRequestParts<HandlerState> for Operator {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
-        let caller = caller(parts, front)?;
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        let caller = caller(parts, app)?;
         if caller.operator {
             return Ok(Self(caller));
         }
@@ -228,10 +229,10 @@ impl HandlerInput for Operator {
 impl<R: MinimumRole> FromRequestParts<HandlerState> for SessionAs<R> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
-        let caller = caller(parts, front)?;
-        let session = SessionId::new(path_id(parts, front).await?);
-        let access = front.state.access(&caller, &session).await?;
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        let caller = caller(parts, app)?;
+        let session = SessionId::new(path_id(parts, app).await?);
+        let access = app.state.access(&caller, &session).await?;
         if access.role < R::ROLE && !(R::OR_OPERATOR && caller.operator) {
             let word = |role| serde_json::to_value(role).unwrap_or_default();
             return Err(
@@ -259,8 +260,8 @@ impl<R: MinimumRole> HandlerInput for SessionAs<R> {
 impl FromRequestParts<HandlerState> for PathId {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, front: &HandlerState) -> Result<Self, ApiError> {
-        let id = path_id(parts, front).await?;
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        let id = path_id(parts, app).await?;
         bounded_id("the requested item", &id)?;
         Ok(Self(id))
     }
@@ -358,7 +359,7 @@ impl FromRequestParts<HandlerState> for ResumedStream {
         let kinds = accepts
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(','));
-        // Whoever names both and does not say which is better gets the one that is named first.
+        // If both are accepted with equal weight, the first one is used.
         let first = kinds
             .map(|kind| kind.split(';').next().unwrap_or_default().trim())
             .find(|kind| matches!(*kind, "text/event-stream" | "application/json" | "*/*"));

@@ -1,4 +1,4 @@
-//! What went wrong, as `application/problem+json`: one status a code, and nothing that a caller may not know.
+//! Errors as `application/problem+json`: one status per code, and no detail that the caller may not learn.
 
 use agentx_runtime::{LogError, RuntimeError};
 use agentx_types::wire::Problem;
@@ -12,28 +12,28 @@ use serde_json::Value;
 use super::describe::{HandlerResponse, Operation};
 use crate::size_limits::shortened;
 
-/// What went wrong.
+/// An error response.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     problem: Box<Problem>,
 }
 
-/// What went wrong: RFC 9457, with a code for programs.
+/// The body of an error: RFC 9457, with a code for programs.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub(crate) struct ProblemBody {
     /// `urn:agentx:problem:` and the code.
     #[serde(rename = "type")]
     kind: String,
-    /// The code in words.
+    /// The code as text.
     title: String,
     /// The status of the answer.
     status: u16,
-    /// What was wrong, where, and what to do.
+    /// The error, its place, and what to do about it.
     detail: String,
     /// Stable, for programs.
     code: String,
-    /// When to try again, in milliseconds.
+    /// The pause after which to retry, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
     /// More, by code.
@@ -42,7 +42,7 @@ pub(crate) struct ProblemBody {
 }
 
 impl ApiError {
-    /// A failure with nothing but its code and words.
+    /// Creates a failure with nothing but its code and words.
     pub(crate) fn new(code: &str, detail: impl Into<String>) -> Self {
         Self::from(Problem {
             code: code.to_owned(),
@@ -52,19 +52,19 @@ impl ApiError {
         })
     }
 
-    /// The same with more for programs.
+    /// Adds data for programs.
     pub(crate) fn with(mut self, data: Value) -> Self {
         self.problem.data = data;
         self
     }
 
-    /// The same with when to try again.
+    /// Adds the pause after which to retry.
     pub(crate) fn retry_after(mut self, ms: u64) -> Self {
         self.problem.retry_after_ms = Some(ms);
         self
     }
 
-    /// The status of the answer.
+    /// Returns the status of the answer.
     pub(crate) fn status(&self) -> StatusCode {
         status_of(&self.problem.code)
     }
@@ -86,7 +86,7 @@ impl From<Box<Problem>> for ApiError {
 
 impl From<RuntimeError> for ApiError {
     fn from(error: RuntimeError) -> Self {
-        crate::control::told(&error).into()
+        crate::control::to_problem(&error).into()
     }
 }
 
@@ -96,7 +96,7 @@ impl From<LogError> for ApiError {
     }
 }
 
-/// One status a code.
+/// Returns the status of a code.
 fn status_of(code: &str) -> StatusCode {
     match code {
         "bad_request" => StatusCode::BAD_REQUEST,
@@ -116,7 +116,8 @@ fn status_of(code: &str) -> StatusCode {
         "unreachable" => StatusCode::BAD_GATEWAY,
         "closing" | "timed_out" | "full" | "store_locked" | "store_lost" => StatusCode::SERVICE_UNAVAILABLE,
         "disk_full" | "quota_storage" => StatusCode::INSUFFICIENT_STORAGE,
-        // What cannot be done as things stand: refused, busy, exists, ambiguous, fenced, unavailable, stale_epoch, …
+        // The request cannot be done in the current state: refused, busy, exists, ambiguous, fenced,
+        // unavailable, stale_epoch, …
         _ => StatusCode::CONFLICT,
     }
 }
@@ -132,7 +133,7 @@ impl IntoResponse for ApiError {
         } = *self.problem;
         let body = ProblemBody {
             kind: format!("urn:agentx:problem:{code}"),
-            title: in_words(&code),
+            title: title_of(&code),
             status: status.as_u16(),
             detail: shortened(detail),
             code,
@@ -159,7 +160,7 @@ impl HandlerResponse for ApiError {
     }
 }
 
-fn in_words(code: &str) -> String {
+fn title_of(code: &str) -> String {
     let mut words = code.replace('_', " ");
     if let Some(first) = words.get_mut(..1) {
         first.make_ascii_uppercase();
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_code_has_words_and_a_status() {
-        assert_eq!(in_words("no_session"), "No session");
+        assert_eq!(title_of("no_session"), "No session");
         assert_eq!(status_of("no_session"), StatusCode::NOT_FOUND);
         assert_eq!(status_of("stale_epoch"), StatusCode::CONFLICT);
     }

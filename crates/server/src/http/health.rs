@@ -10,7 +10,7 @@ use serde_json::json;
 use super::describe::{HandlerResponse, Operation};
 use super::extract::Operator;
 use super::responses::JsonResponse;
-use super::{ApiError, Front, HandlerState};
+use super::{ApiError, HandlerState, HandlerStateInner};
 use crate::options::PROGRAM;
 
 /// The server is well.
@@ -27,8 +27,8 @@ pub(crate) struct Health {
 /// The format of Prometheus.
 pub(crate) struct Metrics(String);
 
-pub(crate) async fn health(front: HandlerState) -> Result<JsonResponse<Health>, ApiError> {
-    front.state.runtime().check_log()?;
+pub(crate) async fn health(app: HandlerState) -> Result<JsonResponse<Health>, ApiError> {
+    app.state.runtime().check_log()?;
     Ok(JsonResponse(Health {
         status: "ok",
         server: PROGRAM,
@@ -36,11 +36,11 @@ pub(crate) async fn health(front: HandlerState) -> Result<JsonResponse<Health>, 
     }))
 }
 
-pub(crate) async fn metrics(front: HandlerState, _: Operator) -> Result<Metrics, ApiError> {
+pub(crate) async fn metrics(app: HandlerState, _: Operator) -> Result<Metrics, ApiError> {
     let mut text = String::new();
-    let runs = front.state.counts().runs.figures();
-    for (name, what, value) in figures(&front).into_iter().chain(runs) {
-        // What only goes up says so in its name.
+    let runs = app.state.counts().runs.figures();
+    for (name, what, value) in figures(&app).into_iter().chain(runs) {
+        // By convention, names of counters end in `_total`.
         let kind = if name.ends_with("_total") {
             "counter"
         } else {
@@ -53,10 +53,10 @@ pub(crate) async fn metrics(front: HandlerState, _: Operator) -> Result<Metrics,
     Ok(Metrics(text))
 }
 
-/// What is counted: name, meaning, value.
-fn figures(front: &Front) -> [(&'static str, &'static str, u64); 12] {
-    let counts = front.state.counts();
-    let open = front.state.rooms().open_rooms() as u64;
+/// Returns the metrics: name, help, value.
+fn figures(app: &HandlerStateInner) -> [(&'static str, &'static str, u64); 12] {
+    let counts = app.state.counts();
+    let open = app.state.rooms().open_rooms() as u64;
     [
         ("sessions_open", "Sessions that are open.", open),
         (
@@ -75,7 +75,7 @@ fn figures(front: &Front) -> [(&'static str, &'static str, u64); 12] {
             "TCP connections rejected because of the limit.",
             counts.turned_away.get(),
         ),
-        ("requests_total", "HTTP requests.", front.requests()),
+        ("requests_total", "HTTP requests.", app.requests()),
         (
             "frames_received_total",
             "Frames of clients.",

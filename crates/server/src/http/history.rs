@@ -1,4 +1,4 @@
-//! What happened in a session: its events as a page or a stream, all of its facts.
+//! The history of a session: its events as a page or a stream, and its facts as an export.
 
 use std::sync::Arc;
 
@@ -20,22 +20,22 @@ use super::extract::{QueryParams, ResumedStream, SessionAs, Watching};
 use super::query::{CommaList, PageLimit};
 use super::turn_body::hold_turn;
 use super::{ApiError, HandlerState, stream as live};
-use crate::feed::{FrameEncoder, Lens, Shelf, SubscriptionFilter};
-use crate::work_turns::TurnQueue;
+use crate::fair_semaphore::FairQueue;
+use crate::feed::{FrameEncoder, PageCache, SubscriptionFilter, ViewFold};
 
-/// The number of facts that are read at once, where they are small.
+/// The number of facts that are read at once, if they are small.
 const PAGE: usize = 512;
-/// How many are read first: nobody knows yet how large they are, and one may have a megabyte.
+/// The number of facts of the first read: their sizes are not known yet, and one may have a megabyte.
 const FIRST: usize = 16;
-/// How many bytes of frames what is read at once should become.
+/// The target size of the frames of one read, in bytes.
 const PAGE_BYTES: usize = 1 << 20;
 /// Number of bytes at which a page of events ends.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Which events.
+/// The requested events.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct EventsQuery {
-    /// Those after this one.
+    /// Events after this one.
     #[serde(default)]
     pub(crate) after_seq: u64,
     /// In which view.
@@ -56,7 +56,7 @@ pub(crate) struct EventsQuery {
 }
 
 impl EventsQuery {
-    /// What of the session is wanted.
+    /// Returns the filter of the request.
     pub(crate) fn only(&self) -> Result<Option<SubscriptionFilter>, ApiError> {
         Ok(SubscriptionFilter::of(
             self.agents.0.clone(),
@@ -74,7 +74,7 @@ impl EventsQuery {
 pub(crate) struct EventPage {
     /// The events, in order, all of one view.
     items: Vec<AnyFrame>,
-    /// What to ask for next; absent at the end.
+    /// The `after_seq` of the next page; absent at the end.
     next_after_seq: Option<u64>,
 }
 
@@ -95,38 +95,38 @@ pub(crate) struct EventsResponse(pub(crate) Response);
 pub(crate) struct Lines(Response);
 
 pub(crate) async fn events(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Watching>,
     QueryParams(query): QueryParams<EventsQuery>,
     stream: ResumedStream,
 ) -> Result<EventsResponse, ApiError> {
     if stream.is_wanted {
-        return live::events(&front, at, &query, stream).await;
+        return live::events(&app, at, &query, stream).await;
     }
-    let answer = front.state.answers().take(&at.caller.line).await;
-    let mut response = hold_turn(page(&front, &at, &query).await?.into_response(), answer);
+    let answer = app.state.answer_turns().take(&at.caller.line).await;
+    let mut response = hold_turn(page(&app, &at, &query).await?.into_response(), answer);
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     Ok(EventsResponse(response))
 }
 
-/// A page of events, written as they are encoded, a turn at a time.
+/// Returns a page of events, written as they are encoded, a turn at a time.
 async fn page(
-    front: &HandlerState,
+    app: &HandlerState,
     at: &SessionAs<Watching>,
     query: &EventsQuery,
 ) -> Result<Vec<u8>, ApiError> {
     let (runtime, session) = (&at.access.runtime, &at.session);
-    let queue = front.state.history().queue(&at.caller.line);
+    let queue = app.state.history_turns().queue(&at.caller.line);
     let head = runtime.info(session).await?.last_seq;
     let after = query.after_seq.min(head);
-    let known = front.lenses.before(session, query.view, after);
-    let mut lens = known.unwrap_or_else(|| Lens::new(session, &at.access.owner, query.view));
-    lens.skip_to(after);
+    let known = app.folds.before(session, query.view, after);
+    let mut fold = known.unwrap_or_else(|| ViewFold::new(session, &at.access.owner, query.view));
+    fold.skip_to(after);
     let mut page = EventPageWriter {
-        lens,
+        fold,
         only: query.only()?,
-        shelf: front.state.shelf().clone(),
+        page_cache: app.state.page_cache().clone(),
         after: query.after_seq,
         head,
         most: query.limit.get(),
@@ -135,9 +135,9 @@ async fn page(
         count: 0,
     };
     let mut at_once = FIRST;
-    while !page.is_full() && page.lens.at() < head {
+    while !page.is_full() && page.fold.at() < head {
         let turn = queue.take().await;
-        let facts = runtime.facts(session, page.lens.at(), at_once).await?;
+        let facts = runtime.facts(session, page.fold.at(), at_once).await?;
         if facts.is_empty() {
             break;
         }
@@ -145,21 +145,21 @@ async fn page(
         page = turn.run(move || page.take(&facts)).await?;
         at_once = next_page(at_once, page.out.len() - before);
     }
-    let EventPageWriter { lens, mut out, .. } = page;
+    let EventPageWriter { fold, mut out, .. } = page;
     out.push(b']');
-    if lens.at() < head {
-        out.extend_from_slice(format!(",\"next_after_seq\":{}", lens.at()).as_bytes());
+    if fold.at() < head {
+        out.extend_from_slice(format!(",\"next_after_seq\":{}", fold.at()).as_bytes());
     }
     out.push(b'}');
-    front.lenses.keep(session, lens);
+    app.folds.keep(session, fold);
     Ok(out)
 }
 
 /// A page of events that is being written.
 struct EventPageWriter {
-    lens: Lens,
+    fold: ViewFold,
     only: Option<SubscriptionFilter>,
-    shelf: Arc<Shelf>,
+    page_cache: Arc<PageCache>,
     after: u64,
     head: u64,
     most: usize,
@@ -177,12 +177,12 @@ impl EventPageWriter {
     fn take(mut self, facts: &[Fact]) -> Self {
         for fact in facts.iter().take_while(|fact| fact.seq <= self.head) {
             if fact.seq <= self.after {
-                self.lens.pass(fact);
+                self.fold.pass(fact);
                 continue;
             }
             let (only, out, count) = (self.only.as_ref(), &mut self.out, &mut self.count);
-            self.lens
-                .look_with((fact, &*self.shelf), &mut self.encoder, |frame| {
+            self.fold
+                .look_with((fact, &*self.page_cache), &mut self.encoder, |frame| {
                     if only.is_some_and(|only| !only.wants(&frame)) {
                         return;
                     }
@@ -200,10 +200,10 @@ impl EventPageWriter {
     }
 }
 
-pub(crate) async fn export(front: HandlerState, at: SessionAs<Watching>) -> Result<Lines, ApiError> {
+pub(crate) async fn export(app: HandlerState, at: SessionAs<Watching>) -> Result<Lines, ApiError> {
     let head = at.access.runtime.info(&at.session).await?.last_seq;
     let begin = Export {
-        queue: front.state.history().queue(&at.caller.line),
+        queue: app.state.history_turns().queue(&at.caller.line),
         runtime: at.access.runtime,
         session: at.session,
         at: 0,
@@ -222,7 +222,7 @@ pub(crate) async fn export(front: HandlerState, at: SessionAs<Watching>) -> Resu
 
 /// Facts on their way out, as fast as they are taken.
 struct Export {
-    queue: TurnQueue,
+    queue: FairQueue,
     runtime: Arc<NodeRuntime>,
     session: SessionId,
     at: u64,
@@ -230,7 +230,7 @@ struct Export {
     at_once: usize,
 }
 
-/// How many facts to read next, when so many became so many bytes.
+/// Returns the number of facts to read next, given the bytes that the last ones became.
 fn next_page(facts: usize, bytes: usize) -> usize {
     if bytes == 0 {
         return PAGE;

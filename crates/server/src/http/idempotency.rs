@@ -1,4 +1,5 @@
-//! What is made once, however often it is asked for: requests with an idempotency key, for a while, in this process.
+//! Requests with an idempotency key are carried out once, however often they are sent. Keys are remembered in
+//! memory, for a while.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -10,27 +11,27 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::ApiError;
 
-/// How many are remembered of each person; then their oldest is forgotten.
+/// The number of requests that are remembered per person; the oldest is then forgotten.
 const REMEMBERED: usize = 1024;
-/// Of how many people some are remembered; then whoever asked longest ago is forgotten.
+/// The number of people whose requests are remembered; the one who asked longest ago is then forgotten.
 const PEOPLE: usize = 1024;
 
-/// What was asked for, with which key.
+/// The key, with the operation.
 type KeyedRequest = (String, String);
-/// What was made, and the digest of what was asked.
+/// The session that was created, with the digest of the request.
 type OnceResult = Arc<tokio::sync::Mutex<Option<(SessionId, Vec<u8>)>>>;
 
-/// What is made once.
+/// The requests with an idempotency key.
 #[derive(Default)]
 pub(crate) struct IdempotentRequests {
     known: Arc<Mutex<OnceTable>>,
 }
 
-/// What each person asked for: nobody pushes out what somebody else did.
+/// The requests of each person; nobody's requests push out another person's.
 #[derive(Default)]
 struct OnceTable {
     people: HashMap<OwnerId, OwnRequests>,
-    /// How many times a place was asked for.
+    /// The number of lookups so far.
     asked: u64,
 }
 
@@ -42,10 +43,12 @@ struct OwnRequests {
 }
 
 impl IdempotentRequests {
-    /// What `make` makes, or made when the same was asked for before. Two that ask at once wait for one another.
+    /// Returns the session that `make` creates, or that an equal request created before. Of two equal
+    /// requests at once, the second waits for the first.
     ///
     /// # Errors
-    /// As `make`; what failed is tried anew when it is asked for again. And where the key was used for something else.
+    /// Returns an error if `make` does; the next equal request then tries again. Also if the key was used for
+    /// a different request.
     pub(crate) async fn make<T: Serialize>(
         &self,
         person: &OwnerId,
@@ -61,7 +64,7 @@ impl IdempotentRequests {
         let (person, asked) = (person.clone(), (what.to_owned(), key));
         let known = self.known.clone();
         let place = locked(&known).place(&person, &asked);
-        // Who asks may go away in the middle: it is made anyway, and known.
+        // If the client disconnects in the middle, the session is created anyway, and its key remembered.
         let making = tokio::spawn(async move {
             let mut made = place.lock_owned().await;
             if let Some((session, before)) = &*made {
@@ -117,13 +120,13 @@ impl OnceTable {
         }
     }
 
-    /// Nothing was made: the place is free again, unless somebody waits at it.
+    /// Frees the entry after a failure, unless another request waits for it.
     fn give_back(&mut self, person: &OwnerId, asked: &KeyedRequest, place: &OnceResult) {
         let Some(own) = self.people.get_mut(person) else {
             return;
         };
         let is_kept = own.made.get(asked).is_some_and(|kept| Arc::ptr_eq(kept, place));
-        // Whoever waits has one, too; the map has one, and whoever gives it back.
+        // Each waiting request holds a reference, too; so do the map, and the caller.
         if !is_kept || Arc::strong_count(place) > 2 {
             return;
         }
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(again.unwrap().as_str(), "ses_1");
     }
 
-    /// Whoever waits while another fails makes it, and it is known by its key.
+    /// A request that waits while another fails creates the session, and its key is remembered.
     #[tokio::test]
     async fn who_waits_for_what_fails_makes_it_once() {
         let once = IdempotentRequests::default();

@@ -1,5 +1,5 @@
-//! Looking into a session: its bytes as they are stored, and checked, its meaning derived again, the request that a model got; and at
-//! its files, before somebody decides what becomes of them.
+//! Inspection of a session: its stored bytes, checks, meaning derived again, and the request that a model
+//! got; also its files, before somebody decides about them.
 
 use agentx_runtime::{
     ContextView, FileInQuestion, LogRows, ReplayReport, RestorePlan, Runtime as _, VerifyReport,
@@ -14,94 +14,92 @@ use super::responses::{JsonResponse, Tagged};
 use super::turn_body::InTurn;
 use super::{ApiError, HandlerState};
 
-/// Which request.
+/// The requested model call.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ContextQuery {
-    /// The last one at or before this event; the last one of all where it is absent.
+    /// The last call at or before this event; if absent, the last one of all.
     at_seq: Option<u64>,
 }
 
-/// Which call.
+/// The requested tool call.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct FileQuery {
-    /// One that waits for a decision.
+    /// A call that waits for a decision.
     tool_call_id: ToolCallId,
 }
 
-/// Which event.
+/// The requested event.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RestoreQuery {
     /// Files would be as they were before it.
     to_seq: u64,
 }
 
-/// Which rows.
+/// The requested rows.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RowsQuery {
     /// From the beginning of the segment on that holds the event after this one.
     #[serde(default)]
     after_seq: u64,
-    /// So many bytes of rows are enough: a page ends where a segment does.
+    /// The target size of a page in bytes: a page ends where a segment does.
     #[serde(default)]
     bytes: PageLimit<1_048_576, 4_194_304>,
 }
 
 pub(crate) async fn rows(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Watching>,
     QueryParams(query): QueryParams<RowsQuery>,
 ) -> Result<InTurn<JsonResponse<LogRows>>, ApiError> {
-    let answer = front.state.answers().take(&at.caller.line).await;
+    let answer = app.state.answer_turns().take(&at.caller.line).await;
     let (session, bytes) = (&at.session, query.bytes.get());
     let rows = at.access.runtime.rows(session, query.after_seq, bytes).await?;
     Ok(InTurn(JsonResponse(rows), answer))
 }
 
 pub(crate) async fn verify(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Watching>,
 ) -> Result<JsonResponse<VerifyReport>, ApiError> {
-    let _turn = front.state.checks().take(&at.caller.line).await;
+    let _turn = app.state.check_turns().take(&at.caller.line).await;
     Ok(JsonResponse(at.access.runtime.verify(&at.session).await?))
 }
 
 pub(crate) async fn replay(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Watching>,
 ) -> Result<JsonResponse<ReplayReport>, ApiError> {
-    let _turn = front.state.checks().take(&at.caller.line).await;
+    let _turn = app.state.check_turns().take(&at.caller.line).await;
     Ok(JsonResponse(at.access.runtime.replay(&at.session).await?))
 }
 
 pub(crate) async fn context(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Watching>,
     QueryParams(query): QueryParams<ContextQuery>,
 ) -> Result<InTurn<Tagged<ContextView>>, ApiError> {
-    let answer = front.state.answers().take(&at.caller.line).await;
-    let _turn = front.state.checks().take(&at.caller.line).await;
+    let answer = app.state.answer_turns().take(&at.caller.line).await;
+    let _turn = app.state.check_turns().take(&at.caller.line).await;
     let view = at.access.runtime.context(&at.session, query.at_seq).await?;
     Ok(InTurn(Tagged(view), answer))
 }
 
 pub(crate) async fn file(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Approving>,
     QueryParams(query): QueryParams<FileQuery>,
 ) -> Result<JsonResponse<FileInQuestion>, ApiError> {
     let who = (&at.caller, &at.access);
-    let file = front
-        .state
-        .file_in_question(who, &at.session, &query.tool_call_id);
+    let file = app.state.file_in_question(who, &at.session, &query.tool_call_id);
     Ok(JsonResponse(file.await?))
 }
 
 pub(crate) async fn restore_plan(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     QueryParams(query): QueryParams<RestoreQuery>,
 ) -> Result<JsonResponse<RestorePlan>, ApiError> {
     let who = (&at.caller, &at.access);
-    let plan = front.state.plan_restore(who, &at.session, query.to_seq);
+    let plan = app.state.plan_restore(who, &at.session, query.to_seq);
     Ok(JsonResponse(plan.await?))
 }

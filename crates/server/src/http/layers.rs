@@ -1,5 +1,4 @@
-//! What lies around every route: limits, tags that are known already, compression, pages of other origins, headers that all
-//! answers have.
+//! Middleware of all routes: limits, conditional requests, compression, CORS, and common headers.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,30 +16,30 @@ use axum::response::{IntoResponse as _, Response};
 use tower_http::compression::{CompressionLayer, Predicate};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::openapi::AsItIs;
+use super::openapi::NoCompression;
 use super::{ApiError, HandlerState};
 
-/// How long an answer may take to begin. What was begun in a session continues.
+/// The time within which an answer has to begin. What has begun in a session continues.
 const ANSWER: Duration = Duration::from_secs(60);
 /// Answers shorter than this are not compressed.
 const WORTH_BYTES: u64 = 1024;
 
-/// Puts all of it around the routes.
-pub(crate) fn around(router: Router<HandlerState>, front: &HandlerState) -> Router<HandlerState> {
-    let limit = front.state.options().limits.body_bytes;
+/// Wraps the router in all layers.
+pub(crate) fn around(router: Router<HandlerState>, app: &HandlerState) -> Router<HandlerState> {
+    let limit = app.state.options().limits.body_bytes;
     router
         .layer(DefaultBodyLimit::max(limit))
         .layer(middleware::from_fn(conditional))
-        .layer(middleware::from_fn_with_state(front.clone(), bounded))
-        .layer(CompressionLayer::new().compress_when(Worth))
-        .layer(cors(front))
+        .layer(middleware::from_fn_with_state(app.clone(), bounded))
+        .layer(CompressionLayer::new().compress_when(CompressJson))
+        .layer(cors(app))
         .layer(middleware::from_fn(headers))
 }
 
-/// Counts the request, and ends it where it takes too long.
-async fn bounded(State(front): State<HandlerState>, request: Request, next: Next) -> Response {
-    front.requests.fetch_add(1, Ordering::Relaxed);
-    if front.state.shutdown().is_cancelled() {
+/// Counts the request, and ends it if it takes too long.
+async fn bounded(State(app): State<HandlerState>, request: Request, next: Next) -> Response {
+    app.requests.fetch_add(1, Ordering::Relaxed);
+    if app.state.shutdown().is_cancelled() {
         let ends = "the server is shutting down; try again in a moment";
         return ApiError::new("closing", ends).retry_after(1000).into_response();
     }
@@ -50,7 +49,7 @@ async fn bounded(State(front): State<HandlerState>, request: Request, next: Next
     }
 }
 
-/// Whoever has what would be answered is told so, and nothing more.
+/// Answers with `304 Not Modified` if the client already has the representation.
 async fn conditional(request: Request, next: Next) -> Response {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let known = request.headers().get(IF_NONE_MATCH).filter(|_| is_read).cloned();
@@ -69,7 +68,7 @@ async fn conditional(request: Request, next: Next) -> Response {
     response
 }
 
-/// Whether one of the tags is this one; whether they are weak does not matter here.
+/// Returns whether one of the tags is this one; whether they are weak does not matter here.
 fn has_tag(known: &[u8], tag: &[u8]) -> bool {
     fn strong(tag: &[u8]) -> &[u8] {
         tag.strip_prefix(b"W/").unwrap_or(tag)
@@ -78,7 +77,7 @@ fn has_tag(known: &[u8], tag: &[u8]) -> bool {
     tags.any(|known| known == b"*" || strong(known) == strong(tag))
 }
 
-/// What all answers have, unless they say otherwise.
+/// Adds the headers that all answers have, unless the handler sets them.
 async fn headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -90,9 +89,9 @@ async fn headers(request: Request, next: Next) -> Response {
 }
 
 /// Pages of the origins that were allowed may ask, and of the server's own.
-fn cors(front: &HandlerState) -> CorsLayer {
-    let options = front.state.options();
-    let own = front.state.auth().origin().to_owned();
+fn cors(app: &HandlerState) -> CorsLayer {
+    let options = app.state.options();
+    let own = app.state.auth().origin().to_owned();
     let origins = options.allow_origins.iter().chain([&own]);
     let origins: Vec<HeaderValue> = origins.filter_map(|origin| origin.parse().ok()).collect();
     let sent = [
@@ -119,12 +118,12 @@ fn cors(front: &HandlerState) -> CorsLayer {
         .max_age(Duration::from_secs(3600))
 }
 
-/// What is worth to be compressed: JSON that is not short. Streams would be held back, and a part of a blob is a part of its
-/// bytes.
+/// Compresses JSON that is not short. Compression would hold back streams, and a part of a blob is a part of
+/// its bytes.
 #[derive(Clone, Copy)]
-struct Worth;
+struct CompressJson;
 
-impl Predicate for Worth {
+impl Predicate for CompressJson {
     fn should_compress<B: HttpBody>(&self, response: &axum::http::Response<B>) -> bool {
         let kind = response.headers().get(CONTENT_TYPE);
         let is_json = kind.is_some_and(|kind| {
@@ -132,7 +131,7 @@ impl Predicate for Worth {
             kind.starts_with(b"application/json") || kind.starts_with(b"application/x-ndjson")
         });
         is_json
-            && response.extensions().get::<AsItIs>().is_none()
+            && response.extensions().get::<NoCompression>().is_none()
             && response
                 .body()
                 .size_hint()

@@ -1,4 +1,4 @@
-//! Which sessions somebody is shown: their own, those that are shared with them, and where they decide about calls of members, those.
+//! The sessions that a caller sees: their own, those shared with them, and, for approvers, those of members.
 
 use std::cmp::Reverse;
 
@@ -11,18 +11,18 @@ use super::cursor::Cursor;
 use super::query::PageLimit;
 use crate::state::{Caller, ServerState};
 
-/// Which sessions.
+/// The requested sessions.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ListQuery {
     #[serde(default)]
     pub(super) limit: PageLimit<50, 1000>,
-    /// Where the last page ended.
+    /// The cursor of the last page.
     pub(super) cursor: Option<String>,
     /// Only those of this directory.
     workspace: Option<String>,
     /// Only those whose last event is older than this: microseconds since 1970.
     before: Option<Timestamp>,
-    /// Those of members besides, for who decides about their calls.
+    /// Whether to list sessions of members too, for approvers.
     #[serde(default)]
     members: bool,
     /// Only those in which a call waits for a person; with `members`, those of members too.
@@ -30,12 +30,12 @@ pub(crate) struct ListQuery {
     waiting: bool,
 }
 
-/// The places of a list in its order: the latest event first.
+/// Returns the places of a list in its order: the latest event first.
 fn place(info: &SessionInfo) -> impl Ord + use<> {
     (Reverse(info.updated_at), Reverse(info.session_id.clone()))
 }
 
-/// At least one more than is wanted, where there are so many.
+/// Returns at least one more session than requested, if there are that many.
 ///
 /// # Errors
 /// Returns an error if the store cannot be read.
@@ -71,7 +71,7 @@ pub(super) async fn latest(
     Ok(found)
 }
 
-/// The members whose sessions are shown besides.
+/// Returns the members whose sessions are listed too.
 fn members(state: &ServerState, caller: &Caller, query: &ListQuery) -> Vec<OwnerId> {
     if !query.members || !(caller.operator || caller.approver) {
         return Vec::new();
@@ -81,7 +81,7 @@ fn members(state: &ServerState, caller: &Caller, query: &ListQuery) -> Vec<Owner
     members
 }
 
-/// Those in which a call waits: they are few, whoever's they are.
+/// Returns the sessions in which a call waits; there are few, whoever owns them.
 async fn waiting(
     state: &ServerState,
     caller: &Caller,

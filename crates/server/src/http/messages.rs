@@ -1,7 +1,5 @@
 //! Messages of a session in pages, each with a bound of messages and of bytes.
 
-use std::io::{self, Write};
-
 use agentx_runtime::{Delivery, Runtime as _, View};
 use agentx_types::{AgentStateId, Envelope, Message, RuntimeEvent, Timestamp};
 use schemars::JsonSchema;
@@ -12,24 +10,25 @@ use super::query::PageLimit;
 use super::responses::JsonResponse;
 use super::turn_body::InTurn;
 use super::{ApiError, HandlerState};
+use crate::size_limits::json_len;
 
 /// Number of bytes of messages at which a page ends.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// Which messages.
+/// The requested messages.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MessagesQuery {
     #[serde(default)]
     limit: PageLimit<50, 500>,
-    /// Where the last page ended.
+    /// The cursor of the last page.
     cursor: Option<String>,
 }
 
-/// A page of messages, the oldest first. It ends early where its messages have 4 MiB.
+/// A page of messages, the oldest first. It ends early when its messages have 4 MiB.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MessagePage {
     items: Vec<MessageItem>,
-    /// Where the next page begins; absent at the end.
+    /// The cursor of the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -39,26 +38,26 @@ pub(crate) struct MessagePage {
 pub(crate) struct MessageItem {
     /// The event that completed it.
     seq: u64,
-    /// The time.
+    /// The time of recording.
     at: Timestamp,
-    /// Of which agent.
+    /// The agent that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_state_id: Option<AgentStateId>,
     /// Whether the stream broke off before its end.
     partial: bool,
-    /// The error message.
+    /// The message.
     message: Message,
 }
 
 pub(crate) async fn messages(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Watching>,
     QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Result<InTurn<JsonResponse<MessagePage>>, ApiError> {
-    let answer = front.state.answers().take(&at.caller.line).await;
+    let answer = app.state.answer_turns().take(&at.caller.line).await;
     let after = query.cursor.as_deref().map_or(Ok((0, 0)), place)?;
     let (mut items, mut bytes, mut last) = (Vec::new(), 0, None);
-    let _turn = front.state.history().take(&at.caller.line).await;
+    let _turn = app.state.history_turns().take(&at.caller.line).await;
     // The events of one fact stay together or apart as the page has room, so its earlier ones may come again.
     let from = u64::saturating_sub(after.0, 1);
     let mut events = at
@@ -78,7 +77,7 @@ pub(crate) async fn messages(
                     return Ok(InTurn(JsonResponse(MessagePage { items, next }), answer));
                 }
                 last = Some(here);
-                bytes += written(&item);
+                bytes += json_len(&item);
                 items.push(item);
             }
             Delivery::CutOff(why) => return Err(ApiError::new("internal", why)),
@@ -89,7 +88,7 @@ pub(crate) async fn messages(
     Ok(InTurn(JsonResponse(MessagePage { items, next: None }), answer))
 }
 
-/// Where a page of messages ended: the event, and how many of those that follow from it were looked at.
+/// Parses the cursor of a page: the event, and how many of its runtime events were already returned.
 fn place(cursor: &str) -> Result<(u64, u32), ApiError> {
     let parts = cursor.split_once('.');
     parts
@@ -111,26 +110,4 @@ fn item(event: &Envelope<RuntimeEvent>) -> Option<MessageItem> {
         partial,
         message: message.clone(),
     })
-}
-
-/// How many bytes it has as JSON.
-fn written(item: &MessageItem) -> u64 {
-    let mut count = ByteCounter(0);
-    // Counting has no way to fail.
-    let _ = serde_json::to_writer(&mut count, item);
-    count.0
-}
-
-/// Counts bytes and keeps none.
-struct ByteCounter(u64);
-
-impl Write for ByteCounter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -1,8 +1,8 @@
-//! HTTP: what is not a stream, and streams for places where sockets die.
+//! The HTTP routes: requests, and event streams for networks in which sockets die.
 //!
-//! `table` is the one list of routes: the router, the OpenAPI description and the test that walks every route with every kind
-//! of caller are made from it. Handlers take who asks and what they may use as arguments (`extract.rs`), so that none can forget
-//! to ask.
+//! `table` is the one list of routes: the router, the OpenAPI description and the test that walks every route
+//! with every kind of caller are made from it. Handlers take the caller and what they may use as arguments
+//! (`extract.rs`), so none can forget the access check.
 
 mod agents;
 mod blobs;
@@ -16,10 +16,10 @@ mod history;
 mod idempotency;
 mod inspect;
 mod layers;
-mod lenses;
 mod lists;
 mod messages;
 mod openapi;
+mod page_folds;
 mod query;
 mod rate;
 mod responses;
@@ -49,16 +49,16 @@ pub use describe::Needs;
 use describe::{HandlerInput, Operation};
 use failure::ApiError;
 use idempotency::IdempotentRequests;
-use lenses::PageLenses;
 use openapi::OpenApiBytes;
-use rate::Rates;
+use page_folds::PageFolds;
+use rate::RequestRates;
 use route::HttpRoute;
 
 use crate::ServerState;
 
-/// Every route but the WebSocket's.
+/// Returns every route but the WebSocket's.
 pub fn router(state: Arc<ServerState>) -> Router {
-    let front = HandlerState::new(state);
+    let app = HandlerState::new(state);
     let mut router = Router::new();
     for route in table() {
         router = router.route(route.path, route.handler);
@@ -68,15 +68,15 @@ pub fn router(state: Arc<ServerState>) -> Router {
         .method_not_allowed_fallback(|| async {
             ApiError::new("method_not_allowed", "this path does not support this method")
         });
-    layers::around(router, &front).with_state(front)
+    layers::around(router, &app).with_state(app)
 }
 
-/// A problem as a response.
+/// Returns a problem as a response.
 pub fn problem_response(problem: Problem) -> Response {
     ApiError::from(problem).into_response()
 }
 
-/// The description of all routes.
+/// Returns the description of all routes.
 pub fn openapi() -> serde_json::Value {
     openapi::document()
 }
@@ -92,7 +92,7 @@ pub struct ListedRoute {
     pub needs: Needs,
 }
 
-/// All routes, for tests that walk them.
+/// Returns all routes, for tests that walk them.
 pub fn routes() -> Vec<ListedRoute> {
     let mut schemas = SchemaGenerator::default();
     let listed = |route: HttpRoute| ListedRoute {
@@ -103,7 +103,7 @@ pub fn routes() -> Vec<ListedRoute> {
     table().into_iter().map(listed).collect()
 }
 
-/// The one list of routes.
+/// Returns the one list of routes.
 fn table() -> Vec<HttpRoute> {
     let mut routes = vec![
         HttpRoute::get("/v1/health", "Whether the server is healthy.", health::health),
@@ -156,7 +156,7 @@ fn table() -> Vec<HttpRoute> {
     routes
 }
 
-/// Those about all sessions of somebody, or of the server.
+/// Returns the routes about all sessions of a person, or about the server.
 fn upkeep_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::get(
@@ -182,7 +182,7 @@ fn upkeep_routes() -> Vec<HttpRoute> {
     ]
 }
 
-/// Those about sessions.
+/// Returns the routes about sessions.
 fn session_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::get(
@@ -210,7 +210,7 @@ fn session_routes() -> Vec<HttpRoute> {
     ]
 }
 
-/// Those about what happens in a session.
+/// Returns the routes about the history of a session.
 fn history_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::get(
@@ -266,7 +266,7 @@ fn history_routes() -> Vec<HttpRoute> {
     ]
 }
 
-/// Those by which people do something to a session.
+/// Returns the routes that act on a session.
 fn act_routes() -> Vec<HttpRoute> {
     vec![
         HttpRoute::post(
@@ -312,21 +312,21 @@ fn act_routes() -> Vec<HttpRoute> {
     ]
 }
 
-/// What all handlers share.
-pub(crate) struct Front {
+/// The state that all handlers share.
+pub(crate) struct HandlerStateInner {
     pub(crate) state: Arc<ServerState>,
     pub(crate) once: IdempotentRequests,
-    lenses: PageLenses,
-    rates: Mutex<Rates>,
+    folds: PageFolds,
+    rates: Mutex<RequestRates>,
     openapi: OnceLock<OpenApiBytes>,
     requests: AtomicU64,
 }
 
-impl Front {
-    /// Counts a request of somebody.
+impl HandlerStateInner {
+    /// Counts a request for the caller's rate limit.
     ///
     /// # Errors
-    /// Returns an error if there were too many of late.
+    /// Returns an error if there were too many requests recently.
     fn count(&self, who: &str) -> Result<(), ApiError> {
         let now = self.state.now_ms();
         let taken = self
@@ -337,29 +337,29 @@ impl Front {
         taken.map_err(|ms| ApiError::new("rate_limited", "too many requests; wait a moment").retry_after(ms))
     }
 
-    /// The number of requests.
+    /// Returns the number of requests.
     fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// The description, made when it is first asked for.
+    /// Returns the description, made when it is first asked for.
     fn openapi(&self) -> &OpenApiBytes {
         self.openapi.get_or_init(OpenApiBytes::new)
     }
 }
 
-/// What all handlers share, as they take it.
+/// A cheap clone of the shared state, as handlers extract it.
 #[derive(Clone)]
-pub(crate) struct HandlerState(Arc<Front>);
+pub(crate) struct HandlerState(Arc<HandlerStateInner>);
 
 impl HandlerState {
     fn new(state: Arc<ServerState>) -> Self {
         let limits = &state.options().limits;
-        let rates = Rates::new(limits.rate, limits.burst);
-        Self(Arc::new(Front {
+        let rates = RequestRates::new(limits.rate, limits.burst);
+        Self(Arc::new(HandlerStateInner {
             state,
             once: IdempotentRequests::default(),
-            lenses: PageLenses::default(),
+            folds: PageFolds::default(),
             rates: Mutex::new(rates),
             openapi: OnceLock::new(),
             requests: AtomicU64::new(0),
@@ -368,9 +368,9 @@ impl HandlerState {
 }
 
 impl Deref for HandlerState {
-    type Target = Front;
+    type Target = HandlerStateInner;
 
-    fn deref(&self) -> &Front {
+    fn deref(&self) -> &HandlerStateInner {
         &self.0
     }
 }
@@ -378,8 +378,8 @@ impl Deref for HandlerState {
 impl FromRequestParts<HandlerState> for HandlerState {
     type Rejection = Infallible;
 
-    async fn from_request_parts(_: &mut Parts, front: &HandlerState) -> Result<Self, Infallible> {
-        Ok(front.clone())
+    async fn from_request_parts(_: &mut Parts, app: &HandlerState) -> Result<Self, Infallible> {
+        Ok(app.clone())
     }
 }
 

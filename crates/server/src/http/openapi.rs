@@ -1,4 +1,5 @@
-//! The OpenAPI 3.1 description: made from the table of routes and the types of their handlers, and nothing else.
+//! The OpenAPI 3.1 description: made from the table of routes and the types of their handlers, and nothing
+//! else.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -27,7 +28,7 @@ use super::{HandlerState, table};
 const ABOUT: &str = "Requests and event streams over HTTP. Live clients use the WebSocket at `/v1/socket`, \
     which docs/PROTOCOL.md describes.\n\nA caller without a role in a session is answered as if it did not exist.";
 
-/// The description, as it is answered.
+/// The OpenAPI document, ready to send.
 pub(crate) struct OpenApiDocument(Response);
 
 /// The description as bytes: made, and compressed, once.
@@ -55,12 +56,12 @@ impl OpenApiBytes {
 /// Whether an answer may come compressed.
 pub(crate) struct TakesGzip(bool);
 
-/// That an answer is as it is to be sent: nothing compresses it once more.
+/// Marks a response that must not be compressed.
 #[derive(Clone, Copy)]
-pub(super) struct AsItIs;
+pub(super) struct NoCompression;
 
-pub(crate) async fn openapi(front: HandlerState, TakesGzip(takes): TakesGzip) -> OpenApiDocument {
-    let described = front.openapi();
+pub(crate) async fn openapi(app: HandlerState, TakesGzip(takes): TakesGzip) -> OpenApiDocument {
+    let described = app.openapi();
     let is_gzip = takes && !described.gzip.is_empty();
     let bytes = if is_gzip {
         &described.gzip
@@ -73,7 +74,7 @@ pub(crate) async fn openapi(front: HandlerState, TakesGzip(takes): TakesGzip) ->
     if is_gzip {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    response.extensions_mut().insert(AsItIs);
+    response.extensions_mut().insert(NoCompression);
     OpenApiDocument(response)
 }
 
@@ -112,7 +113,7 @@ impl HandlerResponse for OpenApiDocument {
     }
 }
 
-/// The whole description.
+/// Returns the whole description.
 pub(crate) fn document() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
@@ -124,7 +125,7 @@ pub(crate) fn document() -> Value {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str().to_ascii_lowercase()] = operation;
     }
-    // What a stream says beside events, for those who read the description for the socket.
+    // The notices of a stream, for readers of the description who use the socket.
     schemas.subschema_for::<ServerNotice>();
     let problem = schemas.subschema_for::<ProblemBody>();
     let mut document = json!({

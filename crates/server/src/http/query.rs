@@ -1,5 +1,5 @@
-//! What queries are made of: bounded numbers (what is beyond the bound is a mistake, and the description says the bound), and
-//! lists.
+//! Types of query parameters: bounded numbers (a number out of bounds is an error, and the description has
+//! the bound), and lists.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer};
 
-/// The number of items that are wanted: 1 to `MOST`, and `USUAL` if nobody says.
+/// The number of items of a page: 1 to `MOST`, with the default `USUAL`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "u64")]
 pub(crate) struct PageLimit<const USUAL: u64, const MOST: u64>(u64);
 
 impl<const USUAL: u64, const MOST: u64> PageLimit<USUAL, MOST> {
-    /// The number.
+    /// Returns the number.
     pub(crate) fn get(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

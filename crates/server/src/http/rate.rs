@@ -1,13 +1,13 @@
-//! How often somebody may ask: a bucket of tokens each, in a bounded map. Pure; time comes in.
+//! Rate limits of callers: a bucket of tokens each, in a bounded map. Pure: the time is an argument.
 
 use std::collections::HashMap;
 
 /// The number of buckets that are known at once; those that are full again are forgotten first.
 const BUCKETS: usize = 10_000;
 
-/// How often each of many may ask.
+/// The token buckets of all callers.
 #[derive(Debug)]
-pub(crate) struct Rates {
+pub(crate) struct RequestRates {
     /// A second.
     rate: u32,
     /// At once.
@@ -22,7 +22,7 @@ struct Bucket {
     at_ms: u64,
 }
 
-impl Rates {
+impl RequestRates {
     /// `rate` a second on average, `burst` at once.
     pub(crate) fn new(rate: u32, burst: u32) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Rates {
     /// Takes one.
     ///
     /// # Errors
-    /// The milliseconds until there is one.
+    /// Returns the milliseconds until there is a token.
     pub(crate) fn take(&mut self, who: &str, now_ms: u64) -> Result<(), u64> {
         let full = u64::from(self.burst) * 1000;
         let rate = u64::from(self.rate);
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_burst_then_one_at_a_time_each_for_themselves() {
-        let mut rates = Rates::new(10, 3);
+        let mut rates = RequestRates::new(10, 3);
         for _ in 0..3 {
             assert_eq!(rates.take("ann", 0), Ok(()));
         }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn many_names_do_not_take_all_memory() {
-        let mut rates = Rates::new(1, 1);
+        let mut rates = RequestRates::new(1, 1);
         for n in 0..2 * BUCKETS {
             let _ = rates.take(&n.to_string(), 0);
         }

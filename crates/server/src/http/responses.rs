@@ -1,4 +1,4 @@
-//! What handlers answer: JSON, with a place for what was made, with a tag to ask again by, or nothing.
+//! Responses of handlers: JSON, with the location of a created resource, with an ETag, or empty.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
@@ -15,13 +15,13 @@ use super::describe::{HandlerResponse, Operation};
 /// JSON.
 pub(crate) struct JsonResponse<T>(pub(crate) T);
 
-/// JSON about what was made, and where that is.
+/// JSON about a created resource, with its location.
 pub(crate) struct CreatedResponse<T> {
     pub(crate) location: String,
     pub(crate) body: T,
 }
 
-/// JSON with a tag: who has it already is told so.
+/// JSON with an ETag; a client that has it already gets `304 Not Modified`.
 pub(crate) struct Tagged<T>(pub(crate) T);
 
 /// Nothing but that it was done.
@@ -80,14 +80,14 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
     }
 }
 
-/// JSON that was written before, with its tag. The tag is weak: the same may come compressed.
+/// JSON that was serialized before, with its ETag. The tag is weak: the response may be compressed.
 pub(crate) fn tagged_json(bytes: impl Into<axum::body::Bytes>) -> Response {
     let bytes = bytes.into();
     let tag = tag_of(&bytes);
     json_with_tag(bytes, tag)
 }
 
-/// The tag of JSON.
+/// Returns the tag of JSON.
 pub(crate) fn tag_of(bytes: &[u8]) -> Option<HeaderValue> {
     let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
     let tag = format!("W/\"{}\"", URL_SAFE_NO_PAD.encode(&digest.as_ref()[..16]));
@@ -106,11 +106,11 @@ pub(crate) fn json_with_tag(bytes: axum::body::Bytes, tag: Option<HeaderValue>) 
     response
 }
 
-/// Says that an answer has a tag, and what comes if that is known.
+/// Describes the ETag of an answer, and the answer to a client that has it.
 pub(crate) fn describe_tag(operation: &mut Operation) {
-    operation.answer_header(200, "ETag", "The tag of what came.");
-    operation.answer(304, "It is what the asker has.", Value::Null);
-    let what = "The tag of what the asker has.";
+    operation.answer_header(200, "ETag", "The ETag of this representation.");
+    operation.answer(304, "Not modified.", Value::Null);
+    let what = "The ETag that the client has.";
     operation.header("if-none-match", what, json!({"type": "string"}));
 }
 

@@ -8,11 +8,11 @@ use schemars::SchemaGenerator;
 use super::HandlerState;
 use super::describe::{DescribedHandler, Operation};
 
-/// One row of the table of routes.
+/// A row of the table of routes.
 pub(crate) struct HttpRoute {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// What it does, in one line.
+    /// The summary, one line.
     pub(crate) summary: &'static str,
     /// The module and the name of the handler.
     pub(crate) name: String,
@@ -73,7 +73,7 @@ impl HttpRoute {
         }
     }
 
-    /// Everything that its types say about it.
+    /// Returns the description that its types give.
     pub(crate) fn operation(&self, schemas: &mut SchemaGenerator) -> Operation {
         let mut operation = Operation::default();
         (self.describe)(&mut operation, schemas);
@@ -81,7 +81,7 @@ impl HttpRoute {
     }
 }
 
-/// The module of a handler and its name: `sessions_create`.
+/// Returns the module of a handler and its name: `sessions_create`.
 fn name_of<H>() -> String {
     let full = std::any::type_name::<H>();
     let mut parts = full.rsplit("::");

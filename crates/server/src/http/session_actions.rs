@@ -1,4 +1,4 @@
-//! What people do to a session, as requests: they go through the same door as the frames of a connection.
+//! Actions on sessions as requests: they call the same functions as the frames of a connection.
 
 use std::sync::Arc;
 
@@ -18,31 +18,32 @@ use super::{ApiError, HandlerState};
 use crate::options::KEY_CHARS;
 use crate::state::{Caller, ServerState};
 
-/// It is on record.
+/// The action was recorded.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Recorded {
     /// The event that it became.
     seq: u64,
 }
 
-/// Something to say to the agent.
+/// A message to the agent.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct MessageRequest {
-    /// What: content parts, or a text.
+    /// The message: content parts, or a text.
     #[serde(deserialize_with = "agentx_types::wire::text_or_parts")]
     #[schemars(schema_with = "agentx_types::schema::text_or_parts")]
     content: Vec<ContentPart>,
-    /// When it is looked at.
+    /// The time at which the agent takes it up.
     #[serde(default)]
     mode: InputMode,
     /// A second message with the same key is the same message.
     #[serde(default)]
     #[schemars(length(min = 1, max = KEY_CHARS))]
     idempotency_key: Option<String>,
-    /// When it was said, by the client's clock: ISO 8601, UTC. The model is told.
+    /// The time of sending, by the client's clock: ISO 8601, UTC. The model reads it.
     #[serde(default)]
     client_timestamp_utc: Option<String>,
-    /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it.
+    /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` returns
+    /// it.
     #[serde(default)]
     client_timezone_offset: Option<i32>,
     /// The wheel that the client believes it holds.
@@ -50,7 +51,7 @@ pub(crate) struct MessageRequest {
     wheel_epoch: Option<u64>,
 }
 
-/// That what runs is to stop.
+/// Stops the run.
 #[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct InterruptRequest {
     /// The reason.
@@ -66,7 +67,7 @@ pub(crate) struct InterruptRequest {
 pub(crate) struct ApprovalRequest {
     /// The id of the call.
     tool_call_id: ToolCallId,
-    /// What is decided.
+    /// The decision.
     decision: ApprovalDecision,
     /// A word to the model.
     #[serde(default)]
@@ -79,19 +80,19 @@ pub(crate) struct ApprovalRequest {
 /// A change of the agent's configuration.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ChangeRequest {
-    /// What changes.
+    /// The change.
     change: ConfigChange,
     /// The wheel that the client believes it holds.
     #[serde(default)]
     wheel_epoch: Option<u64>,
 }
 
-/// What becomes of an input that waits.
+/// A change of an input that waits.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RevisionRequest {
-    /// Which.
+    /// The input.
     message_id: MessageId,
-    /// When it is looked at from now on; it is taken back where this is `null` or absent.
+    /// The time at which the agent takes it up from now on; if `null` or absent, the input is withdrawn.
     #[serde(default)]
     mode: Option<InputMode>,
     /// The wheel that the client believes it holds.
@@ -99,17 +100,17 @@ pub(crate) struct RevisionRequest {
     wheel_epoch: Option<u64>,
 }
 
-/// What becomes of the part of the conversation that the model reads.
+/// A change of the part of the conversation that the model reads.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ContextRequest {
-    /// What.
+    /// The change.
     wish: ContextWish,
     /// The wheel that the client believes it holds.
     #[serde(default)]
     wheel_epoch: Option<u64>,
 }
 
-/// Which files go back.
+/// The files to restore.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RestoreRequest {
     /// To how they were before which event, and which: as the plan showed them.
@@ -119,12 +120,12 @@ pub(crate) struct RestoreRequest {
     wheel_epoch: Option<u64>,
 }
 
-/// What a person may do from now on.
+/// The role of a person from now on.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct RoleRequest {
-    /// Who.
+    /// The person.
     person: OwnerId,
-    /// What; nothing if it is `null` or absent.
+    /// The role; `null` or absent removes it.
     #[serde(default)]
     role: Option<SessionRole>,
 }
@@ -134,7 +135,7 @@ fn recorded(seq: u64) -> JsonResponse<Recorded> {
 }
 
 pub(crate) async fn message(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     IdempotencyKey(key): IdempotencyKey,
     _: CanFail<507>,
@@ -149,11 +150,11 @@ pub(crate) async fn message(
         client_timezone_offset: request.client_timezone_offset,
         wheel_epoch: request.wheel_epoch,
     };
-    Ok(recorded(front.state.say(&at.caller, frame).await?))
+    Ok(recorded(app.state.say(&at.caller, frame).await?))
 }
 
 pub(crate) async fn interrupt(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     OptionalJson(request): OptionalJson<InterruptRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
@@ -162,11 +163,11 @@ pub(crate) async fn interrupt(
         reason: request.reason,
         wheel_epoch: request.wheel_epoch,
     };
-    Ok(recorded(front.state.interrupt(&at.caller, frame).await?))
+    Ok(recorded(app.state.interrupt(&at.caller, frame).await?))
 }
 
 pub(crate) async fn approval(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Approving>,
     JsonBody(request): JsonBody<ApprovalRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
@@ -177,58 +178,58 @@ pub(crate) async fn approval(
         note: request.note,
         rule: request.rule,
     };
-    Ok(recorded(front.state.approve(&at.caller, frame).await?))
+    Ok(recorded(app.state.approve(&at.caller, frame).await?))
 }
 
 pub(crate) async fn change(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     JsonBody(request): JsonBody<ChangeRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let ChangeRequest { change, wheel_epoch } = request;
-    let changed = front.state.change(&at.caller, &at.session, change, wheel_epoch);
+    let changed = app.state.change(&at.caller, &at.session, change, wheel_epoch);
     Ok(recorded(changed.await?))
 }
 
 pub(crate) async fn revision(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     JsonBody(request): JsonBody<RevisionRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let wish = (request.message_id, request.mode);
-    let revised = front
+    let revised = app
         .state
         .revise(&at.caller, &at.session, wish, request.wheel_epoch);
     Ok(recorded(revised.await?))
 }
 
 pub(crate) async fn context(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     _: CanFail<507>,
     JsonBody(request): JsonBody<ContextRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let place = (at.session, request.wheel_epoch);
-    let wished = front.state.context(&at.caller, place, request.wish);
+    let wished = app.state.context(&at.caller, place, request.wish);
     Ok(recorded(wished.await?))
 }
 
 pub(crate) async fn restore(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     JsonBody(request): JsonBody<RestoreRequest>,
 ) -> Result<JsonResponse<RestoreReport>, ApiError> {
     let RestoreRequest { wish, wheel_epoch } = request;
-    let restored = front.state.restore(&at.caller, &at.session, wish, wheel_epoch);
+    let restored = app.state.restore(&at.caller, &at.session, wish, wheel_epoch);
     Ok(JsonResponse(restored.await?))
 }
 
 pub(crate) async fn role(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Owning>,
     JsonBody(request): JsonBody<RoleRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
-    let shared = front
+    let shared = app
         .state
         .share(&at.caller, &at.session, request.person, request.role);
     Ok(recorded(shared.await?))
@@ -236,11 +237,11 @@ pub(crate) async fn role(
 
 /// Sets the title of a session.
 pub(super) async fn rename<R>(
-    front: &HandlerState,
+    app: &HandlerState,
     at: &SessionAs<R>,
     title: String,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
-    let renamed = front.state.rename(&at.caller, &at.session, title, None);
+    let renamed = app.state.rename(&at.caller, &at.session, title, None);
     Ok(recorded(renamed.await?))
 }
 
@@ -254,6 +255,6 @@ pub(super) async fn create(
 }
 
 /// Deletes a session.
-pub(super) async fn delete<R>(front: &HandlerState, at: &SessionAs<R>) -> Result<(), ApiError> {
-    Ok(front.state.delete(&at.caller, &at.session).await?)
+pub(super) async fn delete<R>(app: &HandlerState, at: &SessionAs<R>) -> Result<(), ApiError> {
+    Ok(app.state.delete(&at.caller, &at.session).await?)
 }

@@ -1,4 +1,4 @@
-//! Finding a session: by words that were said in it, by the beginning of its id.
+//! Finds sessions by words of their messages, or by the beginning of their id.
 
 use agentx_runtime::{LogError, Runtime as _, RuntimeError, SearchHit, SessionQuery};
 use agentx_types::SessionId;
@@ -11,12 +11,12 @@ use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
 use crate::state::Caller;
 
-/// How many of the sessions that are shared with somebody are looked at.
+/// The number of shared sessions that are searched.
 const SHARED: usize = 1000;
-/// The number of ids that are named where there is more than one.
+/// The number of ids that the error lists if several match.
 const NAMED: usize = 10;
 
-/// Which words.
+/// The words to search for.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct SearchQuery {
     /// The words; all have to be there.
@@ -26,10 +26,10 @@ pub(crate) struct SearchQuery {
     limit: PageLimit<20, 200>,
 }
 
-/// Which id.
+/// The id to find.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ResolveQuery {
-    /// How it begins, with or without `ses_`.
+    /// The beginning of the id, with or without `ses_`.
     #[schemars(length(min = 1, max = 200))]
     prefix: String,
 }
@@ -41,35 +41,35 @@ pub(crate) struct Resolved {
 }
 
 pub(crate) async fn search(
-    front: HandlerState,
+    app: HandlerState,
     Somebody(caller): Somebody,
     QueryParams(query): QueryParams<SearchQuery>,
 ) -> Result<JsonResponse<Vec<SearchHit>>, ApiError> {
     check("q", &query.q, 0, 1000)?;
-    let runtime = front.state.runtime_of(&caller.person);
-    let _turn = front.state.checks().take(&caller.line).await;
+    let runtime = app.state.runtime_of(&caller.person);
+    let _turn = app.state.check_turns().take(&caller.line).await;
     Ok(JsonResponse(runtime.search(&query.q, query.limit.get()).await?))
 }
 
 pub(crate) async fn resolve(
-    front: HandlerState,
+    app: HandlerState,
     Somebody(caller): Somebody,
     _: CanFail<404>,
     QueryParams(query): QueryParams<ResolveQuery>,
 ) -> Result<JsonResponse<Resolved>, ApiError> {
     check("prefix", &query.prefix, 1, 200)?;
     let prefix = query.prefix;
-    let mut found = shared(&front, &caller, &prefix).await?;
-    match front.state.runtime_of(&caller.person).resolve(&prefix).await {
+    let mut found = shared(&app, &caller, &prefix).await?;
+    match app.state.runtime_of(&caller.person).resolve(&prefix).await {
         Ok(own) => found.push(own),
         Err(RuntimeError::Log(LogError::NotFound(_))) => {}
         Err(RuntimeError::Ambiguous { ids, .. }) => found.extend(ids.iter().map(SessionId::new)),
         Err(error) => return Err(error.into()),
     }
     if (caller.operator || caller.approver) && found.is_empty() {
-        // Of members' sessions who decides there needs the whole id, as they are told it.
+        // For members' sessions, approvers have to give the whole id, as notices name it.
         let whole = SessionId::new(&prefix);
-        found.extend(front.state.access(&caller, &whole).await.is_ok().then_some(whole));
+        found.extend(app.state.access(&caller, &whole).await.is_ok().then_some(whole));
     }
     match found.as_slice() {
         [] => Err(LogError::NotFound(prefix).into()),
@@ -84,15 +84,15 @@ pub(crate) async fn resolve(
     }
 }
 
-/// The sessions of others that begin so and that the caller may see.
-async fn shared(front: &HandlerState, caller: &Caller, prefix: &str) -> Result<Vec<SessionId>, ApiError> {
+/// Returns the sessions of others that begin so and that the caller may see.
+async fn shared(app: &HandlerState, caller: &Caller, prefix: &str) -> Result<Vec<SessionId>, ApiError> {
     let query = SessionQuery {
         owner: caller.person.clone(),
         workspace: None,
         limit: SHARED,
         before: None,
     };
-    let found = front.state.runtime_of(&caller.person).shared(query).await?;
+    let found = app.state.runtime_of(&caller.person).shared(query).await?;
     let begins = |id: &SessionId| {
         let short = id.as_str().strip_prefix(SessionId::PREFIX);
         id.as_str().starts_with(prefix) || short.is_some_and(|short| short.starts_with(prefix))

@@ -1,4 +1,4 @@
-//! Sessions as things: made, listed, looked at, named, forked, deleted.
+//! Sessions: create, list, inspect, rename, fork, delete.
 
 use agentx_runtime::{NamedAgent, NamedLimits, Runtime as _, RuntimeError, SessionInfo, SessionState};
 use agentx_types::{AgentConfig, ApprovalMode, SessionId, SessionRole};
@@ -21,7 +21,7 @@ use crate::size_limits::{check_prompt, check_size};
 use crate::state::{Caller, ServerState};
 use crate::trust::{named_of_server, of_server};
 
-/// Why nobody else forks a session: the copy would be its owner's.
+/// The reason why only the owner can fork a session: the copy would be theirs.
 const FORKS_ITS_OWNER: &str = "only the owner of a session can fork it: the copy would belong to them";
 
 /// A page of sessions, those with the latest event first.
@@ -29,12 +29,12 @@ const FORKS_ITS_OWNER: &str = "only the owner of a session can fork it: the copy
 pub(crate) struct SessionPage {
     /// The caller's own, those that are shared with them, and with `members` those of members.
     items: Vec<SessionInfo>,
-    /// Where the next page begins; absent at the end.
+    /// The cursor of the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// A new session: with `config`, or with `agent` and what is to be otherwise than its file says.
+/// A new session: with `config`, or with `agent` and overrides of its file.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct CreateRequest {
     /// Its agent, whole. The server puts its own tools in, and the member's workspace is the server's.
@@ -49,10 +49,10 @@ pub(crate) struct CreateRequest {
     /// Other standing instructions than that agent's.
     #[serde(default)]
     system_prompt: Option<String>,
-    /// Who decides about its calls; where its file is stricter, that counts.
+    /// The approval mode; if the agent's file is stricter, the file's mode is used.
     #[serde(default)]
     approval: Option<ApprovalMode>,
-    /// Limits of its runs, `null` for none; where its file is stricter, that counts.
+    /// Limits of its runs, `null` for none; if its file is stricter, the file's limits apply.
     #[serde(default)]
     limits: NamedLimits,
     /// The directory that it works in, for operators.
@@ -61,7 +61,7 @@ pub(crate) struct CreateRequest {
 }
 
 impl CreateRequest {
-    /// The agent as this server lets it be.
+    /// Returns the agent as this server lets it be.
     fn agent(self, state: &ServerState, caller: &Caller) -> Result<AgentConfig, ApiError> {
         match (self.config, self.agent) {
             (Some(config), None) => Ok(of_server(state, caller, config)?),
@@ -96,39 +96,39 @@ pub(crate) struct Created {
 pub(crate) struct SessionView {
     #[serde(flatten)]
     info: SessionInfo,
-    /// What the caller may do in it.
+    /// The caller's role in it.
     role: SessionRole,
 }
 
 /// Another title.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct PatchRequest {
-    /// What people see in lists.
+    /// The title, as lists show it.
     #[schemars(length(max = TITLE_CHARS))]
     title: String,
 }
 
-/// From where to fork.
+/// The point to fork at.
 #[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct ForkRequest {
-    /// The last event that both have; the last one of all where it is absent.
+    /// The last event that both share; if absent, the last one of all.
     #[serde(default)]
     at_seq: Option<u64>,
 }
 
 pub(crate) async fn list(
-    front: HandlerState,
+    app: HandlerState,
     Somebody(caller): Somebody,
     QueryParams(query): QueryParams<ListQuery>,
 ) -> Result<JsonResponse<SessionPage>, ApiError> {
     let cursor = query.cursor.as_deref().map(Cursor::decode).transpose()?;
-    let found = latest(&front.state, &caller, &query, cursor.as_ref()).await?;
+    let found = latest(&app.state, &caller, &query, cursor.as_ref()).await?;
     let (items, next) = page(found, query.limit.get(), cursor.as_ref());
     let next = next.map(|next| next.encode());
     Ok(JsonResponse(SessionPage { items, next }))
 }
 
-/// The first `limit` of those after the cursor, and where the next page begins.
+/// Returns the first `limit` sessions after the cursor, and the next cursor.
 fn page(
     found: Vec<SessionInfo>,
     limit: usize,
@@ -156,7 +156,7 @@ fn page(
 }
 
 pub(crate) async fn create(
-    front: HandlerState,
+    app: HandlerState,
     Member(caller): Member,
     IdempotencyKey(key): IdempotencyKey,
     _: CanFail<404>,
@@ -164,16 +164,16 @@ pub(crate) async fn create(
     JsonBody(request): JsonBody<CreateRequest>,
 ) -> Result<CreatedResponse<Created>, ApiError> {
     if let Some(config) = &request.config {
-        check_size(&front.state.settings().quotas, config)?;
+        check_size(&app.state.settings().quotas, config)?;
     }
-    check_prompt(&front.state.settings().quotas, request.system_prompt.as_deref())?;
-    let config = request.agent(&front.state, &caller)?;
-    let (person, state, asked) = (caller.person.clone(), front.state.clone(), config.clone());
+    check_prompt(&app.state.settings().quotas, request.system_prompt.as_deref())?;
+    let config = request.agent(&app.state, &caller)?;
+    let (person, state, asked) = (caller.person.clone(), app.state.clone(), config.clone());
     let make = async move {
         let _counted = state.may_make(&caller.person).await?;
         session_actions::create(&state, &caller, config).await
     };
-    let made = front.once.make(&person, ("create", &asked), key, make).await?;
+    let made = app.once.make(&person, ("create", &asked), key, make).await?;
     Ok(made_at(made))
 }
 
@@ -191,23 +191,23 @@ pub(crate) async fn get(at: SessionAs<Watching>) -> Result<JsonResponse<SessionV
 }
 
 pub(crate) async fn patch(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Driving>,
     JsonBody(request): JsonBody<PatchRequest>,
 ) -> Result<JsonResponse<session_actions::Recorded>, ApiError> {
-    session_actions::rename(&front, &at, request.title).await
+    session_actions::rename(&app, &at, request.title).await
 }
 
 pub(crate) async fn delete(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<DeletingCaller>,
 ) -> Result<DoneResponse, ApiError> {
-    session_actions::delete(&front, &at).await?;
+    session_actions::delete(&app, &at).await?;
     Ok(DoneResponse)
 }
 
 pub(crate) async fn fork(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Owning>,
     IdempotencyKey(key): IdempotencyKey,
     _: CanFail<507>,
@@ -217,28 +217,28 @@ pub(crate) async fn fork(
     if at.access.owner != person {
         return Err(RuntimeError::Denied(FORKS_ITS_OWNER.into()).into());
     }
-    let state = front.state.clone();
+    let state = app.state.clone();
     let make = async move {
         let _counted = state.may_make(&at.access.owner).await?;
         Ok(at.access.runtime.fork(&at.session, request.at_seq).await?)
     };
     let asked = (&*what, &request.at_seq);
-    let made = front.once.make(&person, asked, key, make).await?;
+    let made = app.once.make(&person, asked, key, make).await?;
     Ok(made_at(made))
 }
 
 pub(crate) async fn state(
-    front: HandlerState,
+    app: HandlerState,
     at: SessionAs<Watching>,
 ) -> Result<InTurn<JsonResponse<SessionState>>, ApiError> {
-    let turn = front.state.answers().take(&at.caller.line).await;
-    let room = front.state.rooms().there(&at.session).await;
-    // One that is open knows how it stands; of another, nobody has to become the writer to tell.
+    let turn = app.state.answer_turns().take(&at.caller.line).await;
+    let room = app.state.rooms().there(&at.session).await;
+    // An open session knows its state; for another one, no process has to become its writer to find out.
     let now = match room.as_ref().and_then(|room| room.session()) {
         Some(session) => session.state().await?,
         None => at.access.runtime.state(&at.session).await?,
     };
-    let decider = CallDecider::new(&front.state, &at.caller, &at.access, &now.sharing);
+    let decider = CallDecider::new(&app.state, &at.caller, &at.access, &now.sharing);
     Ok(InTurn(JsonResponse(decider.offer(now)), turn))
 }
 

@@ -9,16 +9,17 @@ use super::extract::{AnonymousCaller, CanFail, ClientNonce, Somebody};
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
 
-/// What has to be signed: `agentx.v1 challenge`, the origin, the nonce and the expiry, a line each.
+/// A challenge to sign: `agentx.v1 challenge`, the origin, the nonce and the expiry, a line each.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Challenge {
     /// Counts once.
     nonce: String,
-    /// What the server calls itself.
+    /// The origin of the server.
     origin: String,
     /// Until when it may be answered: milliseconds since 1970.
     expires_at_ms: u64,
-    /// The server's signature over the challenge and the client's nonce, where it gave one: 64 bytes in base64url.
+    /// The server's signature over the challenge and the client's nonce, if it sent one: 64 bytes in
+    /// base64url.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
 }
@@ -28,9 +29,9 @@ pub(crate) struct Challenge {
 pub(crate) struct TokenRequest {
     /// `ed25519:` and the key's 32 bytes in base64url.
     public_key: String,
-    /// As it came.
+    /// The nonce of the challenge, unchanged.
     nonce: String,
-    /// As it came.
+    /// The expiry of the challenge, unchanged.
     expires_at_ms: u64,
     /// The signature over the challenge, 64 bytes in base64url.
     signature: String,
@@ -48,12 +49,12 @@ pub(crate) struct Token {
 }
 
 pub(crate) async fn challenge(
-    front: HandlerState,
+    app: HandlerState,
     AnonymousCaller(address, _): AnonymousCaller,
     ClientNonce(nonce): ClientNonce,
 ) -> Result<JsonResponse<Challenge>, ApiError> {
-    let auth = front.state.auth();
-    let challenge = auth.open_challenge(&address, front.state.now_ms())?;
+    let auth = app.state.auth();
+    let challenge = auth.open_challenge(&address, app.state.now_ms())?;
     let proof = nonce.map(|nonce| auth.proof(&challenge, &nonce));
     Ok(JsonResponse(Challenge {
         proof,
@@ -64,7 +65,7 @@ pub(crate) async fn challenge(
 }
 
 pub(crate) async fn token(
-    front: HandlerState,
+    app: HandlerState,
     AnonymousCaller(address, channel): AnonymousCaller,
     _: CanFail<401>,
     JsonBody(request): JsonBody<TokenRequest>,
@@ -75,8 +76,8 @@ pub(crate) async fn token(
         expires_at_ms,
         signature,
     } = request;
-    let now = front.state.now_ms();
-    let token = front.state.auth().token(
+    let now = app.state.now_ms();
+    let token = app.state.auth().token(
         &public_key,
         (nonce, expires_at_ms),
         &signature,

@@ -1,5 +1,5 @@
-//! Events as a stream of server-sent events, for places where sockets die: what is there, then what happens, without a gap or a
-//! double. Whoever is cut off comes back with `Last-Event-ID`.
+//! Events as a stream of server-sent events, for networks that break sockets: first the history, then live
+//! events, without gaps or duplicates. A client that was cut off resumes with `Last-Event-ID`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,24 +22,24 @@ use super::{ApiError, HandlerState};
 use crate::channel::ConnectionChannel;
 use crate::feed::{FeedItem, Frame};
 use crate::quotas::{ConnectionSlot, QuotaGuard};
-use crate::state::{Caller, Following, ServerState};
+use crate::state::{Caller, ServerState, SessionReaderSeat};
 
-/// How many frames, and about how many bytes, are handed on at once.
+/// The number of frames, and about how many bytes, that are sent in one piece.
 const AT_ONCE: (usize, usize) = (256, 64 << 10);
 /// Minimum size of a frame that is sent without a copy: all streams send the same bytes.
 const SHARED: usize = 16 << 10;
-/// What a browser is told about how soon to come back.
+/// The delay before a browser reconnects.
 const RETRY: &str = "retry: 1000\n\n";
 
 /// Events from after a place, for ever.
 pub(crate) async fn events(
-    front: &HandlerState,
+    app: &HandlerState,
     at: SessionAs<Watching>,
     query: &EventsQuery,
     wanted: ResumedStream,
 ) -> Result<EventsResponse, ApiError> {
     let after = wanted.after.unwrap_or(EventCursor::after(query.after_seq));
-    let state = &front.state;
+    let state = &app.state;
     let who = ConnectionSlot {
         person: &at.caller.person,
         operator: at.caller.operator,
@@ -58,7 +58,7 @@ pub(crate) async fn events(
         begin.push_str(&connection_state(&at.session, at.caller.visitor));
     }
     let live = LiveStream::new(
-        front,
+        app,
         at.session,
         query.view,
         (following, counted),
@@ -81,10 +81,10 @@ pub(crate) async fn events(
     Ok(EventsResponse(response))
 }
 
-/// The place that an id stands for.
+/// Parses an event id to a cursor.
 ///
 /// # Errors
-/// Returns an error if it stands for none.
+/// Returns an error if the id is malformed.
 pub(crate) fn place(id: &str) -> Result<EventCursor, ApiError> {
     let found = match id.split_once('.') {
         Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()).map(EventCursor::from),
@@ -93,7 +93,7 @@ pub(crate) fn place(id: &str) -> Result<EventCursor, ApiError> {
     found.ok_or_else(|| ApiError::new("bad_request", "Last-Event-ID was not issued by this server"))
 }
 
-/// What a simple client is told first of all.
+/// Returns the first event for simple clients.
 fn connection_state(session: &SessionId, visitor: bool) -> String {
     let state = UiConnectionState { visitor };
     let tag = UiEvent::from(state.clone()).tag().to_owned();
@@ -101,7 +101,7 @@ fn connection_state(session: &SessionId, visitor: bool) -> String {
     format!("event: {tag}\ndata: {frame}\n\n")
 }
 
-/// The id that a place is known by.
+/// Writes the event id of a cursor.
 fn write_id(view: WireView, EventCursor { seq, index }: EventCursor, out: &mut String) {
     use std::fmt::Write as _;
     // Writing to memory has no way to fail.
@@ -111,42 +111,37 @@ fn write_id(view: WireView, EventCursor { seq, index }: EventCursor, out: &mut S
     };
 }
 
-/// A stream that somebody reads.
+/// A live stream of one reader.
 struct LiveStream {
     state: Arc<ServerState>,
     session: SessionId,
     view: WireView,
-    following: Following,
+    following: SessionReaderSeat,
     _counted: QuotaGuard,
     caller: (HeaderMap, ConnectionChannel, String),
     heartbeat: Interval,
     frames: Vec<Frame>,
-    /// What is to be sent before anything else is looked for.
+    /// Frames that are sent first.
     ready: VecDeque<Bytes>,
-    /// Whom the operator trusted when it was last looked whether they still trust this one.
+    /// The generation of the operator's trust list at the last access check.
     trust: u64,
     has_ended: bool,
 }
 
 impl LiveStream {
     fn new(
-        front: &HandlerState,
+        app: &HandlerState,
         session: SessionId,
         view: WireView,
-        (following, counted): (Following, QuotaGuard),
+        (following, counted): (SessionReaderSeat, QuotaGuard),
         caller: (HeaderMap, ConnectionChannel, String),
     ) -> Self {
-        let period = front
-            .state
-            .options()
-            .limits
-            .heartbeat
-            .max(Duration::from_millis(1));
+        let period = app.state.options().limits.heartbeat.max(Duration::from_millis(1));
         let mut heartbeat = interval_at(tokio::time::Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        front.state.counts().subscriptions.add(1);
+        app.state.counts().subscriptions.add(1);
         Self {
-            state: front.state.clone(),
+            state: app.state.clone(),
             session,
             view,
             following,
@@ -160,7 +155,7 @@ impl LiveStream {
         }
     }
 
-    /// What is sent next; `None` at the end.
+    /// Returns the next piece; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(piece) = self.ready.pop_front() {
             return Some(piece);
@@ -226,13 +221,13 @@ impl LiveStream {
         out
     }
 
-    /// Who reads, if they still may.
+    /// Authenticates the reader again.
     fn caller(&self) -> Result<Caller, Box<Problem>> {
         let (headers, channel, address) = &self.caller;
         self.state.caller_of(headers, channel, address)
     }
 
-    /// A sign of life, to those who may still be here.
+    /// Returns a heartbeat, after checking that the reader still has access.
     fn beat(&mut self) -> String {
         match self.caller() {
             Ok(_) => self.heartbeat(),
@@ -242,7 +237,7 @@ impl LiveStream {
 
     fn heartbeat(&self) -> String {
         let seen: Vec<Seen> = self.following.reader.seen().into_iter().collect();
-        // Whoever wants a part comes back after what they were not sent, too.
+        // A reader with a filter also resumes after events that they were not sent.
         let id = seen
             .first()
             .map(|seen| format!("id: {}\n", seen.seq))
@@ -279,7 +274,7 @@ impl Drop for LiveStream {
     }
 }
 
-/// What is no event: it has no id of its own, so that nobody comes back to it.
+/// Formats a notice, which is no event: it has no id, so no reader resumes from it.
 fn notice(notice: &ServerNotice) -> String {
     let json = serde_json::to_string(notice).unwrap_or_default();
     format!("event: {}\ndata: {json}\n\n", notice.tag())

@@ -1,5 +1,5 @@
-//! Answers that are put together in somebody's turn. A large one is held in memory until it is sent, and the turn of whoever asked lasts as
-//! long, so that many requests of one person hold one answer at a time.
+//! Answers that are built while a permit is held. A large answer is held in memory until it is sent, and the
+//! permit as long, so that many requests of one person hold one answer at a time.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,26 +10,27 @@ use hyper::body::{Frame, SizeHint};
 use schemars::SchemaGenerator;
 
 use super::describe::{HandlerResponse, Operation};
-use crate::work_turns::WorkTurn;
+use crate::fair_semaphore::FairPermit;
 
 /// Maximum size of an answer that ends the turn at once.
 const SMALL: u64 = 256 << 10;
-/// How much is handed on at once. It is copied, so that what waits in a connection does not keep all of the answer.
+/// The size of a piece. Each piece is copied, so that a queued piece does not keep the whole answer in
+/// memory.
 const PIECE: usize = 64 << 10;
 
 /// An answer, and the turn that it was put together in.
-pub(crate) struct InTurn<A>(pub(crate) A, pub(crate) WorkTurn);
+pub(crate) struct InTurn<A>(pub(crate) A, pub(crate) FairPermit);
 
 /// A body that keeps a turn until it is sent.
 struct TurnBody {
     body: HttpBody,
-    /// What of it is not handed on yet.
+    /// The part that is not sent yet.
     held: Bytes,
-    _turn: WorkTurn,
+    _turn: FairPermit,
 }
 
-/// The answer, which lasts as long as the turn where it is large.
-pub(crate) fn hold_turn(response: Response, turn: WorkTurn) -> Response {
+/// Returns the answer, which holds the permit while it is sent if it is large.
+pub(crate) fn hold_turn(response: Response, turn: FairPermit) -> Response {
     let (parts, body) = response.into_parts();
     if body.size_hint().upper().is_some_and(|bytes| bytes <= SMALL) {
         return Response::from_parts(parts, body);

@@ -1,5 +1,4 @@
-//! What is about all sessions of somebody, or of the server: what was spent, who serves what, sessions that come from elsewhere, space
-//! that is given back.
+//! Routes about all sessions of a person, or about the server: usage, reactors, import, space to free.
 
 use agentx_runtime::{
     ReactorInfo, Runtime as _, SessionExport, Since, UsageBy, UsageQuery, UsageRow, VerifyReport,
@@ -13,17 +12,17 @@ use super::extract::{CanFail, Member, Operator, QueryParams};
 use super::responses::{CreatedResponse, JsonResponse};
 use super::{ApiError, HandlerState};
 
-/// What is asked about spending.
+/// The requested usage.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Spending {
-    /// What is added up.
+    /// The grouping.
     #[serde(default)]
     by: UsageBy,
     /// Only in this session of the caller's.
     session: Option<SessionId>,
     /// Only what was spent from then on: microseconds since 1970.
     since: Option<Timestamp>,
-    /// The same from the beginning of a day of the server's calendar on, as 2026-11-21.
+    /// The first day to include, in the server's calendar, such as 2026-11-21.
     #[schemars(regex(pattern = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"))]
     since_day: Option<String>,
 }
@@ -36,7 +35,7 @@ pub(crate) struct Freed {
 }
 
 pub(crate) async fn usage(
-    front: HandlerState,
+    app: HandlerState,
     Member(caller): Member,
     QueryParams(query): QueryParams<Spending>,
 ) -> Result<JsonResponse<Vec<UsageRow>>, ApiError> {
@@ -63,19 +62,19 @@ pub(crate) async fn usage(
         session: query.session,
         since,
     };
-    let runtime = front.state.runtime_of(&caller.person);
-    let _turn = front.state.checks().take(&caller.line).await;
+    let runtime = app.state.runtime_of(&caller.person);
+    let _turn = app.state.check_turns().take(&caller.line).await;
     Ok(JsonResponse(runtime.usage(query).await?))
 }
 
-/// An imported session brings its agent and its rules along, and its directory: only who runs the server may say that.
+/// Imports a session. It contains its agent, rules and directory, so only the operator may.
 pub(crate) async fn import(
-    front: HandlerState,
+    app: HandlerState,
     Operator(caller): Operator,
     _: CanFail<409>,
     JsonBody(export): JsonBody<SessionExport>,
 ) -> Result<CreatedResponse<VerifyReport>, ApiError> {
-    let runtime = front.state.runtime_of(&caller.person);
+    let runtime = app.state.runtime_of(&caller.person);
     let report = runtime.import(export).await?;
     Ok(CreatedResponse {
         location: format!("/v1/sessions/{}", report.session_id),
@@ -83,21 +82,21 @@ pub(crate) async fn import(
     })
 }
 
-/// Where sessions of everybody wait is nobody's business but the operator's.
+/// Lists the reactors; only the operator may see where everybody's sessions wait.
 pub(crate) async fn reactors(
-    front: HandlerState,
+    app: HandlerState,
     Operator(caller): Operator,
 ) -> Result<JsonResponse<Vec<ReactorInfo>>, ApiError> {
-    let runtime = front.state.runtime_of(&caller.person);
+    let runtime = app.state.runtime_of(&caller.person);
     Ok(JsonResponse(runtime.reactors()))
 }
 
-/// The space is that of everybody's sessions, and looking for it takes the server's time.
+/// Frees the space of everybody's sessions; the search takes the server's time, so only the operator may.
 pub(crate) async fn collect_garbage(
-    front: HandlerState,
+    app: HandlerState,
     Operator(caller): Operator,
 ) -> Result<JsonResponse<Freed>, ApiError> {
-    let runtime = front.state.runtime_of(&caller.person);
+    let runtime = app.state.runtime_of(&caller.person);
     let freed_bytes = runtime.collect_garbage().await?;
     Ok(JsonResponse(Freed { freed_bytes }))
 }

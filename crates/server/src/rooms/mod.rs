@@ -1,10 +1,11 @@
-//! Sessions as people share them: opened once whoever asks, with who is there and who drives, and put away when idle.
+//! Sessions as people share them: opened once for all, with the people present and the driver, and closed
+//! when idle.
 
-mod lent;
-mod people;
-mod places;
+mod auto_approval;
+mod presence;
+mod registry;
 mod room;
 
-pub use people::{Membership, RoomPeople};
-pub use places::Rooms;
+pub use presence::{Membership, RoomPresence};
+pub use registry::Rooms;
 pub use room::Room;

@@ -11,31 +11,32 @@ use agentx_types::{AgentKind, Condensing, ConfigChange, OwnerId, SessionId, Whee
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::RoomPeople;
-use super::lent::ProgramWish;
+use super::RoomPresence;
+use super::auto_approval::TemporaryApproval;
 use crate::counts::ServerCounters;
-use crate::feed::{FactSource, Feed, FeedBounds, FeedPump, Lens};
+use crate::feed::{FactSource, Feed, FeedBounds, FeedPump, ViewFold};
 use crate::wheel::{Patience, Wheel};
 
-/// The number of lenses that are kept for those who come back.
+/// The number of folds that are kept for those who come back.
 const LENSES: usize = 4;
 
-/// One session that people share. It is there as long as somebody uses it, and for a while after.
+/// One session that people share. It stays as long as it is used, and for a while after.
 pub struct Room {
     id: SessionId,
     owner: OwnerId,
     runtime: Arc<NodeRuntime>,
-    /// Empty while the session is only looked at: nobody who may act in it has come, or another process writes it.
+    /// The session; empty while the room is read-only: nobody who may act in it has come, or another process
+    /// writes it.
     session: OnceLock<Arc<dyn Session>>,
-    /// Held while somebody decides who drives, puts it on record and does what only the driver does.
+    /// Held while a change of the driver is decided and recorded, and while the driver acts.
     pub(crate) gate: tokio::sync::Mutex<()>,
     wheel: Mutex<Wheel>,
     last_reason: Mutex<Option<WheelReason>>,
-    pub(crate) people: RoomPeople,
-    pub(super) lent: Mutex<Option<ProgramWish>>,
+    pub(crate) people: RoomPresence,
+    pub(super) auto_approval: Mutex<Option<TemporaryApproval>>,
     pub(super) patience: Patience,
     feeds: tokio::sync::Mutex<[Option<RunningSession>; 3]>,
-    lenses: Arc<RoomLenses>,
+    folds: Arc<RoomFolds>,
     bounds: FeedBounds,
     counts: Arc<ServerCounters>,
     is_dead: Arc<AtomicBool>,
@@ -48,11 +49,11 @@ pub struct Room {
 struct RunningSession {
     feed: Arc<Feed>,
     task: AbortHandle,
-    /// By which the feed of a session that was only looked at hears its facts as soon as they are there, once the session is open.
+    /// The sender with which the feed of a read-only session gets live facts once the session is open.
     opened: mpsc::Sender<Subscription>,
 }
 
-/// What a room is made of.
+/// The parts of a room.
 pub(crate) struct RoomParts {
     pub(crate) id: SessionId,
     pub(crate) owner: OwnerId,
@@ -64,7 +65,7 @@ pub(crate) struct RoomParts {
 
 impl Room {
     pub(crate) fn new(parts: RoomParts) -> Self {
-        let lenses = RoomLenses {
+        let folds = RoomFolds {
             id: parts.id.clone(),
             owner: parts.owner.clone(),
             runtime: parts.runtime.clone(),
@@ -78,11 +79,11 @@ impl Room {
             gate: tokio::sync::Mutex::new(()),
             wheel: Mutex::new(Wheel::new(parts.patience)),
             last_reason: Mutex::new(None),
-            people: RoomPeople::default(),
-            lent: Mutex::new(None),
+            people: RoomPresence::default(),
+            auto_approval: Mutex::new(None),
             patience: parts.patience,
             feeds: tokio::sync::Mutex::default(),
-            lenses: Arc::new(lenses),
+            folds: Arc::new(folds),
             bounds: parts.bounds,
             counts: parts.counts,
             is_dead: Arc::default(),
@@ -92,22 +93,22 @@ impl Room {
         }
     }
 
-    /// The id of the session.
+    /// Returns the id of the session.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// The owner of the session.
+    /// Returns the owner of the session.
     pub fn owner(&self) -> &OwnerId {
         &self.owner
     }
 
-    /// The session, where this process writes it.
+    /// Returns the session, if this process writes it.
     pub fn session(&self) -> Option<&Arc<dyn Session>> {
         self.session.get()
     }
 
-    /// This process writes the session from now on.
+    /// Adds the session, which this process writes from now on.
     pub(crate) async fn take(&self, session: Arc<dyn Session>) -> Result<(), RuntimeError> {
         let state = session.state().await?;
         self.wheel().learn(&state.sharing, self.now_ms());
@@ -119,18 +120,18 @@ impl Room {
         Ok(())
     }
 
-    /// Who drives a session that is only looked at is known from its log.
+    /// Learns from the log who drives a session that is read-only.
     pub(crate) async fn learn(&self) -> Result<(), RuntimeError> {
         let state = self.runtime.state(&self.id).await?;
         self.wheel().learn(&state.sharing, self.now_ms());
         Ok(())
     }
 
-    /// Those who read the session already hear from it what happens from now on, and no longer look into its log.
+    /// Connects the existing readers to the session, so that they no longer poll its log.
     async fn hear(&self, session: &dyn Session) {
         for running in self.feeds.lock().await.iter().flatten() {
             match session.subscribe(running.feed.mark(), View::Environment).await {
-                // One whose feed has ended needs it no more.
+                // A reader whose feed has ended does not need it.
                 Ok(facts) => {
                     let _ = running.opened.try_send(facts);
                 }
@@ -139,8 +140,8 @@ impl Room {
         }
     }
 
-    /// A session of before there was condensing is condensed as any other from here on. Whoever calls this has the gate, and is
-    /// about to say something: who only looks changes nothing.
+    /// Turns on condensing in a session that is older than condensing. The caller holds the gate and is about
+    /// to send a message; readers change nothing.
     pub(crate) async fn condense_from_here_on(&self, condensing: &Condensing) -> Result<(), RuntimeError> {
         if let Some(session) = self.session()
             && self.predates_condensing.load(Ordering::Relaxed)
@@ -161,7 +162,7 @@ impl Room {
         self.wheel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A change of the wheel is on record.
+    /// Applies a recorded change of the wheel.
     pub(crate) fn turned(self: &Arc<Self>, changed: &WheelChanged) {
         *self.last_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(changed.reason);
         self.wheel().apply(changed, self.now_ms());
@@ -169,7 +170,7 @@ impl Room {
         self.announce();
     }
 
-    /// Who drives, and who would like to.
+    /// Returns the notice about who drives, and who asks to.
     pub fn wheel_notice(&self) -> ServerNotice {
         let wheel = self.wheel();
         WheelNotice {
@@ -182,7 +183,7 @@ impl Room {
         .into()
     }
 
-    /// The last event that is committed.
+    /// Returns the `seq` of the last committed event.
     ///
     /// # Errors
     /// Returns an error if the session cannot continue.
@@ -196,7 +197,7 @@ impl Room {
         }
     }
 
-    /// An error that tells that the session has to be opened anew before anything else can be done with it.
+    /// Notes an error after which the session has to be opened again before it can be used.
     pub(crate) fn note_failure(&self, error: &RuntimeError) {
         let is_over = match error {
             RuntimeError::Gone { .. } => true,
@@ -208,17 +209,17 @@ impl Room {
         }
     }
 
-    /// Whether the session has to be opened anew.
+    /// Returns whether the session has to be opened again.
     pub(crate) fn is_dead(&self) -> bool {
         self.is_dead.load(Ordering::Acquire)
     }
 
-    /// Where what happened is read from.
+    /// Returns the source of the session's facts.
     pub(crate) fn source(&self) -> Arc<dyn FactSource> {
-        self.lenses.clone()
+        self.folds.clone()
     }
 
-    /// The feed of a view; it begins if nobody had one.
+    /// Returns the feed of a view, and starts it if there is none.
     ///
     /// # Errors
     /// Returns an error if the session cannot be read.
@@ -233,15 +234,15 @@ impl Room {
         let (opened, later) = mpsc::channel(1);
         let pump = FeedPump {
             feed: feed.clone(),
-            source: self.lenses.clone(),
-            lens: self.lenses.lens(view, head),
+            source: self.folds.clone(),
+            fold: self.folds.fold(view, head),
             facts: self.facts_after(head).await?,
             later,
         };
         let (counts, is_dead) = (self.counts.clone(), self.is_dead.clone());
         let task = tokio::spawn(async move {
             pump.run(|readers| counts.overrun.add(readers as u64)).await;
-            // Nothing comes any more: whoever wants to continue has to open the session anew.
+            // The feed has ended: the session has to be opened again to continue.
             is_dead.store(true, Ordering::Release);
         });
         *place = Some(RunningSession {
@@ -259,7 +260,7 @@ impl Room {
         }
     }
 
-    /// Whether nobody has used it for `idle`, as far as can be seen from outside.
+    /// Returns whether the room has been unused for `idle`, as far as can be seen from outside.
     pub(crate) fn has_been_idle(self: &Arc<Self>, idle: Duration) -> bool {
         let used = !self.people.is_empty() || self.is_read() || self.is_held();
         let mut since = self.idle_since.lock().unwrap_or_else(PoisonError::into_inner);
@@ -270,13 +271,13 @@ impl Room {
         since.get_or_insert_with(Instant::now).elapsed() >= idle
     }
 
-    /// Whether somebody else than the map of rooms holds the room or its session.
+    /// Returns whether anything but the map of rooms holds the room or its session.
     fn is_held(self: &Arc<Self>) -> bool {
         let session = self.session().map_or(1, Arc::strong_count);
         Arc::strong_count(self) > 1 || session > 1
     }
 
-    /// Whether a feed has readers.
+    /// Returns whether a feed has readers.
     fn is_read(&self) -> bool {
         let Ok(feeds) = self.feeds.try_lock() else {
             return true;
@@ -284,8 +285,8 @@ impl Room {
         feeds.iter().flatten().any(|running| running.feed.readers() > 0)
     }
 
-    /// Ends all that the room does, and gives the session back. Returns why that could not be put on record, if nothing else had
-    /// failed before.
+    /// Stops the tasks of the room and releases the session. Returns the error if its end could not be
+    /// recorded and nothing had failed before.
     pub(crate) async fn close(&self) -> Option<LogError> {
         let mut failure = None;
         if let Some(session) = self.session() {
@@ -300,7 +301,7 @@ impl Room {
         failure
     }
 
-    /// Ends all readers, with what they are told.
+    /// Ends all readers with a problem.
     pub(crate) async fn end_readers(&self, problem: &agentx_types::wire::Problem) {
         for running in self.feeds.lock().await.iter().flatten() {
             running.feed.end(problem.clone());
@@ -324,37 +325,37 @@ fn index(view: WireView) -> usize {
     }
 }
 
-/// What happened in a session, and how it stood at some points of it.
-struct RoomLenses {
+/// The facts of a session, and its folds at some points.
+struct RoomFolds {
     id: SessionId,
     owner: OwnerId,
     runtime: Arc<NodeRuntime>,
-    kept: Mutex<Vec<Lens>>,
+    kept: Mutex<Vec<ViewFold>>,
 }
 
-impl FactSource for RoomLenses {
+impl FactSource for RoomFolds {
     fn facts(&self, after_seq: u64, limit: usize) -> BoxFuture<'static, Result<Vec<Fact>, RuntimeError>> {
         let (runtime, id) = (self.runtime.clone(), self.id.clone());
         Box::pin(async move { runtime.facts(&id, after_seq, limit).await })
     }
 
-    fn lens(&self, view: WireView, seq: u64) -> Lens {
+    fn fold(&self, view: WireView, seq: u64) -> ViewFold {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let usable = kept.iter().filter(|lens| lens.view() == view && lens.at() <= seq);
-        let latest = usable.max_by_key(|lens| lens.at());
+        let usable = kept.iter().filter(|fold| fold.view() == view && fold.at() <= seq);
+        let latest = usable.max_by_key(|fold| fold.at());
         latest
             .cloned()
-            .unwrap_or_else(|| Lens::new(&self.id, &self.owner, view))
+            .unwrap_or_else(|| ViewFold::new(&self.id, &self.owner, view))
     }
 
-    fn keep(&self, lens: Lens) {
-        if lens.view() == WireView::Environment {
+    fn keep(&self, fold: ViewFold) {
+        if fold.view() == WireView::Environment {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == LENSES {
             kept.remove(0);
         }
-        kept.push(lens);
+        kept.push(fold);
     }
 }

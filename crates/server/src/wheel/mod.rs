@@ -1,7 +1,8 @@
-//! Who drives a session: the machine that decides. Pure: time comes in, what is to be put on record comes out.
+//! The state machine that decides who drives a session. Pure: the time is an argument, the facts to record
+//! are the result.
 //!
-//! A change is decided, put on record by whoever asked the machine, and only then [`Wheel::apply`] makes it so. All of that
-//! happens under the session's lock, so two drivers at once have one outcome.
+//! The machine decides a change, its caller records it, and only then [`Wheel::apply`] makes it effective.
+//! All of that happens under the session's lock, so two drivers at once have one outcome.
 
 #[cfg(test)]
 mod tests;
@@ -12,12 +13,12 @@ use agentx_runtime::{RuntimeError, Sharing};
 use agentx_types::wire::WheelWish;
 use agentx_types::{OwnerId, Seat, SessionRole, WheelChanged, WheelReason};
 
-/// How long who drives is waited for.
+/// The times that a driver is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// How long they may leave a question unanswered, in milliseconds; then who asked may take the wheel.
+    /// The time to answer a request for the wheel, in milliseconds; then the requester may take it.
     pub answer_ms: u64,
-    /// How long they may be gone; then the wheel is free.
+    /// The time that a driver may be absent, in milliseconds; then the wheel is free.
     pub gone_ms: u64,
 }
 
@@ -36,27 +37,27 @@ pub struct Wheel {
     patience: Patience,
     seat: Option<Seat>,
     epoch: u64,
-    /// How many connections each seat has to this session.
+    /// The number of connections of each seat to this session.
     here: BTreeMap<Seat, u32>,
-    /// Since when who drives has not been there.
+    /// Since when the driver has been absent.
     gone_since: Option<u64>,
-    /// Who asks for it, and since when.
+    /// The seat that asks for the wheel, and since when.
     asked: Option<(Seat, u64)>,
 }
 
-/// What comes of a wish.
+/// The outcome of a wish.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WheelVerdict {
-    /// To be put on record.
+    /// A change to record.
     Change(WheelChanged),
-    /// Whoever drives is to be asked.
+    /// The driver has to be asked.
     Asked,
-    /// It is so already.
+    /// Nothing changes.
     Nothing,
 }
 
 impl Wheel {
-    /// A wheel that nobody has ever held.
+    /// Creates a wheel that nobody has held yet.
     pub fn new(patience: Patience) -> Self {
         Self {
             patience,
@@ -64,7 +65,7 @@ impl Wheel {
         }
     }
 
-    /// It is as the facts have it. Who drove before has some time to come back.
+    /// Takes over the state from the facts. The last driver has some time to come back.
     pub fn learn(&mut self, sharing: &Sharing, now: u64) {
         self.seat = sharing.seat.clone();
         self.epoch = sharing.epoch;
@@ -72,7 +73,7 @@ impl Wheel {
         self.gone_since = self.gone(now);
     }
 
-    /// Who drives.
+    /// Returns the driver.
     pub fn seat(&self) -> Option<&Seat> {
         self.seat.as_ref()
     }
@@ -82,12 +83,12 @@ impl Wheel {
         self.epoch
     }
 
-    /// Who asks for it.
+    /// Returns the seat that asks for the wheel.
     pub fn asked_by(&self) -> Option<&Seat> {
         self.asked.as_ref().map(|(seat, _)| seat)
     }
 
-    /// A seat has one connection more to the session.
+    /// Counts one more connection of a seat.
     pub fn arrive(&mut self, seat: &Seat) {
         *self.here.entry(seat.clone()).or_default() += 1;
         if self.seat.as_ref() == Some(seat) {
@@ -95,7 +96,7 @@ impl Wheel {
         }
     }
 
-    /// A seat has one less.
+    /// Counts one connection of a seat less.
     pub fn leave(&mut self, seat: &Seat, now: u64) {
         let Some(count) = self.here.get_mut(seat) else {
             return;
@@ -113,10 +114,12 @@ impl Wheel {
         }
     }
 
-    /// Whether `seat` may do something that needs the wheel: if nobody holds it, it takes it by that.
+    /// Checks that `seat` may do something that needs the wheel; if nobody holds it, the seat takes it by
+    /// that.
     ///
     /// # Errors
-    /// `stale_epoch` where it believes in an earlier wheel, `denied` where it may not drive or another one does.
+    /// Returns `stale_epoch` if the seat assumes an earlier wheel, `denied` if it may not drive or another
+    /// one does.
     pub fn drive(
         &mut self,
         seat: &Seat,
@@ -140,10 +143,10 @@ impl Wheel {
         }
     }
 
-    /// What a wish comes to. `heir`: what the seat that is to have it may do, for [`WheelWish::Hand`].
+    /// Decides a wish. `heir` is the role of the seat that is to get the wheel, for [`WheelWish::Hand`].
     ///
     /// # Errors
-    /// `denied` where it is not theirs to wish, `refused` where it makes no sense now.
+    /// Returns `denied` if the seat may not wish it, `refused` if it is not possible now.
     pub fn wish(
         &mut self,
         seat: &Seat,
@@ -155,7 +158,7 @@ impl Wheel {
         needs(SessionRole::Drive, role)?;
         let drives = self.seat.as_ref() == Some(seat);
         match wish {
-            // Who drives and says so has answered whoever asked.
+            // A driver who confirms that they drive has answered the request.
             WheelWish::Ask | WheelWish::Take if drives => {
                 self.asked = None;
                 self.seen(now);
@@ -181,26 +184,28 @@ impl Wheel {
         }
     }
 
-    /// A person may do less: where one of their programs drives and may no longer, nobody does.
+    /// Returns the change after a person's role was lowered: if one of their programs drives and may no
+    /// longer, the wheel is free.
     pub fn lowered(&self, person: &OwnerId, role: Option<SessionRole>) -> Option<WheelChanged> {
         let holder = self.seat.as_ref().filter(|seat| seat.person == *person);
         let may = role.is_some_and(|role| role >= SessionRole::Drive);
         (holder.is_some() && !may).then(|| self.change(None, WheelReason::Released))
     }
 
-    /// What time alone brings: who drives has been gone for too long, and others are there to notice.
+    /// Returns the change that the time alone brings: the driver has been absent for too long, and others are
+    /// present.
     pub fn tick(&self, now: u64) -> Option<WheelChanged> {
         let is_over = self.seat.is_some() && self.is_free(now) && !self.here.is_empty();
         is_over.then(|| self.change(None, WheelReason::TimedOut))
     }
 
-    /// When [`Wheel::tick`] has something to say, if nothing happens before.
+    /// Returns when [`Wheel::tick`] has a change, if nothing happens before.
     pub fn deadline(&self) -> Option<u64> {
         let gone = self.gone_since.filter(|_| self.seat.is_some())?;
         (!self.here.is_empty()).then_some(gone + self.patience.gone_ms)
     }
 
-    /// A change is on record.
+    /// Applies a recorded change.
     pub fn apply(&mut self, changed: &WheelChanged, now: u64) {
         self.seat = changed.seat.clone();
         self.epoch = changed.epoch;
@@ -208,7 +213,7 @@ impl Wheel {
         self.gone_since = self.gone(now);
     }
 
-    /// `now`, where somebody drives who is not here.
+    /// Returns `now` if the driver is not present.
     fn gone(&self, now: u64) -> Option<u64> {
         let seat = self.seat.as_ref()?;
         (!self.here.contains_key(seat)).then_some(now)
@@ -246,7 +251,7 @@ impl Wheel {
         ))
     }
 
-    /// Whoever drives without a connection (over HTTP) is there while it says something.
+    /// Notes a sign of life: a driver without a connection (over HTTP) is present while it sends requests.
     fn seen(&mut self, now: u64) {
         if self.gone_since.is_some() {
             self.gone_since = Some(now);
@@ -271,13 +276,13 @@ impl Wheel {
         }
     }
 
-    /// Whether anybody may have it.
+    /// Returns whether anybody may have it.
     fn is_free(&self, now: u64) -> bool {
         let gone = |since: u64| now.saturating_sub(since) >= self.patience.gone_ms;
         self.seat.is_none() || self.gone_since.is_some_and(gone)
     }
 
-    /// Whether it is held by another program of the same person that is not there any more.
+    /// Returns whether it is held by another program of the same person that is not there any more.
     fn is_own_and_gone(&self, holder: &Seat, seat: &Seat) -> bool {
         holder.person == seat.person && !self.here.contains_key(holder)
     }
@@ -311,7 +316,7 @@ impl Wheel {
     }
 }
 
-/// Refuses somebody who may do less in a session than is needed, and says what they may do.
+/// Refuses a caller whose role is lower than needed, and says what they may do.
 pub(crate) fn needs(least: SessionRole, role: SessionRole) -> Result<(), RuntimeError> {
     if role >= least {
         return Ok(());

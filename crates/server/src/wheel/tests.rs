@@ -250,7 +250,7 @@ fn happening() -> impl Strategy<Value = (u64, Happening)> {
     (0..15_000u64, what)
 }
 
-/// What happened, as a change if there was one.
+/// Applies a happening; returns the change, if there is one.
 fn happen(wheel: &mut Wheel, what: &Happening, now: u64) -> Option<WheelChanged> {
     let seats = seats();
     match what {

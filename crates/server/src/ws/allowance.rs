@@ -1,40 +1,41 @@
-//! How many bytes a connection may send whose person is not known. A frame is kept until all of it is there, so whoever is nobody
-//! may send only little.
+//! The number of bytes that an unauthenticated connection may send. A frame is buffered until it is complete,
+//! so unknown clients may send only little.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many bytes a connection may send before it says who it is; that takes a few hundred.
+/// The number of bytes that a connection may send before it authenticates; that takes a few hundred.
 const UNKNOWN_BYTES: usize = 4 * 1024;
-/// How many a visitor may send in a frame.
+/// The largest frame of a visitor, in bytes.
 const VISITOR_BYTES: usize = 16 * 1024;
 /// The allowance of a connection without a limit.
 const UNLIMITED: usize = usize::MAX;
-/// What a short frame has besides what it says: its head and its mask.
+/// The overhead of a short frame: its head and its mask.
 const HEAD: usize = 6;
 
-/// How many bytes a connection may still send.
+/// The number of bytes that a connection may still send.
 #[derive(Debug)]
 pub(super) struct Allowance(AtomicUsize);
 
 impl Allowance {
-    /// That of a connection that has not said who it is.
+    /// Creates the allowance of an unauthenticated connection.
     pub(super) fn new() -> Self {
         Self(AtomicUsize::new(UNKNOWN_BYTES))
     }
 
-    /// Somebody is known: the limits of their frames count, and no others.
+    /// Lifts the limit after authentication: the limits of frames apply alone.
     pub(super) fn lift(&self) {
         self.0.store(UNLIMITED, Ordering::Relaxed);
     }
 
-    /// A visitor has sent a whole frame, and may send another one.
+    /// Renews the allowance of a visitor who has sent a whole frame.
     pub(super) fn renew(&self) {
         if self.0.load(Ordering::Relaxed) != UNLIMITED {
             self.0.store(VISITOR_BYTES, Ordering::Relaxed);
         }
     }
 
-    /// A visitor has sent a sign of life of so many bytes. It may stand between the parts of a frame, so it renews nothing.
+    /// Gives back the bytes of a visitor's ping or pong. It may come between the parts of a frame, so it
+    /// renews nothing.
     pub(super) fn give_back(&self, bytes: usize) {
         let more = |left: usize| Some(left.saturating_add(bytes + HEAD).min(VISITOR_BYTES.max(left)));
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -50,7 +51,7 @@ impl Allowance {
         before.is_ok_and(|left| left == UNLIMITED || left > bytes)
     }
 
-    /// Whether too many bytes have come.
+    /// Returns whether too many bytes have come.
     pub(super) fn is_spent(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }

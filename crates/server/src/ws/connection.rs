@@ -1,4 +1,4 @@
-//! One connection, from `hello` to its end: one task that reads and writes at the same time.
+//! One WebSocket connection, from `hello` to its end: one task that reads and writes at the same time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,30 +12,30 @@ use hyper::upgrade::Upgraded;
 use super::SocketOpening;
 use super::allowance::Allowance;
 use super::frames::ConnectionEnd;
-use super::read_half::SocketReading;
+use super::read_half::SocketReader;
 use super::wire::{ClientStream, FrameBatch, Sink, halves};
-use super::write_half::{WriterTask, Writing};
+use super::write_half::{SocketWriter, WriterTask};
 use crate::auth::Identity;
 use crate::connection_limits::Permit;
 use crate::outbox::{Outbox, OutboxItem, encode};
 use crate::state::ServerState;
 
-/// How long the last words of a connection may take.
+/// The time limit of a connection's last frames.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// What the two halves of a connection share.
+/// The state that the two halves of a connection share.
 pub(super) struct SocketShared {
     pub(super) state: Arc<ServerState>,
     pub(super) outbox: Arc<Outbox<WriterTask>>,
-    /// How many bytes it may still send.
+    /// The number of bytes that it may still send.
     pub(super) allowance: Arc<Allowance>,
     /// Its place among the connections of the server.
     pub(super) permit: Option<Permit>,
-    /// Where it comes from, as it is counted.
+    /// Its address, as it is counted.
     pub(super) address: String,
-    /// What is subscribed to. The reading half adds, the writing half takes away what ended by itself.
+    /// The subscriptions. The reading half adds them, the writing half removes those that ended.
     subscriptions: Mutex<HashMap<SessionId, WireView>>,
-    /// Who it is, as soon as that is known.
+    /// The identity, as soon as it is known.
     identity: Mutex<Option<Identity>>,
 }
 
@@ -69,10 +69,10 @@ pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: Socket
     )
     .await;
     let end = {
-        let reading = Box::pin(SocketReading::new(shared.clone(), entry).run(&mut stream));
-        let writing = Box::pin(Writing::new(shared.clone()).run(&mut sink));
+        let reading = Box::pin(SocketReader::new(shared.clone(), entry).run(&mut stream));
+        let writing = Box::pin(SocketWriter::new(shared.clone()).run(&mut sink));
         tokio::select! {
-            // What is on its way out goes first: a client that floods the server still gets its answers.
+            // Outgoing frames go first: a client that floods the server still gets its answers.
             biased;
             end = writing => end,
             end = reading => end,
@@ -87,7 +87,8 @@ pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: Socket
     state.counts().sockets.sub(1);
 }
 
-/// What is still to be said, why it ends, and then the other side's last words, so that ours are not lost.
+/// Sends the queued frames and the reason of the end, and then reads the client's last frames, so that ours
+/// are not lost.
 async fn last_words(
     sink: &mut Sink,
     stream: &mut ClientStream,
@@ -100,7 +101,7 @@ async fn last_words(
         sink.send(batch).await?;
         return sink.end().await;
     };
-    tracing::debug!(code = bye.code, reason = bye.reason, "a connection is ended");
+    tracing::debug!(code = bye.code, reason = bye.reason, "connection closed");
     batch.text(&encode(&bye.clone().into()));
     batch.close(&bye);
     sink.send(batch).await?;
@@ -113,7 +114,8 @@ async fn last_words(
     };
     sink.end().await?;
     if broke {
-        // What is still on its way is no longer understood. Where it were not read, our last words could be lost.
+        // Frames that still arrive are no longer handled. If they were not read, our last frames could be
+        // lost.
         stream.get_mut().discard().await?;
     }
     Ok(())

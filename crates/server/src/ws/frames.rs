@@ -1,4 +1,4 @@
-//! What a connection says and hears, as bytes: parsing frames of clients, and answers that name their ids.
+//! The frames of a connection as bytes: parsing frames of clients, and answers that name their ids.
 
 use agentx_types::wire::{Accepted, Bye, ClientFrame, ClientRequest, Problem, Refused, ServerNotice};
 use agentx_types::{SessionId, UiEvent, Vocabulary as _};
@@ -9,37 +9,37 @@ use serde_json::{Value, json};
 use crate::auth::problem;
 use crate::size_limits::shortened as cut;
 
-/// How long the id of a frame may be.
+/// The largest length of a frame's id, in characters.
 const ID_CHARS: usize = 64;
-/// In how many bytes of a frame that cannot be read its id is looked for.
+/// The number of bytes of an unreadable frame in which its id is searched.
 const ID_WITHIN: usize = 64 * 1024;
 
-/// Why a connection ends.
+/// The reason why a connection ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ConnectionEnd {
     /// The client is gone.
     Gone,
-    /// The server ends it.
+    /// The server closes it.
     Bye(Bye),
 }
 
 impl ConnectionEnd {
-    /// The server ends it, and there is no use in coming back like this.
+    /// Returns the end for a client that broke a rule: a retry would end in the same way.
     pub(super) fn not_allowed(reason: &str) -> Self {
         Self::bye(1008, reason, None)
     }
 
-    /// Whoever this is was trusted, and is no longer.
+    /// Returns the end for a person who is no longer trusted.
     pub(super) fn not_trusted() -> Self {
         Self::not_allowed("this server no longer trusts this key")
     }
 
-    /// The server ends.
+    /// Returns the end for a server that shuts down.
     pub(super) fn shutdown() -> Self {
         Self::bye(1001, "the server ends", Some(1000))
     }
 
-    /// The client does not keep up.
+    /// Returns the end for a client that is too slow.
     pub(super) fn too_slow() -> Self {
         let reason = "too slow: the server's buffer for this reader is full; reconnect from the last event that you have";
         Self::bye(1013, reason, Some(1000))
@@ -54,10 +54,10 @@ impl ConnectionEnd {
     }
 }
 
-/// What a client wants.
+/// Parses a frame of a client.
 ///
 /// # Errors
-/// The answer, if it cannot be understood.
+/// Returns the answer to the client if the frame cannot be parsed.
 pub(super) fn parse(text: &str) -> Result<(String, ClientRequest), UnreadableFrame> {
     let frame: ClientFrame = serde_json::from_str(text).map_err(|error| {
         let id = id_of(text);
@@ -85,7 +85,7 @@ fn shortened(text: &str) -> &str {
         .map_or(text, |(end, _)| &text[..end])
 }
 
-/// The id of a frame that is otherwise of no use.
+/// Returns the id of an unreadable frame.
 pub(super) fn id_of(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct OnlyId {
@@ -98,10 +98,10 @@ pub(super) fn id_of(text: &str) -> Option<String> {
     (id.chars().count() <= ID_CHARS).then_some(id)
 }
 
-/// Why a frame is of no use, and its id, if it has one.
+/// The problem of an unreadable frame, with its id, if it has one.
 pub(super) type UnreadableFrame = (Option<String>, Box<Problem>);
 
-pub(super) fn refused(id: Option<String>, problem: &Problem) -> ServerNotice {
+pub(super) fn refusal_notice(id: Option<String>, problem: &Problem) -> ServerNotice {
     let mut problem = problem.clone();
     problem.detail = cut(problem.detail);
     Refused { id, problem }.into()
@@ -111,7 +111,7 @@ pub(super) fn accepted(id: String, seq: Option<u64>, result: Value) -> ServerNot
     Accepted { id, seq, result }.into()
 }
 
-/// An event of the view `ui` that follows from no fact.
+/// Returns an event of the view `ui` that follows from no fact.
 pub(super) fn ui_frame(session: &SessionId, event: &UiEvent) -> Utf8Bytes {
     let mut frame = json!({"session_id": session});
     if let (Value::Object(frame), Ok(Value::Object(event))) = (&mut frame, serde_json::to_value(event)) {

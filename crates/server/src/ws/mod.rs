@@ -3,7 +3,7 @@
 mod allowance;
 mod connection;
 mod frames;
-mod meter;
+mod rate_limiter;
 mod read_half;
 mod requests;
 mod wire;
@@ -29,7 +29,7 @@ use crate::credentials::nonce_of;
 use crate::http::problem_response;
 use crate::state::ServerState;
 
-/// The routes of the WebSocket.
+/// Returns the routes of the WebSocket.
 pub fn router(state: Arc<ServerState>) -> Router {
     Router::new()
         .route("/v1/socket", get(upgrade))
@@ -51,7 +51,7 @@ async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Res
         Err(problem) => return problem_response(*problem),
     };
     let upgrading = parts.extensions.get::<OnUpgrade>().cloned();
-    // What is wrong with a request is axum's to say; it has the right status and headers for it.
+    // axum's rejection has the right status and headers for it.
     if let Err(rejection) = WebSocketUpgrade::from_request_parts(&mut parts, &state).await {
         return rejection.into_response();
     }
@@ -62,27 +62,27 @@ async fn upgrade(State(state): State<Arc<ServerState>>, request: Request) -> Res
         match upgrading.await {
             // The connection counts as one until its end.
             Ok(socket) => connection::run(state, socket, entry).await,
-            Err(error) => tracing::debug!(%error, "a connection did not become a WebSocket"),
+            Err(error) => tracing::debug!(%error, "WebSocket upgrade failed"),
         }
     });
     (StatusCode::SWITCHING_PROTOCOLS, headers, Body::empty()).into_response()
 }
 
-/// How somebody opened a socket.
+/// The state of a socket when it is opened.
 pub(super) struct SocketOpening {
-    /// Who it is, where a token said so.
+    /// The identity, if a token gave it.
     known: Option<Identity>,
-    /// What they want signed, so that the server proves its key.
+    /// The client's nonce, which the server signs to prove its key.
     nonce: Option<String>,
-    /// How the connection came in.
+    /// The kind of the connection.
     channel: ConnectionChannel,
     /// Its place among the connections of the server.
     permit: Option<Permit>,
-    /// Where it comes from, as it is counted.
+    /// The client's address, as it is counted.
     address: String,
 }
 
-/// Who opens a socket, where a token says so; else they say it on the socket. Also what they want signed.
+/// Returns the identity of a client that sends a token, and its nonce; others authenticate on the socket.
 fn identify(
     state: &ServerState,
     headers: &HeaderMap,
@@ -103,7 +103,7 @@ fn identify(
     Ok((known.transpose()?, nonce_of(headers)?))
 }
 
-/// Whoever offers protocols, and not this one, would not understand a word.
+/// Checks the subprotocol: a client that offers others, but not this one, would not understand a frame.
 fn check_protocol(headers: &HeaderMap) -> Result<(), Box<Problem>> {
     let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
     let mut names = offered

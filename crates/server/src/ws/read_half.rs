@@ -1,4 +1,4 @@
-//! The reading half of a connection: who it is, what it wants, and an answer to each of its frames.
+//! The reading half of a connection: authenticates the client, reads its frames, and answers each.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,8 +11,8 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::SocketOpening;
 use super::connection::SocketShared;
-use super::frames::{ConnectionEnd, accepted, id_of, parse, refused};
-use super::meter::{FrameAdmission, Meter};
+use super::frames::{ConnectionEnd, accepted, id_of, parse, refusal_notice};
+use super::rate_limiter::{FrameAdmission, RateLimiter};
 use super::wire::ClientStream;
 use crate::auth::{Identity, check_client, problem};
 use crate::options::PROGRAM;
@@ -20,33 +20,33 @@ use crate::quotas::{ConnectionSlot, QuotaGuard};
 use crate::state::Caller;
 use crate::waiting_calls::{self, CallWatcher};
 
-/// How many frames a connection may send before it says who it is, pings included.
+/// The number of frames that a connection may send before it authenticates, pings included.
 const UNKNOWN_FRAMES: u32 = 32;
-/// What a browser is called that has not said how.
+/// The name of a browser that gave none.
 const BROWSER: &str = "web";
 
 /// The reading half of a connection.
-pub(super) struct SocketReading {
+pub(super) struct SocketReader {
     pub(super) shared: Arc<SocketShared>,
-    /// How it came in, and who it is by its token, until it says what it calls itself.
+    /// The opening of the socket, with the identity by its token, until the client gives its name.
     entry: SocketOpening,
-    /// What it has to sign; taken by the one attempt that it has.
+    /// The challenge to sign; the one attempt takes it.
     challenge: Option<AuthChallenge>,
-    /// Who it is.
+    /// The caller, once authenticated.
     pub(super) caller: Option<Caller>,
-    visit: Option<Visit>,
+    visit: Option<ConnectionLog>,
     counted: Option<QuotaGuard>,
-    /// That it is told of calls that wait for whoever decides.
+    /// The subscription to waiting calls, for approvers.
     listening: Option<CallWatcher>,
-    meter: Meter,
-    /// How many frames came before it was known who it is.
+    limiter: RateLimiter,
+    /// The number of frames before authentication.
     unknown: u32,
 }
 
-impl SocketReading {
+impl SocketReader {
     pub(super) fn new(shared: Arc<SocketShared>, entry: SocketOpening) -> Self {
         let limits = &shared.state.options().limits;
-        let meter = Meter::new(limits.rate, limits.burst, Instant::now());
+        let limiter = RateLimiter::new(limits.rate, limits.burst, Instant::now());
         Self {
             shared,
             entry,
@@ -55,7 +55,7 @@ impl SocketReading {
             visit: None,
             counted: None,
             listening: None,
-            meter,
+            limiter,
             unknown: 0,
         }
     }
@@ -97,7 +97,7 @@ impl SocketReading {
         }
     }
 
-    /// The first frame. Who came with a token need not say who it is.
+    /// Sends the first frame. A client with a token need not authenticate again.
     fn hello(&mut self) -> Result<(), ConnectionEnd> {
         let state = &self.shared.state;
         let challenge = state
@@ -126,7 +126,7 @@ impl SocketReading {
         }
     }
 
-    /// Who is not known says little before they say who they are; visitors say one short frame after the other.
+    /// Counts a frame against the limits of clients that have not authenticated, and of visitors.
     fn count_unknown(&mut self, message: &Message) -> Result<(), ConnectionEnd> {
         match &self.caller {
             Some(caller) if caller.visitor => match message {
@@ -153,19 +153,19 @@ impl SocketReading {
                 self.refuse(None, &problem("bad_frame", "frames must be text"));
                 return Ok(());
             }
-            // Its answer is on its way; what the client says with it does not matter.
+            // Its close frame is queued; frames after it are ignored.
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return Ok(()),
         };
         self.shared.state.counts().received.add(1);
-        match self.meter.take(Instant::now()) {
-            FrameAdmission::Fine => {}
+        match self.limiter.take(Instant::now()) {
+            FrameAdmission::Accept => {}
             FrameAdmission::Later(wait) => {
                 let mut problem = problem("rate_limited", "too many frames; wait a moment");
                 problem.retry_after_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(0).max(1));
                 self.refuse(id_of(&text), &problem);
                 return Ok(());
             }
-            FrameAdmission::Hopeless => return Err(ConnectionEnd::not_allowed("too many frames")),
+            FrameAdmission::Disconnect => return Err(ConnectionEnd::not_allowed("too many frames")),
         }
         if let Some(identity) = &*self.shared.identity()
             && !self.shared.state.auth().still_knows(identity)
@@ -213,7 +213,7 @@ impl SocketReading {
         }
         let first = self.challenge.take();
         let identity = match (self.entry.known.take(), first) {
-            // A token said who it is; this says with which program.
+            // A token has authenticated the client; this is the name of its program.
             (Some(identity), _) if who.public_key.is_none() => Ok(identity),
             (None, Some(challenge)) if self.caller.is_none() => self.identify(&who, &challenge),
             _ => {
@@ -256,7 +256,7 @@ impl SocketReading {
         }
     }
 
-    /// Somebody is who they say. Subscriptions of before keep the name that they were made under.
+    /// Accepts an identity. Earlier subscriptions keep the name that they were made with.
     fn admit(&mut self, identity: &Identity, client: &str) -> Result<(), ConnectionEnd> {
         if self.counted.is_none() {
             let counted = self.shared.state.count_in(&ConnectionSlot {
@@ -267,7 +267,7 @@ impl SocketReading {
             });
             let too_many = || ConnectionEnd::bye(1013, "too many connections of this person", Some(5000));
             self.counted = Some(counted.ok_or_else(too_many)?);
-            self.visit = Some(Visit::begin(identity, client));
+            self.visit = Some(ConnectionLog::begin(identity, client));
             self.listening = waiting_calls::listen(&self.shared.state, identity, self.shared.outbox.clone());
         }
         if identity.visitor {
@@ -289,35 +289,35 @@ impl SocketReading {
 
     fn refuse(&self, id: Option<String>, problem: &Problem) {
         self.shared.state.counts().refused.add(1);
-        self.say(&refused(id, problem));
+        self.say(&refusal_notice(id, problem));
     }
 }
 
-/// That somebody is connected, for who reads what the server says.
-struct Visit {
+/// Logs that a client is connected, and later that it is not.
+struct ConnectionLog {
     who: String,
     client: String,
 }
 
-impl Visit {
+impl ConnectionLog {
     fn begin(identity: &Identity, client: &str) -> Self {
         let who = identity
             .name
             .clone()
             .unwrap_or_else(|| identity.person.to_string());
-        tracing::info!(?who, ?client, "is here");
+        tracing::info!(?who, ?client, "client connected");
         let client = client.to_owned();
         Self { who, client }
     }
 }
 
-impl Drop for Visit {
+impl Drop for ConnectionLog {
     fn drop(&mut self) {
-        tracing::info!(who = ?self.who, client = ?self.client, "has left");
+        tracing::info!(who = ?self.who, client = ?self.client, "client disconnected");
     }
 }
 
-/// What a client did to the protocol below.
+/// Converts an error of the WebSocket protocol to the end of the connection.
 fn end_of(error: &tungstenite::Error) -> ConnectionEnd {
     match error {
         tungstenite::Error::Capacity(error) => ConnectionEnd::bye(1009, &error.to_string(), None),

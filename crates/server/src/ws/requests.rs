@@ -1,4 +1,4 @@
-//! What somebody who is known wants of a connection.
+//! The requests of an authenticated connection.
 
 use agentx_runtime::{EventCursor, RuntimeError};
 use agentx_types::wire::{ClientRequest, Problem, Subscribe, Subscribed, Unsubscribe, WireView};
@@ -6,21 +6,21 @@ use agentx_types::{SessionId, UiCommandResult, UiConnectionState, UiResult, UiTo
 use serde_json::Value;
 
 use super::frames::{accepted, ui_frame};
-use super::read_half::SocketReading;
+use super::read_half::SocketReader;
 use super::write_half::{ClientSubscription, WriterTask};
 use crate::auth::problem;
-use crate::control::told;
+use crate::control::to_problem;
 use crate::feed::SubscriptionFilter;
 use crate::state::Caller;
 
-/// The event that something became, and what came of it.
+/// The `seq` of the resulting event, and the outcome.
 type RequestDone = (Option<u64>, Value);
 
-impl SocketReading {
-    /// Does what is wanted. `None`: it was answered already.
+impl SocketReader {
+    /// Carries out a request. `None` if it was already answered.
     ///
     /// # Errors
-    /// Why it was not done.
+    /// Returns the problem for the client.
     pub(super) async fn carry_out(
         &mut self,
         caller: &Caller,
@@ -30,7 +30,7 @@ impl SocketReading {
         let state = self.shared.state.clone();
         let seq = |answer: Result<u64, RuntimeError>| match answer {
             Ok(seq) => Ok(Some((Some(seq), Value::Null))),
-            Err(error) => Err(told(&error)),
+            Err(error) => Err(to_problem(&error)),
         };
         match request {
             ClientRequest::Subscribe(wanted) => self.subscribe(caller, id, wanted).await.map(|()| None),
@@ -41,7 +41,7 @@ impl SocketReading {
             ClientRequest::CommandFrame(frame) => {
                 let (session, command) = (frame.session_id.clone(), frame.command.clone());
                 let done = state.command(caller, frame).await;
-                let done = done.map(Some).map_err(|error| told(&error));
+                let done = done.map(Some).map_err(|error| to_problem(&error));
                 self.command_result(&session, command, &done);
                 done
             }
@@ -50,7 +50,7 @@ impl SocketReading {
                     let now = serde_json::to_value(&wheel).unwrap_or_default();
                     Ok(Some((seq, now.get("payload").cloned().unwrap_or_default())))
                 }
-                Err(error) => Err(told(&error)),
+                Err(error) => Err(to_problem(&error)),
             },
             ClientRequest::Authenticate(_) | ClientRequest::Ping(_) | ClientRequest::Unknown(_) => {
                 Err(problem("bad_frame", "not allowed here"))
@@ -77,7 +77,7 @@ impl SocketReading {
                 None,
             )
             .await
-            .map_err(|error| told(&error))?;
+            .map_err(|error| to_problem(&error))?;
         self.shared.subscriptions().insert(session_id.clone(), view);
         let outbox = &self.shared.outbox;
         outbox.notice(
@@ -129,7 +129,7 @@ impl SocketReading {
         Ok((None, Value::Null))
     }
 
-    /// Simple clients are told what came of a command as an event, too.
+    /// Sends the outcome of a command as an event too, for simple clients.
     fn command_result(
         &self,
         session: &SessionId,

@@ -1,8 +1,9 @@
-//! The two halves of a socket below frames: what is read goes through tungstenite, what is written is framed here.
+//! The two halves of a socket below frames: tungstenite reads, and this module frames what is written.
 //!
-//! tungstenite would copy each frame into a buffer of the connection that never gets smaller again: after one large event,
-//! every reader of it would keep its size. Here what is ready at one moment is framed into memory that is given back once it
-//! is sent, so a connection that waits has none. A large text is not copied at all: all connections send the same bytes.
+//! tungstenite would copy each frame into a buffer of the connection that never shrinks: after one large
+//! event, every reader of it would keep that size. Here the frames that are ready at one moment are written
+//! into memory that is freed once it is sent, so an idle connection has none. A large text is not copied at
+//! all: all connections send the same bytes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -28,11 +29,11 @@ use super::allowance::Allowance;
 use super::write_half::WriterTask;
 use crate::outbox::{Outbox, OutboxItem};
 
-/// How much is read from a socket at once. An idle connection keeps this much memory.
+/// The size of one read from a socket. An idle connection keeps this much memory.
 const READ_BUFFER: usize = 2 * 1024;
 /// Minimum size of a text that is sent without a copy.
 const SHARED: usize = 16 * 1024;
-/// How many bytes the reason of a close frame may have; the protocol has room for 123.
+/// The largest length of a close frame's reason, in bytes; the protocol has room for 123.
 const REASON: usize = 120;
 
 const FIN: u8 = 0x80;
@@ -40,19 +41,19 @@ const TEXT: u8 = FIN | 0x1;
 const CLOSE: u8 = FIN | 0x8;
 const PING: u8 = FIN | 0x9;
 
-/// What a client says.
-pub(super) type ClientStream = WebSocketStream<SocketReader>;
+/// The frames of a client.
+pub(super) type ClientStream = WebSocketStream<ClientSocket>;
 
-/// Where it hears.
+/// The writing end of a client's socket.
 pub(super) struct Sink<W = WriteHalf<TokioIo<Upgraded>>> {
     to: W,
-    /// What is on its way, and how much of the first piece has left.
+    /// The bytes that are being sent; `left` counts those of the first piece that were sent.
     pieces: VecDeque<Bytes>,
     left: usize,
 }
 
 impl<W: AsyncWrite + Unpin> Sink<W> {
-    /// Sends everything. Where it is not let finish, what is missing goes before what is sent next.
+    /// Sends everything. If it is cancelled, the rest is sent before the next batch.
     pub(super) async fn send(&mut self, batch: FrameBatch) -> io::Result<()> {
         self.go_on().await?;
         self.pieces = batch.into_pieces();
@@ -75,13 +76,14 @@ impl<W: AsyncWrite + Unpin> Sink<W> {
         Ok(())
     }
 
-    /// Nothing more is sent.
+    /// Shuts down the sending side.
     pub(super) async fn end(&mut self) -> io::Result<()> {
         self.to.shutdown().await
     }
 }
 
-/// Both halves of a connection. What the protocol answers by itself goes through `outbox`, in its turn.
+/// Creates both halves of a connection. Answers of the protocol itself (pongs, closes) go through `outbox`,
+/// in order.
 pub(super) async fn halves(
     upgraded: Upgraded,
     (outbox, allowance): (Arc<Outbox<WriterTask>>, Arc<Allowance>),
@@ -93,7 +95,7 @@ pub(super) async fn halves(
         .write_buffer_size(0)
         .max_message_size(Some(frame_bytes))
         .max_frame_size(Some(frame_bytes));
-    let heard = SocketReader {
+    let heard = ClientSocket {
         from,
         outbox,
         allowance,
@@ -107,7 +109,8 @@ pub(super) async fn halves(
     (stream, sink)
 }
 
-/// The headers of the answer to a client that asks for a WebSocket as it should; `None` if it has no key.
+/// Returns the headers of the answer to a client that asks for a WebSocket as it should; `None` if it has no
+/// key.
 pub(super) fn answer(asked: &HeaderMap, protocol: &'static str) -> Option<HeaderMap> {
     let key = asked.get(SEC_WEBSOCKET_KEY)?;
     let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
@@ -121,14 +124,14 @@ pub(super) fn answer(asked: &HeaderMap, protocol: &'static str) -> Option<Header
     Some(headers)
 }
 
-/// The half of a socket that is read. What is written to it, answers to pings and closes, stands in the outbox.
-pub(super) struct SocketReader {
+/// The reading half of a socket. Frames that are written to it, pongs and closes, go to the outbox.
+pub(super) struct ClientSocket {
     from: ReadHalf<TokioIo<Upgraded>>,
     outbox: Arc<Outbox<WriterTask>>,
     allowance: Arc<Allowance>,
 }
 
-impl SocketReader {
+impl ClientSocket {
     /// Reads to the end, and keeps nothing of it.
     pub(super) async fn discard(&mut self) -> io::Result<()> {
         let mut piece = [0; READ_BUFFER];
@@ -137,7 +140,7 @@ impl SocketReader {
     }
 }
 
-impl AsyncRead for SocketReader {
+impl AsyncRead for ClientSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -154,7 +157,7 @@ impl AsyncRead for SocketReader {
     }
 }
 
-impl AsyncWrite for SocketReader {
+impl AsyncWrite for ClientSocket {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, frames: &[u8]) -> Poll<io::Result<usize>> {
         self.outbox.framed(Bytes::copy_from_slice(frames));
         Poll::Ready(Ok(frames.len()))
@@ -172,7 +175,7 @@ impl AsyncWrite for SocketReader {
 /// Frames that are sent together.
 #[derive(Debug, Default)]
 pub(super) struct FrameBatch {
-    /// What comes before `bytes`.
+    /// The pieces before `bytes`.
     pieces: VecDeque<Bytes>,
     bytes: Vec<u8>,
     length: usize,
@@ -180,7 +183,7 @@ pub(super) struct FrameBatch {
 }
 
 impl FrameBatch {
-    /// A text; a large one is shared with whoever else sends it.
+    /// Adds a text frame; a large text is shared with other connections.
     pub(super) fn text(&mut self, text: &Utf8Bytes) {
         if text.len() < SHARED {
             return self.frame(TEXT, &[text.as_bytes()]);
@@ -195,13 +198,13 @@ impl FrameBatch {
         self.frame(PING, &[]);
     }
 
-    /// The WebSocket's own last frame.
+    /// Adds the close frame.
     pub(super) fn close(&mut self, bye: &Bye) {
         let reason = &bye.reason[..bye.reason.floor_char_boundary(REASON)];
         self.frame(CLOSE, &[&bye.code.to_be_bytes(), reason.as_bytes()]);
     }
 
-    /// What stood in an outbox.
+    /// Adds an item of an outbox.
     pub(super) fn item<T>(&mut self, item: &OutboxItem<T>) {
         match item {
             OutboxItem::Text(text) => self.text(text),
@@ -218,7 +221,7 @@ impl FrameBatch {
         self.frames
     }
 
-    /// How many bytes it has.
+    /// Returns the number of bytes.
     pub(super) fn len(&self) -> usize {
         self.length
     }
@@ -237,7 +240,7 @@ impl FrameBatch {
         parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
     }
 
-    /// The head of a frame. A server's frames have no mask.
+    /// Writes the head of a frame. A server's frames have no mask.
     fn head(&mut self, kind: u8, length: usize) {
         let before = self.bytes.len();
         self.frames += 1;
@@ -266,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// All of its bytes.
+    /// Returns all bytes of a batch.
     fn whole(batch: FrameBatch) -> Vec<u8> {
         let length = batch.len();
         let bytes = batch.into_pieces().iter().flatten().copied().collect::<Vec<u8>>();
@@ -274,7 +277,7 @@ mod tests {
         bytes
     }
 
-    /// What a client that did not make them reads from the frames.
+    /// Reads the frames with an independent client.
     async fn read(batch: FrameBatch) -> Vec<Message> {
         let from = io::Cursor::new(whole(batch));
         let stream = WebSocketStream::from_raw_socket(from, Role::Client, None).await;

@@ -14,27 +14,27 @@ use super::connection::SocketShared;
 use super::frames::ConnectionEnd;
 use super::wire::{FrameBatch, Sink};
 use crate::auth::Identity;
-use crate::control::told;
+use crate::control::to_problem;
 use crate::feed::{FeedItem, FeedReader, Frame};
 use crate::outbox::{NextFrame, OutboxItem, encode};
 use crate::rooms::Membership;
 
-/// How many frames of a subscription are sent before another one gets a turn, and how many bytes.
+/// The number of frames, and of bytes, of one subscription before another one gets a turn.
 const TURN: (usize, usize) = (256, 64 * 1024);
 /// The number of bytes that are gathered before they are sent.
 const GATHER: usize = 128 * 1024;
-/// How many answers and notices are sent before the subscriptions get a turn.
+/// The number of answers and notices that are sent before the subscriptions get a turn.
 const NOTICES: usize = 256;
 
-/// What the reading half wants done, in its place between what it says.
+/// A task for the writing half, in order with the reading half's answers.
 pub(super) enum WriterTask {
     /// A subscription begins.
     Attach(Box<ClientSubscription>),
-    /// The client wants one no more.
+    /// Ends a subscription.
     Detach(SessionId),
 }
 
-/// What is read for the client.
+/// A subscription of the client.
 pub(super) struct ClientSubscription {
     pub(super) session: SessionId,
     pub(super) reader: FeedReader,
@@ -42,17 +42,17 @@ pub(super) struct ClientSubscription {
 }
 
 /// The writing half of a connection.
-pub(super) struct Writing {
+pub(super) struct SocketWriter {
     shared: Arc<SocketShared>,
     subscriptions: Vec<ClientSubscription>,
     /// Whose turn it is.
     turn: usize,
     heartbeat: Pin<Box<Sleep>>,
-    /// Whom the operator trusted when it was last looked whether they still trust this one.
+    /// The generation of the operator's trust list at the last access check.
     trust: u64,
 }
 
-impl Writing {
+impl SocketWriter {
     pub(super) fn new(shared: Arc<SocketShared>) -> Self {
         let every = shared.state.options().limits.heartbeat;
         Self {
@@ -107,7 +107,7 @@ impl Writing {
         }
     }
 
-    /// What there is to send.
+    /// Collects the next frames to send.
     fn poll_batch(&mut self, cx: &mut Context<'_>) -> Poll<Result<FrameBatch, ConnectionEnd>> {
         let mut batch = FrameBatch::default();
         let mut frames = Vec::new();
@@ -119,7 +119,7 @@ impl Writing {
         for offset in 0..count {
             let index = (self.turn + offset) % count;
             if batch.len() >= GATHER {
-                // There is more; it is looked at when this is sent.
+                // There is more; it is read when this is sent.
                 self.turn = index;
                 break;
             }
@@ -145,7 +145,7 @@ impl Writing {
         }
     }
 
-    /// Who is trusted no more gets nothing more.
+    /// Checks that the client is still trusted; if not, nothing more is sent.
     fn is_trusted(&mut self) -> Result<(), ConnectionEnd> {
         let auth = self.shared.state.auth();
         let trust = auth.trust_generation();
@@ -198,7 +198,7 @@ impl Writing {
             }
             match step {
                 Poll::Pending => return Ok(None),
-                // Others get a turn; this one is looked at again when this is sent.
+                // Others get a turn; this one continues when this is sent.
                 Poll::Ready(FeedItem::Frames) => return Ok(None),
                 Poll::Ready(FeedItem::CaughtUp(seq)) => {
                     let session_id = subscription.session.clone();
@@ -223,7 +223,7 @@ impl Writing {
         self.subscriptions.swap_remove(index).session
     }
 
-    /// A sign of life, and a look whether whoever this is may still be here.
+    /// Sends a heartbeat, and checks whether the client still has access.
     fn beat(&mut self, cx: &mut Context<'_>, batch: &mut FrameBatch) -> Result<(), ConnectionEnd> {
         let state = &self.shared.state;
         let every = state.options().limits.heartbeat.max(Duration::from_millis(1));
@@ -250,7 +250,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Who may see a session that another process writes is looked up again: nobody here hears when that changes.
+    /// Checks access again to sessions that another process writes: this process is not notified of changes
+    /// there.
     fn look_again(&self, identity: &Identity) {
         let caller = identity.at("", &self.shared.address);
         let foreign = |subscription: &&ClientSubscription| subscription.membership.room().session().is_none();
@@ -261,14 +262,14 @@ impl Writing {
                 if let Err(error @ RuntimeError::Log(LogError::NotFound(_))) =
                     state.role_of(&caller, &session).await
                 {
-                    slot.end(*told(&error));
+                    slot.end(*to_problem(&error));
                 }
             });
         }
     }
 }
 
-impl Drop for Writing {
+impl Drop for SocketWriter {
     fn drop(&mut self) {
         let open = self.subscriptions.len() as u64;
         self.shared.state.counts().subscriptions.sub(open);

@@ -1,4 +1,5 @@
-//! What people do: sessions made, changed, forked and deleted; the requested item twice; what of an agent a server takes.
+//! Actions of people: sessions made, changed, forked and deleted; the same request twice; the parts of an
+//! agent that a server accepts.
 
 use agentx_runtime::{OpenRequest, Runtime as _};
 use axum::http::{Method, StatusCode};
@@ -317,7 +318,7 @@ async fn a_change_does_not_widen_what_the_server_gives() {
     assert_eq!(change(json!({"model": unknown})).await.code(), "unknown_model");
 }
 
-/// What a copy is made of: pages of whole segments, and of a fork no more than it shares.
+/// A copy is made of pages of whole segments, and for a fork of no more than it shares.
 #[tokio::test]
 async fn rows_are_as_they_are_stored() {
     let desk = Desk::new().await;
@@ -366,7 +367,8 @@ async fn rows_are_as_they_are_stored() {
     assert_eq!(shared["next_after_seq"], json!(7));
 }
 
-/// Agents of before there was condensing, and those of clients that do not know it: the server's setting is theirs.
+/// Agents of before there was condensing, and those of clients that do not know it: the server's setting is
+/// theirs.
 #[tokio::test]
 async fn conversations_are_condensed_as_the_server_wants() {
     let desk = Desk::new().await;

@@ -1,4 +1,4 @@
-//! Who decides about calls of members besides the operator, and what each of them is told counts.
+//! The approvers of members' calls, besides the operator, and the decisions that each of them is offered.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,8 @@ async fn each_is_told_which_answers_count_and_no_other_does() {
     }
 }
 
-/// Whom the operator named allows calls of other members once; in their own sessions, and in the operator's, nothing.
+/// Whom the operator named allows calls of other members once; in their own sessions, and in the operator's,
+/// nothing.
 #[tokio::test]
 async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
     let desk = Desk::new().await;
@@ -106,7 +107,8 @@ async fn whom_the_operator_named_decides_for_members_and_not_for_themselves() {
     assert!(!own.canary.exists() && !of_operator.canary.exists() && !driven.canary.exists());
 }
 
-/// A role in somebody else's session, be it `own`, takes no rule away that was put there, and makes no copy in the owner's name.
+/// A role in somebody else's session, be it `own`, takes no rule away that was put there, and makes no copy
+/// in the owner's name.
 #[tokio::test]
 async fn who_has_the_role_own_takes_no_rule_away_and_forks_nothing() {
     let desk = Desk::new().await;
@@ -139,7 +141,7 @@ async fn who_has_the_role_own_takes_no_rule_away_and_forks_nothing() {
     }
 }
 
-/// What a member is shown before they have a session: their own directory, and nothing of the operator's folder.
+/// A member without a session sees their own directory, and nothing of the operator's folder.
 #[tokio::test]
 async fn a_members_agent_tells_nothing_of_the_operators_folder() {
     let desk = Desk::with_instructions("Made up: the operator's plans.").await;
@@ -190,7 +192,7 @@ async fn listed(desk: &Desk, query: &str, token: &str) -> Vec<String> {
         .collect()
 }
 
-/// Who decides about calls of members finds the sessions that wait, whoever's they are; a member finds their own.
+/// An approver finds the waiting sessions of all members; a member finds their own.
 #[tokio::test]
 async fn sessions_that_wait_are_listed_for_who_decides() {
     let desk = Desk::new().await;

@@ -255,7 +255,7 @@ impl Desk {
         directory
     }
 
-    /// What Ann sees there.
+    /// Returns a view of the session as Ann sees it.
     pub(crate) async fn seen(&self, path: &str) -> Value {
         self.get(path).by(&self.ann).send().await.ok().json()
     }
@@ -264,7 +264,7 @@ impl Desk {
         self.ask(Method::POST, path).json(body)
     }
 
-    /// What whoever has this key sends to say who they are.
+    /// Returns the signed answer to a challenge by the holder of this key.
     pub(crate) async fn answer(&self, key: &SecretKey) -> Value {
         let asked = self
             .post("/v1/auth/challenge", &json!({}))

@@ -1,5 +1,5 @@
-//! Files of the server's disk: what somebody who decides is shown of them, how they go back, and that nobody learns or changes
-//! more than the agent could. And inputs that wait.
+//! Files of the server's disk: what somebody who decides is shown of them, how they go back, and that nobody
+//! learns or changes more than the agent could. And inputs that wait.
 
 use agentx_runtime::{Delivery, View};
 use agentx_types::{RuntimeEvent, SessionId};
@@ -172,7 +172,8 @@ async fn a_member_puts_nothing_back_that_lies_elsewhere() {
     assert_eq!(std::fs::read_to_string(&place).unwrap(), "by somebody else\n");
 }
 
-/// Whoever drives the operator's session neither sees a file with secrets nor puts it back, however they ask; the operator does both.
+/// Whoever drives the operator's session neither sees a file with secrets nor puts it back, however they ask;
+/// the operator does both.
 #[tokio::test]
 async fn who_drives_neither_sees_nor_puts_back_a_file_with_secrets() {
     let desk = Desk::new().await;

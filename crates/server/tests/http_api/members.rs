@@ -1,5 +1,5 @@
-//! Attacks of members on the machine that they are guests of. Each ends with a call that the operator's settings ask about or deny; a
-//! file shows whether it ran.
+//! Attacks of members on the machine that they are guests of. Each ends with a call that the operator's
+//! settings ask about or deny; a file shows whether it ran.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,11 @@ use crate::http_api::desk::{Desk, Reply, wide};
 #[derive(Default)]
 struct Attempt {
     name: &'static str,
-    /// What is put into the configuration of the new session.
+    /// The addition to the configuration of the new session.
     config: Value,
     /// Changes of it, one after the other.
     changes: Vec<Value>,
-    /// What is put into the answer to the question, one after the other; `once` alone where there is none.
+    /// The additions to the answer to the question, one after the other; `once` alone if there are none.
     answers: Vec<Value>,
 }
 
@@ -50,7 +50,7 @@ fn all() -> Value {
     json!({"effect": "allow", "tool": "*"})
 }
 
-/// What a configuration may say that would let its agent do more.
+/// Returns configurations that would let their agent do more.
 fn configurations(agent: &Value) -> Vec<Attempt> {
     let mut child = agent.clone();
     (child["name"], child["rules"], child["approval"]) = (json!("helper"), json!([all()]), json!("auto"));
@@ -153,7 +153,7 @@ fn configurations(agent: &Value) -> Vec<Attempt> {
     ]
 }
 
-/// What a change may say that would let the agent do more.
+/// Returns changes that would let the agent do more.
 fn changes(agent: &Value) -> Vec<Attempt> {
     let mut model = agent["model"].clone();
     model["api"] = json!("openai-chat");
@@ -213,7 +213,7 @@ fn changes(agent: &Value) -> Vec<Attempt> {
     ]
 }
 
-/// What an answer may say that would allow more than it may.
+/// Returns answers that would allow more than they may.
 fn answers() -> Vec<Attempt> {
     vec![
         answered("yes", vec![json!({})]),
@@ -318,7 +318,8 @@ fn config_of(agent: &Value, attempt: &Attempt) -> Value {
     json!({"config": config})
 }
 
-/// None of these lets a member's call run that the operator is asked about, whether by the default or by a rule, nor one that is denied.
+/// None of these lets a member's call run that the operator is asked about, whether by the default or by a
+/// rule, nor one that is denied.
 #[tokio::test]
 async fn no_request_of_a_member_lets_a_call_run_that_the_operator_decides() {
     let (asked, by_rule, denied) = (
@@ -357,7 +358,7 @@ async fn attacked(rules: &[&str]) {
     assert!(tried > 35, "most get as far as the call: {tried}");
 }
 
-/// What is watched for would be seen: the same call, where the operator says yes or has a rule.
+/// Proves that the tests can fail: the same call runs if the operator allows it or has a rule.
 #[tokio::test]
 async fn what_the_operator_allows_a_member_runs() {
     let desk = Desk::new().await;
@@ -467,7 +468,8 @@ async fn who_may_approve_allows_once_and_keeps_nothing() {
     assert!(again.is_some(), "it is asked about again");
 }
 
-/// Friends of a member, with any role that a member can give, decide nothing in the operator's place. Nor does a fork.
+/// Friends of a member, with any role that a member can give, decide nothing in the operator's place. Nor
+/// does a fork.
 #[tokio::test]
 async fn a_members_friends_and_forks_decide_nothing_for_the_operator() {
     let desk = Desk::new().await;
@@ -649,8 +651,8 @@ async fn a_member_works_in_a_directory_of_their_own() {
     }
 }
 
-/// What a stranger got: with the role `own` they gave themselves `approve`, wrote instructions under the name of the operator's file, and
-/// put control characters into the list of people.
+/// A stranger's attack is refused: with the role `own` they gave themselves `approve`, wrote instructions
+/// under the name of the operator's file, and put control characters into the list of people.
 #[tokio::test]
 async fn who_has_a_part_in_the_operators_session_names_nobody_who_decides_and_writes_no_instructions() {
     let desk = Desk::new().await;

@@ -1,4 +1,4 @@
-//! What is answered in part or not again: tags, ranges, compression; and mistakes, each with its own status.
+//! Partial and conditional answers: ETags, ranges, compression; and errors, each with its own status.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};

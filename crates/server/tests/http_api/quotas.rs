@@ -1,4 +1,4 @@
-//! What a member may have, and what is answered beyond it. The operator may have more.
+//! The quotas of a member, and the answers beyond them. The operator has none.
 
 use agentx_config::{Quotas, SettingOrigin, Settings, Sourced};
 use agentx_server::channel::ConnectionChannel;
@@ -14,7 +14,7 @@ async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
 }
 
 impl Desk {
-    /// What making a session comes to.
+    /// Creates a session and returns the answer.
     async fn make(&self, token: &str) -> (StatusCode, Value) {
         let body = json!({"config": self.agent().await});
         let made = self.post("/v1/sessions", &body).by(token).send().await;
@@ -27,7 +27,7 @@ impl Desk {
         self.state.create(owner, config).await.unwrap().to_string()
     }
 
-    /// What saying something comes to.
+    /// Sends a message and returns the answer.
     async fn tell(&self, token: &str, session: &str, words: &str) -> (StatusCode, Value) {
         let path = format!("/v1/sessions/{session}/messages");
         let said = self
@@ -154,7 +154,7 @@ async fn what_a_members_sessions_cost_is_bounded() {
     desk.say(&desk.operator, &own, json!("hello")).await;
 }
 
-/// What a model costs that the server does not list is known to nobody: no bound on money would hold.
+/// The price of a model that the server does not list is unknown: no bound on money would hold.
 #[tokio::test]
 async fn a_member_uses_models_that_the_server_lists() {
     let own = |settings: &mut Settings| {
@@ -206,7 +206,8 @@ async fn so_many_sessions_of_a_member_run_at_once() {
     desk.post(&stop, &json!({})).by(&desk.ann).send().await.ok();
 }
 
-/// While a call of a member has the one place that they may have, others of theirs wait, and those of the operator run.
+/// While a call of a member has the one place that they may have, others of theirs wait, and those of the
+/// operator run.
 #[tokio::test]
 async fn calls_of_a_member_leave_places_to_others() {
     let rules = ["cat *", "touch *"].map(|line| agentx_types::Rule {
@@ -363,7 +364,7 @@ async fn so_much_waits_in_a_session_whoever_says_it_and_no_more() {
     }
 }
 
-/// What is kept in the log, and shown in lists, has a bound of its own.
+/// Texts that are kept in the log and shown in lists have a bound of their own.
 #[tokio::test]
 async fn words_beside_messages_are_no_longer_than_the_server_takes() {
     let desk = Desk::new().await;

@@ -1,4 +1,4 @@
-//! How large what people send may be, and that what is refused is neither kept nor said back at length.
+//! Size limits of input: refused input is neither kept nor repeated at length.
 
 use agentx_config::{Quotas, Settings};
 use agentx_runtime::{Delivery, RestoreWish, Runtime as _, View};
@@ -246,7 +246,8 @@ async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_po
     }
 }
 
-/// Whose quota is used up fills the log with no changes of the wheel either. What runs can be stopped, and the wheel let go.
+/// Whose quota is used up fills the log with no changes of the wheel either. What runs can be stopped, and
+/// the wheel let go.
 #[tokio::test]
 async fn changes_of_the_wheel_count_for_the_owner() {
     let desk = desk(|quotas| quotas.bytes = None).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::http_api::desk::{Desk, Reply, wide};
 use crate::support::cut_off;
 
-/// Who asks.
+/// The kinds of callers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Who {
     Owner,
@@ -35,7 +35,7 @@ const ALL: [Who; 9] = [
     Who::Stale,
 ];
 
-/// What somebody is answered who may not; `None` where they may.
+/// Returns the answer to a caller who may not; `None` if they may.
 fn refused(needs: Needs, who: Who) -> Option<(StatusCode, &'static str)> {
     let unknown = Some((StatusCode::UNAUTHORIZED, "unauthenticated"));
     let denied = Some((StatusCode::FORBIDDEN, "denied"));
@@ -189,7 +189,7 @@ fn no_route_goes_on_with_a_run_for_somebody_who_only_looks() {
     });
 }
 
-/// What a stranger is answered about a session that exists and one that does not is the same but for its id.
+/// A stranger gets the same answer about a session that exists and one that does not, except for its id.
 #[tokio::test]
 async fn a_session_of_another_is_answered_as_if_there_were_none() {
     let desk = Desk::new().await;

@@ -1,4 +1,5 @@
-//! What the tests of the server share: a server with data of its own, people with keys, and a client that knows only the protocol.
+//! Shared helpers of the server's tests: a server with data of its own, people with keys, and a client that
+//! knows only the protocol.
 #![allow(
     dead_code,
     missing_docs,
@@ -32,7 +33,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-/// How long anything may take here.
+/// The time limit of any wait.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with data of its own.
@@ -213,7 +214,8 @@ fn demo_agent(state: &ServerState, approval: ApprovalMode) -> AgentConfig {
     config
 }
 
-/// A session of somebody in which a run of a program that is no server was cut off by a kill; these people may look.
+/// A session of somebody in which a run of a program that is no server was cut off by a kill; these people
+/// may look.
 pub fn cut_off(settings: &Settings, owner: &OwnerId, watchers: &[&str]) -> SessionId {
     cut_off_in(settings, (owner, watchers), |program| program)
 }
@@ -262,7 +264,7 @@ fn cut_off_in(
     id
 }
 
-/// What one token costs that a dear model writes.
+/// The price of one output token of an expensive model.
 pub const CENT: NanoUsd = NanoUsd(10_000_000);
 
 /// The same with a model that costs money.
@@ -272,7 +274,7 @@ pub fn dear_agent(state: &ServerState, approval: ApprovalMode) -> AgentConfig {
     config
 }
 
-/// What somebody's sessions have cost.
+/// Returns the cost of a person's sessions.
 pub async fn spent_by(state: &ServerState, owner: &OwnerId) -> NanoUsd {
     let query = UsageQuery {
         owner: owner.clone(),
@@ -309,7 +311,7 @@ pub async fn within<T>(work: impl Future<Output = T>) -> T {
 pub struct Client {
     pub socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     ids: u64,
-    /// What came while something else was waited for.
+    /// The frames that came while another one was awaited.
     pub aside: Vec<Value>,
 }
 
@@ -406,7 +408,7 @@ impl Client {
         self.until(|frame| frame["event"] == event).await
     }
 
-    /// What the frame with this id is answered.
+    /// Returns the answer to the frame with this id.
     pub async fn answer(&mut self, id: &str) -> Value {
         let is_answer = |frame: &Value| {
             matches!(frame["event"].as_str(), Some("accepted" | "refused")) && frame["payload"]["id"] == id
@@ -477,7 +479,7 @@ impl Client {
         }
     }
 
-    /// Why the connection ends.
+    /// Returns the reason why the connection ends.
     pub async fn bye(&mut self) -> Value {
         self.notice("bye").await["payload"].clone()
     }

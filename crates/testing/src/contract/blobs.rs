@@ -1,4 +1,4 @@
-//! What [`BlobStore`](agentx_runtime::BlobStore) promises.
+//! The contract of [`BlobStore`](agentx_runtime::BlobStore).
 
 use agentx_runtime::LogError;
 use agentx_types::BlobId;

@@ -1,4 +1,5 @@
-//! What [`SessionLog`](agentx_runtime::SessionLog) promises of lists: whose sessions they have, and in which order.
+//! The contract of [`SessionLog`](agentx_runtime::SessionLog) about lists: whose sessions they have, and in
+//! which order.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +46,8 @@ async fn listed(store: &TestedLog, query: SessionQuery) -> Result<Vec<String>, S
     Ok(found.iter().map(|info| info.session_id.to_string()).collect())
 }
 
-/// Four sessions of the owner, whose last events are at 1,002, 1,003, 1,003 and 1,001, and one of somebody else.
+/// Creates four sessions of the owner, whose last events are at 1,002, 1,003, 1,003 and 1,001, and one of
+/// another person.
 async fn some(store: &TestedLog) -> CheckResult {
     for (id, count) in [("ses_1", 2), ("ses_2", 3), ("ses_3", 3), ("ses_4", 1)] {
         store.with_facts(id, count).await?;

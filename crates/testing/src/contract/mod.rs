@@ -1,7 +1,9 @@
-//! The promises of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) as checks, for whoever writes a log of their own.
+//! The contracts of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) as checks, for authors of
+//! other logs.
 //!
-//! Each promise is tried on an empty log, so that what one leaves behind says nothing about another. What needs a second process or a full disk
-//! is not tried: that a batch survives the death of the process, that a lock is given back by it, and `LogError::Full`.
+//! Each promise is checked on an empty log, so that checks are independent. Promises that need a second
+//! process or a full disk are not checked: that a batch survives the death of the process, that its lock is
+//! released, and `LogError::Full`.
 
 mod blobs;
 mod lists;
@@ -14,13 +16,13 @@ use std::sync::Arc;
 use agentx_runtime::{Batch, BoxFuture, Digest, Fact, LogError, NewLog, SessionLog, Writer};
 use agentx_types::{AgentStateId, ErrorOccurred, EventDraft, OwnerId, SessionId, Source, Timestamp};
 
-/// What a check comes to: what was expected and what was found, where that differs.
+/// The result of a check; the error says what was expected and what was found.
 type CheckResult = Result<(), String>;
 /// Tries one promise on an empty log.
 type ContractCheck = fn(TestedLog) -> BoxFuture<'static, CheckResult>;
 
-/// Tries every promise that the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore) makes. `make` returns an empty log
-/// each time that it is called.
+/// Tries every promise that the documentation of [`SessionLog`] and [`BlobStore`](agentx_runtime::BlobStore)
+/// makes. `make` returns an empty log each time that it is called.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,7 +36,7 @@ type ContractCheck = fn(TestedLog) -> BoxFuture<'static, CheckResult>;
 /// ```
 ///
 /// # Errors
-/// [`BrokenPromises`], where the log does not keep all of them: each with what was expected and what was found.
+/// Returns [`BrokenPromises`] if the log breaks any of them: each with what was expected and what was found.
 pub async fn check_log(make: impl AsyncFn() -> Arc<dyn SessionLog>) -> Result<(), BrokenPromises> {
     let mut broken = Vec::new();
     let promises = [
@@ -61,7 +63,7 @@ pub async fn check_log(make: impl AsyncFn() -> Arc<dyn SessionLog>) -> Result<()
 pub struct BrokenPromise {
     /// The promise, in the words of the trait's documentation.
     pub promise: &'static str,
-    /// What was expected, and what was found.
+    /// The expected and the found result.
     pub what: String,
 }
 
@@ -70,7 +72,7 @@ pub struct BrokenPromise {
 pub struct BrokenPromises(Vec<BrokenPromise>);
 
 impl BrokenPromises {
-    /// Each of them, in the order in which they were tried.
+    /// Returns each broken promise, in the order of the checks.
     pub fn all(&self) -> &[BrokenPromise] {
         &self.0
     }
@@ -89,7 +91,7 @@ impl fmt::Display for BrokenPromise {
     }
 }
 
-/// As text, because this is what a test that unwraps a check shows.
+/// As text, because a test that unwraps a check prints this.
 impl fmt::Debug for BrokenPromises {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -104,9 +106,9 @@ impl fmt::Debug for BrokenPromise {
 
 impl std::error::Error for BrokenPromises {}
 
-/// Whose sessions are made, where nothing else is said.
+/// The default owner of the sessions.
 const OWNER: &str = "own_1";
-/// When they are made.
+/// The time of their creation.
 const MADE: Timestamp = Timestamp(1_000);
 
 /// The log that is tried, with short ways to what the checks do again and again.
@@ -114,7 +116,7 @@ const MADE: Timestamp = Timestamp(1_000);
 struct TestedLog(Arc<dyn SessionLog>);
 
 impl TestedLog {
-    /// An empty session of the usual owner.
+    /// Creates an empty session of the usual owner.
     async fn create(&self, id: &str) -> CheckResult {
         let new = NewLog::new(id, OWNER, MADE, "/work");
         works(&format!("create({id})"), self.0.create(new).await)
@@ -137,14 +139,14 @@ impl TestedLog {
         works(&what, self.0.append(writer, batch).await)
     }
 
-    /// A session with the facts 1 to `count` in one batch; its writer is gone.
+    /// Creates a session with the facts 1 to `count` in one batch and without a writer.
     async fn with_facts(&self, id: &str, count: u64) -> CheckResult {
         self.create(id).await?;
         let writer = self.attach(id).await?;
         self.append(&writer, batch(facts(id, 1..=count))).await
     }
 
-    /// All facts of a session.
+    /// Returns all facts of a session.
     async fn facts(&self, id: &str) -> Result<Vec<Fact>, String> {
         works(
             &format!("read({id})"),
@@ -153,7 +155,7 @@ impl TestedLog {
     }
 }
 
-/// A fact that is no piece of anything.
+/// Returns a fact that is complete by itself.
 fn fact(session: &str, seq: u64, message: &str) -> Fact {
     let error = ErrorOccurred {
         code: "made_up".into(),
@@ -170,7 +172,7 @@ fn facts(session: &str, seqs: std::ops::RangeInclusive<u64>) -> Vec<Fact> {
         .collect()
 }
 
-/// A digest that is told from others by the event that it belongs to.
+/// Returns a digest that is unique to its event.
 fn digest(seq: u64) -> Digest {
     let mut digest = [7; 32];
     digest[..8].copy_from_slice(&seq.to_be_bytes());
@@ -198,7 +200,7 @@ fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> CheckRe
     }
 }
 
-/// Whether something fails as it has to; `named` is the error for people.
+/// Checks that something fails as required; `named` is the error for people.
 fn fails<T>(
     what: &str,
     result: Result<T, LogError>,

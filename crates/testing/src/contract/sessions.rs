@@ -1,4 +1,5 @@
-//! What [`SessionLog`](agentx_runtime::SessionLog) promises of sessions as a whole: how they are made, forked, deleted, and written by one at a time.
+//! The contract of [`SessionLog`](agentx_runtime::SessionLog) about whole sessions: creating, forking,
+//! deleting, and a single writer.
 
 use agentx_runtime::{LogError, NewLog, Writer};
 use agentx_types::SessionId;

@@ -1,4 +1,5 @@
-//! What [`SessionLog`](agentx_runtime::SessionLog) promises of facts: what is appended is read as it was, and what projections change is told.
+//! The contract of [`SessionLog`](agentx_runtime::SessionLog) about facts: appended facts are read back
+//! unchanged, and changed projections are reported.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
-//! Base64 and a hash, for checks that need no more than that.
+//! Base64 and a hash, as simple as the checks need.
 
-/// The bytes of standard base64 with padding; `None` where it is something else.
+/// Decodes standard base64 with padding; `None` if it is something else.
 pub fn base64(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
     if text.is_empty() || !text.len().is_multiple_of(4) {
@@ -35,7 +35,7 @@ fn sextet(byte: u8) -> Option<u32> {
     Some(u32::from(value))
 }
 
-/// A hash of `text` that goes on from `before` (FNV-1a, 64 bits): the same in every process.
+/// Returns a hash of `text` that continues from `before` (FNV-1a, 64 bits): the same in every process.
 pub fn fingerprint(before: u64, text: &str) -> u64 {
     let start = if before == 0 {
         0xcbf2_9ce4_8422_2325

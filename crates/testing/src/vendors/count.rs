@@ -1,4 +1,4 @@
-//! What a request counts as: four bytes are a token, and a cache that remembers prefixes up to its breakpoints.
+//! Counts tokens: four bytes are a token, and a cache remembers prefixes up to its breakpoints.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::{CountedTokens, fingerprint};
 
-/// How many blocks before a breakpoint are looked at for an entry of the cache.
+/// The number of blocks before a breakpoint that are searched for a cache entry.
 /// <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>
 const LOOK_BACK: usize = 20;
 
-/// The tokens of `text`.
+/// Returns the tokens of `text`.
 pub(super) fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }
 
-/// What was sent before, up to where it was marked.
+/// The prefixes that were sent before, up to their breakpoints.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PromptCache {
     known: BTreeSet<u64>,

@@ -1,7 +1,8 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`] and [`ChatServer`] look at a request and either accept it or say which [`VendorRule`] it breaks. They do no I/O, so that a test
-//! can check requests without a server; [`crate::StrictServer`] puts them behind a socket.
+//! [`Anthropic`] and [`ChatServer`] check a request and either accept it or return the [`VendorRule`] that it
+//! breaks. They do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts
+//! them behind a socket.
 //!
 #![doc = include_str!("../../docs/strict-vendors.md")]
 
@@ -18,14 +19,14 @@ pub use picture::{PICTURE_RULES, VendorPicture, png};
 
 use serde_json::{Value, json};
 
-/// Something that a vendor refuses, and where that was read.
+/// A rule of a vendor, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VendorRule {
     /// A short name, unique among the rules.
     pub name: &'static str,
-    /// What is refused, as one sentence.
+    /// The rule, as one sentence.
     pub says: &'static str,
-    /// Where it was read, or `reported` where no public page was found.
+    /// Its source, or `reported` if no public page was found.
     pub source: &'static str,
     /// The date of the source, or of the day on which a page without a date was read.
     pub date: &'static str,
@@ -38,14 +39,15 @@ pub struct VendorRefusal {
     pub rule: &'static VendorRule,
     /// The status of the answer.
     pub status: u16,
-    /// What the vendor says.
+    /// The vendor's message.
     pub message: String,
     /// The body of the answer, in the vendor's form.
     pub body: Value,
 }
 
 impl VendorRefusal {
-    /// Whether the request is too long for the model: a state of every long session, and no mistake in its form.
+    /// Returns whether the request is too long for the model: every long session gets there, so it is no
+    /// error in its form.
     pub fn is_full_window(&self) -> bool {
         ["anthropic-window", "chat-window", "chat-window-with-answer"].contains(&self.rule.name)
     }
@@ -68,7 +70,7 @@ impl VendorRefusal {
     }
 }
 
-/// What a request counts as.
+/// The counted tokens of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountedTokens {
     /// Tokens that were neither read from the cache nor written to it.
@@ -80,18 +82,18 @@ pub struct CountedTokens {
 }
 
 impl CountedTokens {
-    /// All of them.
+    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
         self.input + self.cache_write + self.cache_read
     }
 }
 
-/// What a model answers: parts in order.
+/// The answer of a model: parts in order.
 #[derive(Clone, Debug, Default)]
 pub struct ModelAnswer {
     /// The parts.
     pub parts: Vec<AnswerPart>,
-    /// Why it ends, in the vendor's word; `None` for the natural one.
+    /// The stop reason in the vendor's word; `None` for the natural one.
     pub stop: Option<&'static str>,
 }
 
@@ -100,11 +102,11 @@ pub struct ModelAnswer {
 pub enum AnswerPart {
     /// Words that are thought.
     Thinking(String),
-    /// Words that are said.
+    /// A text.
     Text(String),
     /// A call of a tool.
     Call {
-        /// The id.
+        /// The id of the call.
         id: String,
         /// The tool's name.
         name: String,
@@ -133,7 +135,7 @@ impl ModelAnswer {
     }
 }
 
-/// The rules of all vendors as a table in Markdown.
+/// Returns the rules of all vendors as a table in Markdown.
 pub fn table() -> String {
     let rules = ANTHROPIC_RULES.iter().chain(PICTURE_RULES).chain(CHAT_RULES);
     let mut table = String::from("| rule | what is refused | source | date |\n| --- | --- | --- | --- |\n");

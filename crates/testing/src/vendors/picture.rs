@@ -1,4 +1,5 @@
-//! What a picture is, from its header and its end: its kind, its size in pixels, and whether it is whole.
+//! Reads the properties of a picture from its header and its end: its kind, its size in pixels, and whether
+//! it is complete.
 
 use super::VendorRule;
 
@@ -60,7 +61,7 @@ pub struct VendorPicture {
 }
 
 impl VendorPicture {
-    /// What `bytes` are; `None` for what is no picture, or not a whole one.
+    /// Reads a picture; `None` if the bytes are no picture, or not a complete one.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let found = png_size(bytes)
             .map(|size| ("image/png", size))

@@ -1,4 +1,4 @@
-//! What models answer: well-behaved ones, and those that are cut off, make names up or send odd arguments.
+//! Answers of models: well-behaved ones, and those that are cut off, make names up or send odd arguments.
 
 use crate::Odd;
 use crate::chance::Random;

@@ -1,4 +1,5 @@
-//! What the model environment does: requests are sent, accepted or refused, and answers come piece by piece, to their end or not.
+//! The model environment: requests are sent, accepted or refused, and answers come piece by piece, to their
+//! end or not.
 
 use std::sync::Arc;
 
@@ -103,8 +104,9 @@ impl History {
         }
     }
 
-    /// Thinking that is sent behind what has changed is lost: a new session leaves it out. Sessions without `keeps_beginning` were
-    /// recorded before models checked what stands before their thinking, and are sent as they were.
+    /// Thinking that is sent behind what has changed is lost: a new session leaves it out. Sessions without
+    /// `keeps_beginning` were recorded before models checked what stands before their thinking, and are sent
+    /// as they were.
     fn note_changed_prefixes(&mut self, dropped: u64) {
         self.seen.add("thinking dropped for its prefix", dropped);
         if dropped > 0 && self.keeps_beginning {
@@ -245,7 +247,7 @@ fn stream_end(stop_reason: StopReason) -> StreamEnd {
     }
 }
 
-/// What a driver puts on record for an action at once.
+/// Returns the fact that a driver records for an action at once.
 pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| ActionStarted {
         kind: action.body.kind(),

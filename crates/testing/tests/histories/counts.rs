@@ -1,4 +1,4 @@
-//! How often something happened in histories: a test that plays nothing finds nothing.
+//! Counts of events in histories: a test that plays nothing finds nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use agentx_runtime::Derived;
 use agentx_types::*;
 
-/// What the histories have to be made of, and in how many of a hundred of them it happens on average, at the least.
+/// The events that histories must contain, and the lowest average number of histories of a hundred with each.
 const NEEDED: &[(&str, u64)] = &[
     ("prompts", 500),
     ("prompts that steer", 100),
@@ -65,7 +65,7 @@ impl Counts {
         }
     }
 
-    /// What happened too seldom in so many histories.
+    /// Returns the events that were too rare in so many histories.
     pub(crate) fn missing(&self, histories: u64) -> Vec<String> {
         let seldom = NEEDED.iter().filter_map(|(name, percent)| {
             let (found, needed) = (self.0.get(name).copied().unwrap_or(0), histories * percent / 100);

@@ -1,5 +1,6 @@
-//! One history: a session in memory, the vendors, and chance. What a driver and the model environment do is done here in a few lines:
-//! facts get their `seq` and are folded, and requests are built, sent, answered, cut off and failed.
+//! One history: a session in memory, the vendors, and chance. What a driver and the model environment do is
+//! done here in a few lines: facts get their `seq` and are folded, and requests are built, sent, answered,
+//! cut off and failed.
 
 #[path = "calling.rs"]
 mod calling;
@@ -28,7 +29,7 @@ pub(crate) struct History {
     tools: Vec<(Action, bool)>,
     inputs: Vec<MessageId>,
     condensed: Vec<ContextCondensed>,
-    /// How often a template has refused requests to this model, since it is asked or the session continues from an earlier place.
+    /// The number of refusals by a template since this model is used or the session was rewound.
     refused_templates: u8,
     number: u64,
     epoch: u64,
@@ -112,12 +113,12 @@ impl History {
         history
     }
 
-    /// What happened in it.
+    /// Returns the counts of its events.
     pub(crate) fn seen(&self) -> &Counts {
         &self.seen
     }
 
-    /// What went wrong, each with the words of its first time.
+    /// Returns the errors, each with its first message.
     pub(crate) fn wrong(&self) -> &BTreeMap<String, String> {
         &self.wrong
     }

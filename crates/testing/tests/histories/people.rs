@@ -1,4 +1,4 @@
-//! What people, programs and tools do in a history.
+//! The actions of people, programs and tools in a history.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) fn image(random: &mut Random) -> ContentPart {
     })
 }
 
-/// What a person says.
+/// Returns a message of a person.
 pub(crate) fn input(random: &mut Random, number: u64) -> UserMessage {
     let text = match random.below(12) {
         0 => " ".to_owned(),
@@ -51,7 +51,7 @@ pub(crate) fn input(random: &mut Random, number: u64) -> UserMessage {
     }
 }
 
-/// What a tool comes to.
+/// Returns a tool's result.
 pub(crate) fn result(random: &mut Random, tool_call_id: ToolCallId, cancelled: bool) -> ToolResult {
     let result = match random.below(10) {
         0 => Vec::new(),

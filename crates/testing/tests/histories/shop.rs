@@ -41,11 +41,11 @@ pub(crate) struct Shop {
     window: Option<u64>,
 }
 
-/// What a vendor makes of a request that it accepts.
+/// A vendor's reading of an accepted request.
 pub(crate) struct Asked {
     /// The bytes of the answer.
     pub(crate) stream: String,
-    /// How many thinking blocks were dropped.
+    /// The number of dropped thinking blocks.
     pub(crate) dropped: u64,
     /// Those of them that were dropped because what stands before them had changed.
     pub(crate) changed_prefixes: u64,

@@ -1,4 +1,4 @@
-//! Output of a job that waits for somebody to ask: the newest, within a limit.
+//! The output of a job that has not been read yet: the newest, up to a limit.
 
 use crate::text;
 
@@ -27,7 +27,7 @@ impl OutputBacklog {
             self.text.clear();
         }
         self.text.push_str(kept);
-        // The oldest goes when there is twice as much as allowed, so that each byte is moved once at most.
+        // The oldest half is dropped at twice the limit, so that each byte is moved at most once.
         if self.text.len() >= 2 * self.most {
             self.cut();
         }
@@ -37,7 +37,7 @@ impl OutputBacklog {
         self.text.is_empty()
     }
 
-    /// What came since the last time, and how many bytes before it were lost.
+    /// Takes the output since the last call, and the number of bytes before it that were lost.
     pub(super) fn take(&mut self) -> (String, u64) {
         self.cut();
         (std::mem::take(&mut self.text), std::mem::take(&mut self.lost))

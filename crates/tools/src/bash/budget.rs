@@ -1,5 +1,5 @@
-//! What the outputs of all commands of a program may take together while they are kept for blobs: many floods at once would each
-//! fit, and together fill the memory.
+//! The memory that the outputs of all commands of a program may take together while they are kept for blobs:
+//! each would be within its limit, and together they would fill the memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ pub struct OutputBudget {
     left: Arc<AtomicUsize>,
 }
 
-/// What one call has of a budget; it is given back when this is dropped.
+/// The share of one call in a budget; it is given back when this is dropped.
 #[derive(Debug)]
 pub(super) struct OutputShare {
     budget: OutputBudget,
@@ -18,19 +18,19 @@ pub(super) struct OutputShare {
 }
 
 impl OutputBudget {
-    /// One of so many bytes.
+    /// Creates a budget of so many bytes.
     pub fn new(bytes: usize) -> Self {
         Self {
             left: Arc::new(AtomicUsize::new(bytes)),
         }
     }
 
-    /// The bytes that nobody has.
+    /// Returns the number of free bytes.
     pub fn left(&self) -> usize {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// A share that has nothing yet.
+    /// Returns an empty share.
     pub(super) fn share(&self) -> OutputShare {
         OutputShare {
             budget: self.clone(),
@@ -40,7 +40,7 @@ impl OutputBudget {
 }
 
 impl OutputShare {
-    /// Takes as much of `wanted` as there is; returns how much that was.
+    /// Takes up to `wanted` bytes; returns how many it got.
     pub(super) fn take(&mut self, wanted: usize) -> usize {
         let take = |left: usize| Some(left - left.min(wanted));
         let before = self

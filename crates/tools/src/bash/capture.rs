@@ -1,5 +1,5 @@
-//! The output of a call: the raw output is kept up to a limit, then counted; what a person would see of it has its beginning and
-//! its end always at hand. The memory that it takes does not depend on how much comes.
+//! The output of a call. The raw output is kept up to a limit, then counted; of the text that a person would
+//! see, the beginning and the end are kept. The memory does not depend on the length of the output.
 
 use super::budget::OutputShare;
 use super::terminal_line::TerminalLine;
@@ -12,7 +12,7 @@ pub(super) struct Capture {
     raw: HeadAndTail,
     screen: TerminalLine,
     seen: HeadAndTail,
-    /// What the raw output may take of what all calls have together.
+    /// The memory of the raw output, out of the budget of all calls.
     share: OutputShare,
     /// Lines that the last output completed; kept for its memory.
     lines: String,
@@ -29,7 +29,7 @@ struct HeadAndTail {
     total: u64,
 }
 
-/// What a model sees of the output.
+/// The output as the model sees it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum OutputView {
     Whole(String),
@@ -89,7 +89,7 @@ impl HeadAndTail {
         }
     }
 
-    /// Makes room for more, as far as `share` gets it: where it does not, nothing more is kept than fits now.
+    /// Makes room for more, as far as `share` gets it; if it gets none, only what fits now is kept.
     fn grow(&mut self, more: usize, share: &mut OutputShare) {
         let (has, most) = (self.text.capacity(), self.most);
         let needed = self.text.len() + more;
@@ -127,17 +127,17 @@ impl Capture {
         self.seen.push(&self.lines);
     }
 
-    /// All bytes that came.
+    /// Returns all bytes that came.
     pub(super) fn total(&self) -> u64 {
         self.raw.total
     }
 
-    /// Whether all that came is kept.
+    /// Returns whether all that came is kept.
     pub(super) fn is_whole(&self) -> bool {
         self.raw.end.is_none()
     }
 
-    /// The raw output from its beginning, as far as it is kept, and what holds its place among all that is kept.
+    /// Returns the beginning of the raw output, as far as it is kept, and its share of the budget.
     pub(super) fn into_kept(self) -> (String, OutputShare) {
         (self.raw.text, self.share)
     }

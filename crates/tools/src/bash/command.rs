@@ -1,4 +1,4 @@
-//! How a command line becomes a process: the shell, its environment, its pipes.
+//! Starts a process for a command line: the shell, its environment, its pipes.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::running_command::RunningCommand;
 use crate::workspace::explain;
 use crate::{BashOptions, ProgramEnvironment, ToolFailure};
 
-/// What commands get beside the environment of the process: plain output, no pager, no question that nobody would answer.
+/// Variables that commands get in addition to the process's environment: plain output, no pager, no prompts.
 const SETTINGS: &[(&str, &str)] = &[
     ("AGENTX", "1"),
     ("TERM", "dumb"),
@@ -92,7 +92,7 @@ impl Shell {
         ))
     }
 
-    /// Starts the program that the line names, where that is all that it says, else the shell.
+    /// Starts the program that the line names if no shell is needed, else the shell.
     fn start(
         &self,
         line: &str,
@@ -116,7 +116,8 @@ impl Shell {
         prepare(&mut command, workspace, options, mark).spawn()
     }
 
-    /// bash reads a file first where it is told to, and knows functions that it inherits: then it has to be bash.
+    /// Returns the program to start without a shell. If bash is to read a file first, or inherits functions,
+    /// the line needs bash.
     fn direct<'a>(&self, line: &'a str, workspace: &Path) -> Option<DirectCommand<'a>> {
         let own_words = |(name, _): (OsString, OsString)| {
             let name = name.to_string_lossy();
@@ -167,7 +168,7 @@ fn spawn_failure(command: &str, workspace: &Path, error: &std::io::Error) -> Too
     ToolFailure::failed(format!("The shell could not be started: {why}."))
 }
 
-/// The environment of a command.
+/// Returns the environment of a command.
 fn environment<'a>(
     own: impl Iterator<Item = (OsString, OsString)> + 'a,
     passed: &'a ProgramEnvironment,

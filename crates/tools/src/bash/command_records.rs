@@ -1,10 +1,11 @@
-//! Which commands a program runs, in a file of the data directory: how a command that carries no [mark](super::process_mark), because it
-//! cleared its environment, is found again after the program was killed.
+//! The running commands of a program, in a file of the data directory. It finds a command again after the
+//! program was killed, even if the command cleared its environment and so carries no
+//! [mark](super::process_mark).
 //!
-//! Each program has one file, named `PID.STARTED` like itself. It begins with a line that says on which machine, since which start of it,
-//! the numbers of processes hold, and has one place of fixed length for each command that runs; a place is blank again when its
-//! command is over. A file whose program is gone is read by whoever continues with one of its sessions, and removed once none of
-//! its commands lives.
+//! Each program has one file, named `PID.STARTED` like itself. Its first line names the machine and the boot
+//! that the process numbers belong to. It has one slot of fixed length for each running command; a slot is
+//! blank again when its command has ended. A file whose program is gone is read by the process that continues
+//! one of its sessions, and removed when none of its commands runs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -18,12 +19,12 @@ use nix::unistd::Pid;
 use super::process_mark::ProcessMark;
 use super::processes::{self, Process};
 
-/// Bytes of a place. Two ids of 200 bytes, six numbers and what stands between them fit.
+/// The length of a slot in bytes: two ids of 200 bytes, six numbers and separators.
 const PLACE: usize = 600;
-/// A file that says more than this is not one of ours: commands that run at once, times their places.
+/// A larger file is not one of ours: running commands times the length of a slot.
 const LONGEST: u64 = 4 << 20;
 
-/// Where commands that run are written down. Clones share one file, which is made with the first command.
+/// The file of running commands. Clones share one file, which is created with the first command.
 #[derive(Clone, Debug)]
 pub struct CommandRecords {
     inner: Arc<RecordsInner>,
@@ -42,7 +43,7 @@ struct RecordPaths {
     taken: Vec<bool>,
 }
 
-/// That a command runs, until it is dropped.
+/// The entry of a running command, until this is dropped.
 #[derive(Debug)]
 pub(super) struct RunningRecord {
     inner: Arc<RecordsInner>,
@@ -60,17 +61,17 @@ impl CommandRecords {
         }
     }
 
-    /// Makes the file, so that a command that is started now is on record at once.
+    /// Creates the file, so that the next command is recorded without delay.
     pub(super) fn prepare(&self) {
         let mut places = self.inner.lock();
         if places.file.is_none() {
-            // Where it cannot be made, the same is tried with the next command.
+            // If it cannot be created, the next command tries again.
             places.file = self.inner.make().ok();
         }
     }
 
-    /// Writes down that a command runs. Where that is not possible the command runs anyway, and after a kill only its mark
-    /// tells of it.
+    /// Records a running command. If that fails, the command runs anyway, and after a kill only its mark
+    /// finds it.
     pub(super) fn begin(&self, leader: Pid, mark: &ProcessMark) -> Option<RunningRecord> {
         // One that has ended already needs no record.
         let started = processes::read(leader.as_raw())?.started;
@@ -80,8 +81,8 @@ impl CommandRecords {
         Some(RunningRecord { inner, place })
     }
 
-    /// Whether a program, which may be gone, wrote down a command of this session that was not over. Only reads files: mostly there
-    /// are none, and to look at all processes takes some milliseconds.
+    /// Returns whether a program, which may be gone, recorded a running command of this session. This only
+    /// reads files: usually there are none, and listing all processes takes some milliseconds.
     pub(crate) fn may_have(&self, session: &SessionId) -> bool {
         let Ok(entries) = fs::read_dir(&self.inner.directory) else {
             return false;
@@ -92,7 +93,7 @@ impl CommandRecords {
         })
     }
 
-    /// The commands of programs that are gone.
+    /// Returns the commands of programs that are gone.
     pub(super) fn of_the_gone(&self, all: &[Process]) -> Vec<StartedCommand> {
         files(&self.inner.directory, all)
             .into_iter()
@@ -116,7 +117,7 @@ impl RecordsInner {
 
     fn make(&self) -> io::Result<(File, PathBuf)> {
         fs::create_dir_all(&self.directory)?;
-        // To look at all processes takes some milliseconds, and mostly there is nothing to remove.
+        // Listing all processes takes some milliseconds, and usually there is nothing to remove.
         if fs::read_dir(&self.directory)?.next().is_some() {
             sweep(&self.directory, &processes::living().unwrap_or_default());
         }
@@ -172,7 +173,7 @@ impl Drop for RunningRecord {
     }
 }
 
-/// A line as it stands in its place.
+/// Pads a line to the length of its slot.
 fn padded(line: &str) -> Vec<u8> {
     let mut bytes = line.as_bytes().to_vec();
     bytes.resize(PLACE - 1, b' ');
@@ -180,7 +181,7 @@ fn padded(line: &str) -> Vec<u8> {
     bytes
 }
 
-/// Which numbers of processes are meant: those since this start of the machine, as this container sees them.
+/// Returns what the process numbers belong to: this boot of the machine, as this container sees it.
 fn machine() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -208,10 +209,11 @@ impl StartedCommand {
         })
     }
 
-    /// Whether a process is the first one of the command, or one of its group.
+    /// Returns whether a process is the first one of the command, or one of its group.
     ///
-    /// The number of a group is not given out again while the group has members. So a group without its first process is still the
-    /// same one if nobody else has that number; to be sure, it has to be in the terminal's session that the program was in.
+    /// Returns whether a process belongs to a recorded group. The number of a group is not reused while the
+    /// group has members, so a group without its first process is the same one if no other process has that
+    /// number; in addition it has to be in the program's terminal session.
     pub(super) fn has(&self, process: &Process, all: &[Process]) -> bool {
         if process.pid == self.leader {
             return process.started == self.started;
@@ -224,8 +226,8 @@ impl StartedCommand {
     }
 }
 
-/// The files of programs that are gone, with the commands in them. What cannot be read, or is of another machine or container, is
-/// passed over.
+/// Returns the files of programs that are gone, with the commands in them. What cannot be read, or is of
+/// another machine or container, is passed over.
 fn files(directory: &Path, all: &[Process]) -> Vec<(PathBuf, Vec<StartedCommand>)> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What is said about a command when it has ended: to the model as text, to people and programs as details.
+//! The report of an ended command: text for the model, details for people and programs.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use super::capture::{Capture, OutputView};
 use super::running_command::CommandEnd;
 use crate::text;
 
-/// How a command ended, and what of it continues.
+/// The end of a command, and what still runs of it.
 pub(super) struct CommandReport {
     pub(super) end: CommandEnd,
     pub(super) duration: Duration,
     /// The time that it was given.
     pub(super) limit: Option<Duration>,
-    /// What became of what it left behind.
+    /// The processes that it left behind.
     pub(super) rest: LeftProcesses,
 }
 
-/// What became of processes that a shell left behind.
+/// The fate of processes that a shell left behind.
 pub(super) enum LeftProcesses {
     /// There were none.
     None,
-    /// They are a job now.
+    /// They became this job.
     Job(String),
-    /// They were killed: there was no room for one more job.
+    /// They were killed, because there was no room for another job.
     Killed,
 }
 
@@ -55,7 +55,7 @@ impl LeftProcesses {
 }
 
 impl CommandReport {
-    /// The outcome of the call. Output that is too long for the model is kept in the blob store.
+    /// Returns the outcome of the call. Output that is too long for the model is kept in the blob store.
     pub(super) async fn outcome(&self, capture: Capture, blobs: &Arc<dyn BlobStore>) -> ToolOutcome {
         let total = capture.total();
         let (mut text, blob) = shown(capture, blobs).await;
@@ -74,7 +74,7 @@ impl CommandReport {
         }
     }
 
-    /// How it ended, in words.
+    /// Describes how the command ended.
     pub(super) fn sentence(&self, output: u64) -> String {
         let after = seconds(self.duration);
         let limit = seconds(self.limit.unwrap_or(self.duration));
@@ -93,12 +93,12 @@ impl CommandReport {
                 "stopped after {} of output; send it to a file or filter it",
                 text::size(output)
             ),
-            CommandEnd::Lost => "its end could not be observed".into(),
+            CommandEnd::Lost => "its exit status is unknown".into(),
         }
     }
 }
 
-/// How it ended, for programs.
+/// Describes how a command ended, for programs.
 pub(super) fn exit_details(end: CommandEnd) -> Value {
     let (code, signal) = match end {
         CommandEnd::Exited(status) => (status.code(), status.signal()),
@@ -121,7 +121,7 @@ fn status(end: CommandEnd) -> ToolStatus {
     }
 }
 
-/// The output as the model sees it, and the id of the blob where all of it is.
+/// Returns the output for the model, and the id of the blob with all of it.
 pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (String, Value) {
     let (head, tail, left_out, next_line) = match capture.view() {
         OutputView::Whole(text) => return (text.replace('\0', "\u{FFFD}"), Value::Null),
@@ -141,8 +141,9 @@ pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (Stri
     let (kept, _share) = capture.into_kept();
     let (blob, way) = match blobs.put_blob(kept.into_bytes()).await {
         Ok(id) => {
-            let way =
-                format!("{part} is kept: read {{\"blob\": \"{id}\", \"offset\": {next_line}}} goes on here");
+            let way = format!(
+                "{part} is kept: read {{\"blob\": \"{id}\", \"offset\": {next_line}}} continues there"
+            );
             (json!(id), way)
         }
         Err(error) => (Value::Null, format!("it could not be kept: {error}")),
@@ -152,7 +153,7 @@ pub(super) async fn shown(capture: Capture, blobs: &Arc<dyn BlobStore>) -> (Stri
     (text.replace('\0', "\u{FFFD}"), blob)
 }
 
-/// As people write it: `0.02 s`, `75 s`.
+/// Formats a time: `0.02 s`, `75 s`.
 pub(super) fn seconds(time: Duration) -> String {
     if time < Duration::from_secs(10) {
         format!("{:.2} s", time.as_secs_f64())

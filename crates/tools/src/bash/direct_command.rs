@@ -1,11 +1,11 @@
-//! Command lines that need no shell. A line of plain words that names a program is what bash would hand to `exec` after
-//! a millisecond of starting itself; it is started directly, with the same words, environment and outcome. Whatever has a
-//! meaning to a shell goes to the shell; what any shell does by itself goes to `sh`, which starts sooner.
+//! Command lines that need no shell. bash would `exec` a line of plain words that names a program, after a
+//! millisecond of startup; it is started directly, with the same words, environment and outcome. Lines with
+//! shell syntax go to the shell; builtins that every shell has go to `sh`, which starts faster.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// What every shell does by itself, and does the same with plain words that are not options.
+/// Builtins of every shell that do the same everywhere with plain words that are not options.
 const EVERY_SHELL: &[&str] = &["echo", "false", "pwd", "true"];
 
 /// Words that only bash understands, or understands in its own way: it does not look them up as programs.
@@ -92,7 +92,8 @@ pub(super) struct DirectCommand<'a> {
     pub(super) words: Vec<&'a str>,
 }
 
-/// What the line starts, where it needs no shell for that; `None` if a shell might understand it in another way.
+/// Returns the program and arguments of a line that needs no shell; `None` if a shell might understand it
+/// differently.
 pub(super) fn direct<'a>(line: &'a str, workspace: &Path, path: &str) -> Option<DirectCommand<'a>> {
     let words: Vec<&str> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let (name, arguments) = words.split_first()?;
@@ -115,7 +116,7 @@ pub(super) fn direct<'a>(line: &'a str, workspace: &Path, path: &str) -> Option<
     Some(DirectCommand { program, words })
 }
 
-/// The file that bash would run for this name.
+/// Returns the file that bash would run for this name.
 fn find(name: &str, workspace: &Path, path: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(workspace.join(name)).filter(|file| is_program(file));

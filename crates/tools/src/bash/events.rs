@@ -1,4 +1,4 @@
-//! Output as events: collected for a moment, cut to a size, and no more than a session should hold.
+//! Output as events: collected for a moment, cut to a size, and limited to what a session should hold.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl OutputEvents {
         }
     }
 
-    /// For jobs: nothing may be said after the result of the call that started them.
+    /// Creates the sink of a job: no output may follow the result of the call that started it.
     pub(super) fn none() -> Self {
         Self {
             sink: None,
@@ -77,7 +77,7 @@ impl OutputEvents {
         self.due.get_or_insert_with(|| Instant::now() + self.chunk_delay);
     }
 
-    /// Whether a chunk is full, so that waiting for more makes no sense.
+    /// Returns whether a chunk is full, so that waiting for more makes no sense.
     pub(super) fn is_full(&self) -> bool {
         self.waiting.len() > 1
             || self
@@ -86,12 +86,12 @@ impl OutputEvents {
                 .is_some_and(|(_, text)| text.len() >= self.chunk_bytes)
     }
 
-    /// When what waits has to become an event.
+    /// Returns when the collected output has to become an event.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Says what waits. May be left at any point: what was not said waits on.
+    /// Emits the collected output. Cancel-safe: output that was not emitted stays collected.
     pub(super) async fn flush(&mut self) {
         let Some(sink) = &self.sink else { return };
         while let Some((channel, text)) = self.waiting.front() {
@@ -101,13 +101,13 @@ impl OutputEvents {
         self.due = None;
     }
 
-    /// The chunk that output of this channel joins.
+    /// Returns the chunk that output of this channel joins.
     fn open_chunk(&mut self, channel: OutputChannel) -> &mut String {
         let fits = |(last, text): &(OutputChannel, String)| *last == channel && text.len() < self.chunk_bytes;
         if !self.waiting.back().is_some_and(fits) {
             self.waiting.push_back((channel, String::new()));
         }
-        // One was pushed just now where there was none.
+        // A line was pushed just now if there was none.
         let last = self.waiting.len() - 1;
         &mut self.waiting[last].1
     }

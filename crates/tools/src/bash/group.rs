@@ -21,20 +21,21 @@ pub(super) struct ProcessGroup {
     recorded: Mutex<Option<RunningRecord>>,
 }
 
-/// The leader was not waited for yet: its id is certainly still its own.
+/// The leader was not waited for yet, so its id cannot belong to another process.
 const LED: u8 = 0;
-/// The leader is gone; members may be left.
+/// The leader has ended; members may still run.
 const LEFT: u8 = 1;
-/// Nothing is left.
+/// No member of the group is alive.
 const OVER: u8 = 2;
 
 /// The groups of this process, so that it can end them when it has no time to wait for anything else.
 static BEGUN: Mutex<Vec<Weak<ProcessGroup>>> = Mutex::new(Vec::new());
 
-/// Kills, at once, every command that tools of this process have started and that still runs, and every process that descends from
-/// this one. For a program that is told to end a second time: it does not wait, and calls that are under way are not answered.
+/// Kills, at once, every running command that tools of this process have started, and every descendant of
+/// this process. For a program that is asked to end a second time: it does not wait, and running calls get no
+/// result.
 ///
-/// Blocks for some milliseconds. Where there is no `/proc`, only the process groups of the commands are found.
+/// Blocks for some milliseconds. Without `/proc`, only the process groups of the commands are found.
 pub fn kill_all_commands() {
     let begun: Vec<Weak<ProcessGroup>> = BEGUN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for group in begun.iter().filter_map(Weak::upgrade) {
@@ -46,12 +47,12 @@ pub fn kill_all_commands() {
         .map(|all| processes::descendants(&all))
         .unwrap_or_default()
     {
-        // Whoever is gone already needs no signal.
+        // A process that has ended needs no signal.
         let _ = kill(process.pid, Signal::SIGKILL);
     }
 }
 
-/// How often the killing is repeated: a process that forks faster than it is killed has to be met again.
+/// The number of rounds of killing: a process that forks faster than it is killed has to be found again.
 const ROUNDS: usize = 20;
 
 impl ProcessGroup {
@@ -68,15 +69,15 @@ impl ProcessGroup {
         group
     }
 
-    /// The leader was waited for.
+    /// Notes that the leader was waited for.
     pub(super) fn lost_leader(&self) {
         let _ = self
             .phase
             .compare_exchange(LED, LEFT, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Whether members are alive after the leader has ended. Processes that left the group on purpose do not count: a
-    /// daemon is meant to stay.
+    /// Returns whether members are alive after the leader has ended. Processes that left the group on purpose
+    /// do not count: a daemon is meant to stay.
     pub(super) fn has_members(&self) -> bool {
         if self.phase.load(Ordering::Acquire) == OVER {
             return false;
@@ -89,7 +90,7 @@ impl ProcessGroup {
         processes::living().is_none_or(|all| all.iter().any(|process| process.group == self.leader))
     }
 
-    /// Nothing is left, nothing will be killed any more.
+    /// Notes that no member is alive, so that nothing is killed any more.
     pub(super) fn over(&self) {
         self.phase.store(OVER, Ordering::Release);
         let recorded = &self.recorded;
@@ -118,7 +119,8 @@ impl ProcessGroup {
         }
     }
 
-    /// Kills all that can be found now, without waiting. Returns how many there were beside the leader.
+    /// Kills all processes that can be found now, without waiting. Returns how many there were, without the
+    /// leader.
     pub(super) fn kill_once(&self, known: &[Process]) -> usize {
         let mut living = self.living();
         if let Some(all) = processes::living() {
@@ -141,13 +143,15 @@ impl ProcessGroup {
             .unwrap_or_default()
     }
 
-    /// Signals the group as a whole, so that nobody can fork away from it, and then those outside of it.
+    /// Signals the group as a whole, so that no member can fork away from it, and then the processes outside
+    /// of it.
     fn signal(&self, signal: Signal, processes: &[Process]) {
         let phase = self.phase.load(Ordering::Acquire);
-        // When the leader is gone its id may be somebody else's; then the group is signalled only if a member was seen.
+        // When the leader is gone, its id may belong to another process; then the group is signalled only if
+        // a member was seen.
         let seen = processes.iter().any(|process| process.group == self.leader);
         if phase == LED || (phase == LEFT && (seen || processes::living().is_none())) {
-            // Whoever is gone already needs no signal.
+            // A process that has ended needs no signal.
             let _ = killpg(self.leader, signal);
         }
         for process in processes.iter().filter(|process| process.group != self.leader) {

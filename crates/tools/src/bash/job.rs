@@ -13,11 +13,11 @@ use super::command_report::{CommandReport, LeftProcesses, exit_details, seconds,
 use super::jobs::{BackgroundJob, JobTable};
 use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
-/// What `job` takes.
+/// The arguments of `job`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobInput {
-    /// Which job; lists all if left out.
+    /// The id of the job; lists all if left out.
     id: Option<String>,
     /// End it.
     kill: Option<bool>,

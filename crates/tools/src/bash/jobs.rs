@@ -1,4 +1,5 @@
-//! Jobs: commands that continue after their call has ended. Each session has its own, a bounded number of them, and all end with it.
+//! Jobs: commands that continue after their call has ended. Each session has its own, a bounded number of
+//! them, and all end with it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +98,7 @@ impl JobTable {
         )))
     }
 
-    /// Lets a command go on as a job.
+    /// Continues a command as a job.
     pub(super) fn adopt(
         &self,
         session: &SessionId,
@@ -142,7 +143,7 @@ impl JobTable {
             .unwrap_or_default()
     }
 
-    /// Ends a job because the person wants it; the session is told so. Returns whether it ran.
+    /// Ends a job on request of the person; the session is notified. Returns whether it ran.
     pub(crate) async fn stop(&self, session: &SessionId, id: &str) -> bool {
         let Some(job) = self.find(session, id).filter(|job| job.end().is_none()) else {
             return false;
@@ -207,7 +208,7 @@ impl BackgroundJob {
         &self.command
     }
 
-    /// How it ended and after how long; `None` while it runs.
+    /// Returns how it ended and after how long; `None` while it runs.
     pub(super) fn end(&self) -> Option<(CommandEnd, Duration)> {
         self.lock().end
     }
@@ -223,7 +224,7 @@ impl BackgroundJob {
         }
     }
 
-    /// The output since the last time, and how many bytes before it were lost.
+    /// Takes the output since the last call, and the number of bytes before it that were lost.
     pub(super) fn take(&self) -> (String, u64) {
         self.lock().backlog.take()
     }
@@ -278,7 +279,7 @@ async fn attend(
     job.finish(end);
     let is_stopped = job.stopped.load(Ordering::Relaxed);
     if end == CommandEnd::Interrupted && !is_stopped {
-        // Whoever ended it knows.
+        // The caller that ended it knows.
         return;
     }
     let report = CommandReport {

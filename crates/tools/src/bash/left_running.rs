@@ -1,4 +1,4 @@
-//! What a command of the person's own leaves running when it has ended: the rest of its process group.
+//! The processes that a person's own command leaves running when it has ended: the rest of its process group.
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
@@ -6,8 +6,8 @@ use nix::unistd::{Pid, getsid};
 
 use super::processes;
 
-/// The processes that a command left in its process group. Dropping it kills them. One that began a session of its own, as a daemon
-/// does, is not among them and stays.
+/// The processes that a command left in its process group. Dropping it kills them. One that began a session
+/// of its own, as a daemon does, is not among them and stays.
 #[derive(Debug)]
 pub struct LeftInGroup {
     leader: Pid,
@@ -16,8 +16,8 @@ pub struct LeftInGroup {
 }
 
 impl LeftInGroup {
-    /// What runs in the group of a command whose first process, the leader of the group, has ended and was waited for. `None` where
-    /// nothing does.
+    /// Returns what runs in the group of a command whose leader has ended and was waited for. `None` if no
+    /// member of the group is alive.
     pub fn of(leader: u32) -> Option<Self> {
         let left = Self {
             leader: Pid::from_raw(i32::try_from(leader).ok()?),
@@ -26,7 +26,7 @@ impl LeftInGroup {
         left.still_runs().then_some(left)
     }
 
-    /// Whether any of them is alive.
+    /// Returns whether any of them is alive.
     pub fn still_runs(&self) -> bool {
         // One cheap question that nearly always ends it; it counts members that are dead and not waited for, too.
         if killpg(self.leader, None) == Err(Errno::ESRCH) {

@@ -1,5 +1,6 @@
-//! Where the words of a command line lead. A cloned folder may bring a link under a harmless name, which rules and people judge by that
-//! name; so it is looked at before the command runs, as the tools for files do.
+//! Checks where the words of a command line lead. A cloned folder may contain a link with a harmless name,
+//! and rules and people judge by that name; so links are checked before the command runs, as the tools for
+//! files do.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,8 +14,8 @@ use crate::workspace::resolve_path;
 /// Maximum number of entries to check for links that one glob may name or that a program may find.
 const MOST_ENTRIES: usize = 100_000;
 
-/// Why this command line may not run: a name in it leads where no rule or person let it go.
-pub(super) async fn refused(line: &str, context: &ToolContext) -> Option<String> {
+/// Returns why this command line may not run: a name in it leads to a place that no rule or person allowed.
+pub(super) async fn refusal(line: &str, context: &ToolContext) -> Option<String> {
     let (line, context) = (line.to_owned(), context.clone());
     let looked = tokio::task::spawn_blocking(move || look(&line, &context)).await;
     looked.unwrap_or_else(|error| Some(format!("its names could not be looked at: {error}")))
@@ -29,7 +30,7 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
         // What leads in a circle, or cannot be reached, is nothing that a command opens.
         let real = resolve_path(base, word).ok()?;
         let may_leave = fs::metadata(&real).is_ok_and(|found| may_leave(&found));
-        // The workspace itself may be reached through a link; rules name it as it is written.
+        // The workspace may be reached through a link; rules name it by its given path.
         let place = match real.strip_prefix(&root) {
             Ok(inside) => base.join(inside),
             Err(_) => real,
@@ -59,7 +60,7 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
         })
 }
 
-/// Why a program that walks through the folders among `named` may not run: a link that it comes upon is refused.
+/// Returns why a program that walks the folders among `named` may not run: it would meet a refused link.
 fn walk_refusal(
     walk: FolderWalk,
     named: &[String],
@@ -104,8 +105,8 @@ fn walk_refusal(
     None
 }
 
-/// Returns the links up to `levels` below a folder and the entries behind links to folders, as the command line would write them; `None` if
-/// there are too many entries.
+/// Returns the links up to `levels` below a folder and the entries behind links to folders, as the command
+/// line would write them; `None` if there are too many entries.
 fn below(base: &Path, folder: &Path, levels: usize) -> Option<Vec<PathBuf>> {
     let (mut links, mut looked_at) = (Vec::new(), 0);
     let mut open = vec![(folder.to_owned(), levels, false)];

@@ -1,8 +1,9 @@
 //! `bash`: a command line in a shell of its own.
 //!
-//! Each command is the leader of a process group and carries a mark in its environment, by which what it starts can be found
-//! again, also when that left the group (`setsid`, double fork). Its output is read as it comes, shown as events, kept within
-//! limits, and handed to the model as head and tail. What still runs when the shell has ended becomes a job.
+//! Each command is the leader of a process group and carries a mark in its environment, by which what it
+//! starts can be found again, also when that left the group (`setsid`, double fork). Its output is read as it
+//! comes, shown as events, kept within limits, and handed to the model as head and tail. What still runs when
+//! the shell has ended becomes a job.
 
 mod backlog;
 mod budget;
@@ -50,7 +51,7 @@ use running_command::RunningCommand;
 
 use crate::{BashOptions, ToolAbout, ToolFailure, TypedTool};
 
-/// What `bash` takes.
+/// The arguments of `bash`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BashInput {
@@ -58,7 +59,7 @@ pub(crate) struct BashInput {
     command: String,
     /// Milliseconds until it is stopped.
     timeout_ms: Option<u64>,
-    /// What it does, in a few words, for the user.
+    /// A short description of the command for the user.
     #[expect(dead_code, reason = "people read it in the call itself")]
     description: Option<String>,
     /// Start it as a job and continue; read its output with job.
@@ -116,8 +117,8 @@ impl TypedTool for BashTool {
     fn about(&self) -> ToolAbout {
         let description = format!(
             "Runs a command line with {} in the working directory; each call starts there anew. No terminal, stdin is empty. \
-             Environment: that of the user without secrets, pagers off. Stopped after {} s unless timeout_ms says otherwise. Of long \
-             output you see beginning and end. For files prefer read, edit, glob, grep.",
+             Inherits the user's environment without secrets, pagers off. Stopped after {} s unless timeout_ms says otherwise. Long \
+             output is truncated in the middle. For files prefer read, edit, glob, grep.",
             self.shell.name(),
             self.options.timeout.as_secs()
         );
@@ -132,7 +133,7 @@ impl TypedTool for BashTool {
         if context.cancel.is_cancelled() {
             return Err(ToolFailure::interrupted());
         }
-        if let Some(why) = links::refused(&input.command, &context).await {
+        if let Some(why) = links::refusal(&input.command, &context).await {
             return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
         }
         if input.run_in_background == Some(true) {
@@ -189,7 +190,8 @@ impl BashTool {
         Ok(report.outcome(capture, &context.blobs).await)
     }
 
-    /// What the shell left behind continues as a job; where there is no room for one more, it is killed.
+    /// Turns the processes that the shell left behind into a job; if there is no room for another one, kills
+    /// them.
     async fn adopt_rest(
         &self,
         input: &BashInput,

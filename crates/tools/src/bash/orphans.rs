@@ -1,9 +1,10 @@
-//! What commands left running whose program was killed: nobody reads their output, and nobody would end them. Whoever continues
-//! with the session finds them by their [mark](super::process_mark) and ends them.
+//! The commands of a killed program that still run: their output is not read, and no process would end them.
+//! The process that continues the session finds them by their [mark](super::process_mark) and ends them.
 //!
-//! A process is taken for one of these only if it carries the mark of this very session, is on [record](super::command_records) as a command of
-//! it or in the process group of one, or descends from such a process, and the program that began it is gone. Of a call that had ended, what left the terminal's session on purpose (`setsid`) stays: it
-//! was meant to.
+//! A process is taken for one of these only if it carries the mark of this very session, is on
+//! [record](super::command_records) as a command of it or in the process group of one, or descends from such
+//! a process, and the program that began it is gone. Of a call that had ended, what left the terminal's
+//! session on purpose (`setsid`) stays: it was meant to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,18 +17,18 @@ use super::command_records::{CommandRecords, StartedCommand};
 use super::process_mark::ProcessMark;
 use super::processes::{self, Process};
 
-/// How often it is looked whether they are gone.
+/// The interval of checks whether they have ended.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long those that were killed are waited for: one that hangs in the kernel does not die.
+/// The time to wait for killed processes: one that hangs in the kernel does not die.
 const DYING: Duration = Duration::from_millis(500);
 
 /// A process that was left running, and the call that it belongs to.
 #[derive(Clone, Debug)]
 struct Orphan {
     call: String,
-    /// Which command, of those that a person ran; they share what stands for the call.
+    /// The number of a person's command; all of them share one call id.
     number: u64,
-    /// What it is called when it is told of.
+    /// Its name in reports.
     name: String,
     process: Process,
 }
@@ -41,7 +42,8 @@ pub(crate) async fn named(
     summary(&found(session, open, records).await, open)
 }
 
-/// Whether anything of `session` runs that a program started which is gone. Cheaper than to know which calls were cut off.
+/// Returns whether anything of `session` runs that a program started which is gone. Cheaper than to know
+/// which calls were cut off.
 pub(crate) async fn any(session: &SessionId, records: Option<&CommandRecords>) -> bool {
     let (of, records) = (session.clone(), records.cloned());
     let looked = tokio::task::spawn_blocking(move || {
@@ -64,7 +66,7 @@ fn begun(all: &[Process], records: Option<&CommandRecords>) -> Vec<StartedComman
     records.map_or_else(Vec::new, |records| records.of_the_gone(all))
 }
 
-/// The mark that a process carries, or that of the command which it belongs to by what is on record.
+/// Returns the mark of a process: its own, or that of the recorded command that it belongs to.
 fn mark_of(process: &Process, all: &[Process], begun: &[StartedCommand]) -> Option<ProcessMark> {
     ProcessMark::of_process(process.pid).or_else(|| {
         let command = begun.iter().find(|begun| begun.has(process, all))?;
@@ -72,7 +74,8 @@ fn mark_of(process: &Process, all: &[Process], begun: &[StartedCommand]) -> Opti
     })
 }
 
-/// Ends what was left running for `session`: asks, waits for `grace`, kills. `open` are the calls that were cut off.
+/// Ends what was left running for `session`: asks, waits for `grace`, kills. `open` are the calls that were
+/// cut off.
 pub(crate) async fn end(
     session: &SessionId,
     open: &[ToolCallId],
@@ -85,7 +88,7 @@ pub(crate) async fn end(
     signal(&found, Signal::SIGTERM);
     signal(&found, Signal::SIGCONT);
     if !are_gone(&found, grace).await {
-        // What they started meanwhile is found by the same mark.
+        // Processes that they started in between carry the same mark.
         let mut left = find(session, open, records);
         left.extend(found.iter().cloned());
         signal(&left, Signal::SIGKILL);
@@ -94,7 +97,7 @@ pub(crate) async fn end(
     summary(&found, open)
 }
 
-/// All that was left running for a session. Blocks for some milliseconds.
+/// Returns all that was left running for a session. Blocks for some milliseconds.
 fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecords>) -> Vec<Orphan> {
     let Some(all) = processes::living() else {
         return Vec::new();
@@ -146,7 +149,8 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
     found
 }
 
-/// This process and those that it descends from: a person may have started it in a terminal that a command of the session made.
+/// Returns this process and its ancestors: a person may have started it in a terminal that a command of the
+/// session opened.
 fn own_line(all: &[Process]) -> Vec<Pid> {
     let mut line = vec![Pid::this()];
     while let Some(process) = all.iter().find(|process| Some(&process.pid) == line.last()) {
@@ -163,7 +167,7 @@ fn signal(found: &[Orphan], signal: Signal) {
     let Some(all) = processes::living() else { return };
     for orphan in found {
         if all.iter().any(|process| process.is_same(&orphan.process)) {
-            // Whoever is gone by now needs no signal.
+            // A process that has ended needs no signal.
             let _ = kill(orphan.process.pid, signal);
         }
     }
@@ -183,7 +187,7 @@ async fn are_gone(found: &[Orphan], patience: Duration) -> bool {
     tokio::time::timeout(patience, gone).await.is_ok()
 }
 
-/// What was ended, by call.
+/// Summarizes the ended processes, by call.
 fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
     let mut by_call: BTreeMap<(&str, u64), LeftRunning> = BTreeMap::new();
     for orphan in found {
@@ -192,7 +196,7 @@ fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
             .or_insert_with(|| LeftRunning {
                 tool_call_id: open
                     .iter()
-                    .find(|call| super::process_mark::written(call.as_str()) == orphan.call)
+                    .find(|call| super::process_mark::encode_id(call.as_str()) == orphan.call)
                     .cloned(),
                 program: orphan.name.clone(),
                 processes: 0,

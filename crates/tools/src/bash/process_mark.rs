@@ -1,5 +1,5 @@
-//! The mark of a command: a variable in its environment that says for which call of which session it runs, and which process
-//! started it. What the command starts inherits it, even if that leaves the process group.
+//! The mark of a command: a variable in its environment that names its call and session, and the process that
+//! started it. Child processes inherit it, even if they leave the process group.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ const OWN_COMMAND: &str = "!";
 /// A longer id of a call is cut: a model may make up any.
 const LONGEST_CALL: usize = 200;
 
-/// What a mark says: `SESSION/CALL/PID.STARTED.TERMINAL.NUMBER`.
+/// The parts of a mark: `SESSION/CALL/PID.STARTED.TERMINAL.NUMBER`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessMark {
     session: String,
@@ -31,14 +31,14 @@ pub(super) struct ProcessMark {
 }
 
 impl ProcessMark {
-    /// One for a command of this call, unlike any other.
+    /// Creates a unique mark for a command of this call.
     pub(super) fn new(session: &SessionId, call: &ToolCallId) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         static OWN: OnceLock<Option<Process>> = OnceLock::new();
         let own = OWN.get_or_init(|| processes::read(Pid::this().as_raw()));
         Self {
-            session: written(session.as_str()),
-            call: written(call.as_str()),
+            session: encode_id(session.as_str()),
+            call: encode_id(call.as_str()),
             writer: Pid::this(),
             started: own.as_ref().map_or(0, |own| own.started),
             terminal: own.as_ref().map_or(Pid::from_raw(0), |own| own.session),
@@ -46,17 +46,17 @@ impl ProcessMark {
         }
     }
 
-    /// One for a command that a person runs in a chat with this session.
+    /// Creates a mark for a command that a person runs in a chat with this session.
     pub(super) fn of_own_command(session: &SessionId) -> Self {
         Self::new(session, &ToolCallId::new(OWN_COMMAND))
     }
 
-    /// Whether it is that of a command that a person ran in a chat.
+    /// Returns whether it is that of a command that a person ran in a chat.
     pub(super) fn is_of_own_command(&self) -> bool {
-        self.call == written(OWN_COMMAND)
+        self.call == encode_id(OWN_COMMAND)
     }
 
-    /// The mark that a process carries. What belongs to somebody else cannot be read.
+    /// Reads the mark of a process. Processes of other users cannot be read.
     pub(super) fn of_process(pid: Pid) -> Option<Self> {
         let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
         let begins = |part: &&[u8]| part.starts_with(MARK.as_bytes());
@@ -85,32 +85,33 @@ impl ProcessMark {
         })
     }
 
-    /// Whether it is of this session.
+    /// Returns whether it is of this session.
     pub(super) fn is_of(&self, session: &SessionId) -> bool {
-        self.session == written(session.as_str())
+        self.session == encode_id(session.as_str())
     }
 
-    /// Which command of its program it is for.
+    /// Returns the number of the command in its program.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether it is of this call.
+    /// Returns whether it is of this call.
     pub(super) fn is_call(&self, call: &ToolCallId) -> bool {
-        self.call == written(call.as_str())
+        self.call == encode_id(call.as_str())
     }
 
-    /// The call as it is written in the mark.
+    /// Returns the call, as the mark encodes it.
     pub(super) fn call(&self) -> &str {
         &self.call
     }
 
-    /// The session of processes that the program was in that wrote it. Commands are in the same one, unless they left it.
+    /// Returns the terminal session of the program that wrote the mark. Commands are in the same one, unless
+    /// they left it.
     pub(super) fn terminal_session(&self) -> Pid {
         self.terminal
     }
 
-    /// Whether the program that wrote it still runs: then what it started is its own affair.
+    /// Returns whether the program that wrote it still runs: then what it started is its own affair.
     pub(super) fn writer_lives(&self, all: &[Process]) -> bool {
         all.iter()
             .any(|process| process.pid == self.writer && process.started == self.started)
@@ -131,17 +132,18 @@ impl std::fmt::Display for ProcessMark {
     }
 }
 
-/// The variable and its value by which a command that a person runs in a chat is found again where the program is killed: whoever
-/// opens the session next ends it, and what it left in the background.
+/// Returns the variable and value that mark a command that a person runs in a chat. If the program is killed,
+/// the process that opens the session next finds the command and its background processes by it, and ends
+/// them.
 pub fn own_command_mark(session: &SessionId) -> (&'static str, String) {
     (MARK, ProcessMark::of_own_command(session).to_string())
 }
 
-/// How many processes above this one are looked at.
+/// The number of ancestors to check.
 const MOST_ABOVE: usize = 64;
 
-/// Whether this process was started by a command of a tool, through however many others. A command that a person runs in a chat does
-/// not count. Where there is no `/proc`, only the variable of this process counts.
+/// Returns whether a command of a tool started this process, directly or through others. A command that a
+/// person runs in a chat does not count. Without `/proc`, only the variable of this process counts.
 pub fn is_in_a_call() -> bool {
     let is_tool = |mark: ProcessMark| !mark.is_of_own_command();
     let own = std::env::var(MARK)
@@ -159,8 +161,9 @@ pub fn is_in_a_call() -> bool {
         .any(|process| ProcessMark::of_process(process.pid).is_some_and(is_tool))
 }
 
-/// An id as it stands in a mark: what is neither letter, digit, `_` nor `-` as `%` and two hexadecimal digits.
-pub(super) fn written(id: &str) -> String {
+/// Encodes an id for a mark: bytes other than letters, digits, `_` and `-` become `%` and two hexadecimal
+/// digits.
+pub(super) fn encode_id(id: &str) -> String {
     let mut text = String::with_capacity(id.len());
     for byte in id.bytes() {
         if text.len() >= LONGEST_CALL {

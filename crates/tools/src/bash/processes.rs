@@ -1,5 +1,5 @@
-//! The processes of this machine as `/proc` shows them: how those that left their process group are found again. Where
-//! there is no `/proc`, only the group itself is known.
+//! The processes of this machine, from `/proc`: it finds processes that left their process group. Without
+//! `/proc`, only the group itself is known.
 
 use std::fs;
 
@@ -9,10 +9,10 @@ use super::process_mark::ProcessMark;
 
 /// Maximum number of characters of a command line to show.
 const LONGEST_LINE: usize = 60;
-/// What a chat puts before a person's command, so that its errors come in order.
+/// The prefix of a person's command in a chat, so that its errors come in order.
 const JOINED: &str = "exec 2>&1\n";
 
-/// One process.
+/// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) pid: Pid,
@@ -26,14 +26,14 @@ pub(super) struct Process {
     pub(super) name: String,
 }
 
-/// Whether a process that was seen before is still the same.
+/// The identity of a process, which shows whether a process with a known number is still the same.
 impl Process {
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.pid == other.pid && self.started == other.started
     }
 }
 
-/// All processes that are alive; `None` if that cannot be known.
+/// Returns all processes that are alive; `None` if that cannot be known.
 pub(super) fn living() -> Option<Vec<Process>> {
     let entries = fs::read_dir("/proc").ok()?;
     let processes: Vec<Process> = entries
@@ -44,7 +44,8 @@ pub(super) fn living() -> Option<Vec<Process>> {
     (!processes.is_empty()).then_some(processes)
 }
 
-/// Those of a command: members of its group, descendants of its leader, and whatever carries its mark.
+/// Returns the processes of a command: members of its group, descendants of its leader, and all that carry
+/// its mark.
 pub(super) fn of_command(all: &[Process], leader: Pid, mark: &ProcessMark) -> Vec<Process> {
     let is_marked = |pid| ProcessMark::of_process(pid).is_some_and(|found| found == *mark);
     let mut found: Vec<Process> = all
@@ -58,7 +59,7 @@ pub(super) fn of_command(all: &[Process], leader: Pid, mark: &ProcessMark) -> Ve
     found
 }
 
-/// Those that descend from this process.
+/// Returns the descendants of this process.
 pub(super) fn descendants(all: &[Process]) -> Vec<Process> {
     let own = Pid::this();
     let mut found: Vec<Process> = all
@@ -80,7 +81,7 @@ fn add_descendants(all: &[Process], found: &mut Vec<Process>) {
     }
 }
 
-/// What a process was started with, or the beginning of that; of a shell, the command line that it was given with `-c`.
+/// Returns the beginning of a process's command line; for a shell, the line after `-c`.
 pub(super) fn command_line(pid: Pid) -> Option<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -95,7 +96,7 @@ pub(super) fn command_line(pid: Pid) -> Option<String> {
     (!shown.trim().is_empty()).then_some(shown)
 }
 
-/// The process of this id.
+/// Returns the process of this id.
 pub(super) fn read(pid: i32) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse(pid, &stat)

@@ -1,5 +1,5 @@
-//! Reads what a command says, on both channels, as it comes. Every step may be left at any point, so that reading continues
-//! beside waiting for whatever else can happen to a command.
+//! Reads the output of a command on both channels as it comes. Every step is cancel-safe, so that reading
+//! continues while other events of the command are awaited.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::events::OutputEvents;
 use super::jobs::BackgroundJob;
 use crate::text::Decoder;
 
-/// Where output goes beside the events.
+/// The destination of output in addition to the events.
 pub(super) enum OutputRecord {
     Nothing,
     Call(Capture),
@@ -32,7 +32,7 @@ impl OutputRecord {
     }
 }
 
-/// One end of a pipe.
+/// The reading end of a pipe.
 struct Pipe<R> {
     channel: OutputChannel,
     reader: Option<R>,
@@ -41,7 +41,7 @@ struct Pipe<R> {
 }
 
 impl<R: AsyncRead + Unpin> Pipe<R> {
-    /// As much as a pipe holds.
+    /// The capacity of a pipe.
     const BUFFER: usize = 64 << 10;
 
     fn new(channel: OutputChannel, reader: R) -> Self {
@@ -54,10 +54,10 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         }
     }
 
-    /// How many bytes came; never ends where there is nothing more to come.
+    /// Reads more bytes and returns their number; never resolves after the end.
     async fn read(&mut self) -> usize {
         match &mut self.reader {
-            // A pipe that cannot be read says as little as one that is closed.
+            // A pipe that cannot be read is treated as closed.
             Some(reader) => reader.read(&mut self.buffer).await.unwrap_or(0),
             None => std::future::pending().await,
         }
@@ -102,13 +102,13 @@ impl OutputPump {
         }
     }
 
-    /// Sends the output elsewhere from now on, and no more of it to the events. Returns where it went before.
+    /// Redirects the output from now on, without further events. Returns the earlier destination.
     pub(super) fn redirect(&mut self, record: OutputRecord) -> OutputRecord {
         self.events = OutputEvents::none();
         std::mem::replace(&mut self.record, record)
     }
 
-    /// Whether both channels are closed.
+    /// Returns whether both channels are closed.
     pub(super) fn is_at_end(&self) -> bool {
         self.stdout.reader.is_none() && self.stderr.reader.is_none()
     }
@@ -133,20 +133,20 @@ impl OutputPump {
         }
     }
 
-    /// The same for a bounded time; then says all that waits.
+    /// Reads the rest for a bounded time; then emits everything that is collected.
     pub(super) async fn drain(&mut self, most: u64, time: Duration) {
         // What comes later belongs to whatever was left running.
         let _ = tokio::time::timeout(time, self.exhaust(most)).await;
         self.events.flush().await;
     }
 
-    /// Takes the next piece of output, or says what has waited long enough.
+    /// Takes the next piece of output, or emits output that has waited long enough.
     async fn step(&mut self) {
         if self.events.is_full() {
             self.events.flush().await;
         }
         let due = self.events.due();
-        // In this order, so that a command that says little is shown in the same order every time.
+        // In a fixed order, so that a short output is always shown in the same order.
         tokio::select! {
             biased;
             () = until(due) => self.events.flush().await,

@@ -12,16 +12,16 @@ use super::group::ProcessGroup;
 use super::pump::{OutputPump, OutputRecord};
 use crate::BashOptions;
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandEnd {
     /// By itself.
     Exited(ExitStatus),
     TimedOut,
     Interrupted,
-    /// It said more than anyone will read.
+    /// It wrote more than the limit.
     Flooded,
-    /// It could not be waited for.
+    /// Waiting for it failed.
     Lost,
 }
 
@@ -39,10 +39,10 @@ pub(super) struct RunningCommand {
     options: BashOptions,
 }
 
-/// How often it is looked whether what a shell left behind is gone, where no pipe tells.
+/// The interval of checks whether the processes that a shell left behind have ended, when no pipe shows it.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// How long it is waited for a process that was killed: one that hangs in the kernel does not die.
+/// The time to wait for a killed process: one that hangs in the kernel does not die.
 const DYING: Duration = Duration::from_millis(400);
 
 impl RunningCommand {
@@ -91,7 +91,7 @@ impl RunningCommand {
         end
     }
 
-    /// Whether something that the shell started still runs after it has ended.
+    /// Returns whether something that the shell started still runs after it has ended.
     pub(super) fn is_left(&self) -> bool {
         self.group.has_members() || !self.pump.is_at_end()
     }
@@ -107,7 +107,7 @@ impl RunningCommand {
         end
     }
 
-    /// Waits for the end of the output; where that has ended already, for a while.
+    /// Waits for the end of the output, or for a while if it has ended already.
     async fn is_cancelled_meanwhile(&mut self, cancel: &CancellationToken) -> bool {
         let pump = &mut self.pump;
         let change = async {
@@ -124,7 +124,8 @@ impl RunningCommand {
         }
     }
 
-    /// Ends it: asks, waits a little, kills. The output is read on, so that nobody hangs in writing it.
+    /// Ends it: SIGTERM, a short wait, SIGKILL. The output is still read, so that no process blocks on
+    /// writing.
     pub(super) async fn stop(&mut self) {
         let (group, child, grace) = (&self.group, &mut self.child, self.options.grace);
         let stopping = async {
@@ -141,7 +142,7 @@ impl RunningCommand {
         self.pump.drain(u64::MAX, REST).await;
     }
 
-    /// Takes what was captured; later output goes nowhere.
+    /// Takes the captured output; later output is discarded.
     pub(super) fn take_capture(&mut self) -> Capture {
         match self.pump.redirect(OutputRecord::Nothing) {
             OutputRecord::Call(capture) => capture,
@@ -155,7 +156,7 @@ impl RunningCommand {
     }
 }
 
-/// Asks nobody any more, if nobody is left to be asked.
+/// Stops sending SIGTERM once no process is left.
 fn group_over(group: &ProcessGroup) {
     if !group.has_members() {
         group.over();

@@ -1,20 +1,22 @@
-//! Output as a person would see it in a terminal: a carriage return goes back to the start of the line, what follows overwrites
-//! what was there, and colours are no text. So a progress bar of a thousand steps is one line for the model, not a thousand.
+//! Output as a person would see it in a terminal: a carriage return moves to the start of the line, later
+//! text overwrites earlier text, and colours are removed. So a progress bar of a thousand steps is one line
+//! for the model, not a thousand.
 //!
-//! Only the current line can change. Sequences that move the cursor to other lines are left out, and the lines stay as they came.
+//! Only the current line can change. Sequences that move the cursor to other lines are left out, and the
+//! lines stay as they came.
 
 /// A line that is longer than this can no longer be overwritten, so that it takes bounded memory.
 const LINE_CHARS: usize = 16 << 10;
 /// Longest escape sequence; a longer one ends there, so that an open one cannot swallow what follows.
 const ESCAPE_CHARS: usize = 256;
 
-/// The current line of a terminal, and where its cursor is.
+/// The current line of a terminal, with its cursor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TerminalLine {
     line: Vec<char>,
     cursor: usize,
     state: EscapeState,
-    /// What the open escape sequence has said so far.
+    /// The open escape sequence so far.
     escape: String,
 }
 
@@ -57,7 +59,7 @@ impl TerminalLine {
         }
     }
 
-    /// The line that is not complete.
+    /// Returns the incomplete line.
     pub(super) fn open_line(&self) -> String {
         self.line.iter().collect()
     }
@@ -85,7 +87,7 @@ impl TerminalLine {
     }
 
     fn char(&mut self, c: char, out: &mut String) {
-        // A line always ends: what reads on by lines counts the same lines here as in the raw output.
+        // Lines always end, so that a reader counts the same lines here as in the raw output.
         if c == '\n' {
             self.state = EscapeState::Text;
             out.extend(self.line.drain(..));
@@ -121,7 +123,7 @@ impl TerminalLine {
             '\u{1b}' => self.state = EscapeState::Escape,
             c => {
                 if self.cursor >= self.line.len() {
-                    // Blanks are between the end of the line and a cursor behind it.
+                    // Fill the gap between the end of the line and the cursor with blanks.
                     self.line.resize(self.cursor + 1, ' ');
                 }
                 self.line[self.cursor] = c;

@@ -1,9 +1,10 @@
-//! Changing a file: one change at a time, the earlier state kept first, the new state in place whole or not at all.
+//! Changing a file: one change at a time, the earlier state kept first, the new state in place whole or not
+//! at all.
 
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,17 +19,17 @@ use super::content_kind;
 use crate::workspace::{Scope, explain};
 use crate::{FileOptions, ToolFailure, temporary, text};
 
-/// The turn of whoever changes files. A model may ask for several edits of one file at once; each has to see the one
-/// before it.
+/// Serialises edits of files. A model may ask for several edits of one file at once; each has to see the
+/// result of the one before it.
 #[derive(Clone, Default)]
-pub(crate) struct Changes {
+pub(crate) struct EditLock {
     turn: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
-/// The turn, with the directories that were looked at for what killed processes left.
-pub(crate) type ChangeTurn = OwnedMutexGuard<HashSet<PathBuf>>;
+/// The held lock, with the directories that were checked for files of killed processes.
+pub(crate) type EditGuard = OwnedMutexGuard<HashSet<PathBuf>>;
 
-/// A file as it was.
+/// The state of a file before a change.
 pub(crate) struct OriginalFile {
     pub(crate) real: PathBuf,
     pub(crate) bytes: Option<Vec<u8>>,
@@ -43,9 +44,9 @@ pub(crate) struct PlannedChange {
     post_image: BlobId,
 }
 
-impl Changes {
+impl EditLock {
     /// Waits for the turn.
-    pub(crate) async fn turn(&self, context: &ToolContext) -> Result<ChangeTurn, ToolFailure> {
+    pub(crate) async fn lock(&self, context: &ToolContext) -> Result<EditGuard, ToolFailure> {
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
@@ -93,8 +94,8 @@ impl OriginalFile {
 }
 
 impl PlannedChange {
-    /// Decides a change. The file as it is and as it will be are kept, so that a rewind can bring the one back, knows the other
-    /// again, and can be rewound itself.
+    /// Plans a change. The old and the new contents are kept, so that a rewind can restore the old ones,
+    /// recognize the new ones, and can itself be rewound.
     pub(crate) async fn of(
         before: OriginalFile,
         after: Vec<u8>,
@@ -113,8 +114,8 @@ impl PlannedChange {
         })
     }
 
-    /// Puts the new state in place and says what changed. Owns the turn, so that it is not given on before the work is done.
-    pub(crate) async fn make(self, turn: ChangeTurn, diff_bytes: usize) -> Result<Value, ToolFailure> {
+    /// Writes the new contents and reports the change. Owns the guard, so that the next edit waits for it.
+    pub(crate) async fn make(self, turn: EditGuard, diff_bytes: usize) -> Result<Value, ToolFailure> {
         // Not left when the call is cancelled: the model has to know whether the file changed.
         let done = tokio::task::spawn_blocking(move || {
             let mut turn = turn;
@@ -128,7 +129,8 @@ impl PlannedChange {
             .unwrap_or_else(|error| Err(ToolFailure::failed(format!("The tool broke: {error}."))))
     }
 
-    /// A new file beside the old one takes its name: a reader sees the one or the other, never half of it.
+    /// Writes a new file next to the old one and renames it: a reader sees one or the other, never half of
+    /// it.
     fn replace(&self, looked_at: &mut HashSet<PathBuf>) -> io::Result<()> {
         let directory = self.before.real.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(directory)?;
@@ -144,7 +146,7 @@ impl PlannedChange {
             .fill(&mut file)
             .and_then(|()| fs::rename(&temporary, &self.before.real));
         if done.is_err() {
-            // What went wrong matters more than a file that could not be removed either.
+            // The first error matters more than a file that could not be removed either.
             let _ = fs::remove_file(&temporary);
         }
         done
@@ -152,12 +154,7 @@ impl PlannedChange {
 
     fn fill(&self, file: &mut File) -> io::Result<()> {
         if let Some(metadata) = &self.before.metadata {
-            let own = file.metadata()?;
-            if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
-                // Only root may give a file away; for anyone else the new file stays their own.
-                let _ = fchown(&*file, Some(metadata.uid()), Some(metadata.gid()));
-            }
-            file.set_permissions(metadata.permissions())?;
+            temporary::copy_permissions(metadata, file)?;
         }
         file.write_all(&self.after)
     }
@@ -165,7 +162,7 @@ impl PlannedChange {
     fn details(&self, diff_bytes: usize, directories: &[PathBuf]) -> Value {
         let before = self.before.bytes.as_deref().unwrap_or_default();
         let (diff, added, removed) = unified_diff(before, &self.after, diff_bytes);
-        // Where it cannot be asked for any more, nobody will know.
+        // If the mode cannot be read any more, it is left out.
         let mode = fs::metadata(&self.before.real)
             .ok()
             .map(|now| now.permissions().mode() & 0o7777);
@@ -188,8 +185,8 @@ impl PlannedChange {
     }
 }
 
-/// The directories above a file that are not there yet, the outermost first: who makes the file makes them, and a rewind takes
-/// them away again.
+/// The directories above a file that are not there yet, the outermost first: who makes the file makes them,
+/// and a rewind takes them away again.
 fn missing_above(file: &Path) -> Vec<PathBuf> {
     let above = file.ancestors().skip(1);
     let missing = above.take_while(|directory| fs::symlink_metadata(directory).is_err());
@@ -207,7 +204,8 @@ async fn keep(bytes: &[u8], context: &ToolContext) -> Result<BlobId, ToolFailure
     })
 }
 
-/// The diff as text, cut to `most` bytes, and how many lines came and went. Empty for what is not text.
+/// Returns the diff as text, cut to `most` bytes, and how many lines came and went. Empty for what is not
+/// text.
 pub(crate) fn unified_diff(before: &[u8], after: &[u8], most: usize) -> (String, usize, usize) {
     const PATIENCE: Duration = Duration::from_millis(200);
     if memchr::memchr(0, before).or(memchr::memchr(0, after)).is_some() {

@@ -1,18 +1,18 @@
-//! What a file is, from its first bytes: an image that a model can see, text, or something that it cannot read.
+//! The kind of a file by its first bytes: an image that a model can see, text, or binary.
 
 use std::fs::Metadata;
 use std::os::unix::fs::FileTypeExt;
 
-/// Bytes that are looked at.
+/// The number of bytes that are checked.
 pub(crate) const SNIFFED: usize = 8 << 10;
 
-/// What the beginning of a file says.
+/// The kind of a file by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentKind {
     Text,
     /// Its media type.
     Image(&'static str),
-    /// What it is, for a person.
+    /// A description of the binary format.
     Binary(&'static str),
 }
 
@@ -36,7 +36,7 @@ const MAGIC: &[(&[u8], ContentKind)] = &[
     (b"\xfe\xff", ContentKind::Binary(UTF_16)),
 ];
 
-/// What a file that begins with `start` is.
+/// Returns the kind of a file that begins with `start`.
 pub(crate) fn sniff(start: &[u8]) -> ContentKind {
     if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
         return ContentKind::Image("image/webp");
@@ -50,7 +50,7 @@ pub(crate) fn sniff(start: &[u8]) -> ContentKind {
     ContentKind::Text
 }
 
-/// What stands at a path that is not a regular file; reading such a thing could wait for ever.
+/// Describes a path that is not a regular file; reading it could block for ever.
 pub(crate) fn special(metadata: &Metadata) -> Option<&'static str> {
     let kind = metadata.file_type();
     match () {

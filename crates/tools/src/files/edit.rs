@@ -1,5 +1,5 @@
-//! `edit`: an exact text in a file becomes another. It works on bytes, so that line endings, a byte order mark and whatever is
-//! not UTF-8 stay as they are.
+//! `edit`: an exact text in a file becomes another. It works on bytes, so that line endings, a byte order
+//! mark and whatever is not UTF-8 stay as they are.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::Access;
@@ -7,13 +7,13 @@ use memchr::memmem;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Changes, OriginalFile, PlannedChange};
+use super::change::{EditLock, OriginalFile, PlannedChange};
 use super::near_misses;
 use crate::blocking_work::blocking;
 use crate::workspace::Scope;
 use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
 
-/// What `edit` takes.
+/// The arguments of `edit`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EditInput {
@@ -21,7 +21,7 @@ pub(crate) struct EditInput {
     path: String,
     /// The text to replace, exactly as in the file, without line numbers.
     old_string: String,
-    /// What takes its place.
+    /// The replacement.
     new_string: String,
     /// Replace every occurrence; else old_string must occur once.
     replace_all: Option<bool>,
@@ -29,12 +29,12 @@ pub(crate) struct EditInput {
 
 pub(crate) struct EditTool {
     options: FileOptions,
-    changes: Changes,
+    edit_lock: EditLock,
 }
 
 impl EditTool {
-    pub(crate) fn new(options: FileOptions, changes: Changes) -> Self {
-        Self { options, changes }
+    pub(crate) fn new(options: FileOptions, edit_lock: EditLock) -> Self {
+        Self { options, edit_lock }
     }
 }
 
@@ -58,7 +58,7 @@ impl TypedTool for EditTool {
                 "old_string and new_string are the same; nothing would change.",
             ));
         }
-        let turn = self.changes.turn(&context).await?;
+        let turn = self.edit_lock.lock(&context).await?;
         let (scope, options) = (Scope::of("edit", &context), self.options.clone());
         let path = input.path.clone();
         let (before, edited) = blocking(&context.cancel, move || {
@@ -84,7 +84,7 @@ impl TypedTool for EditTool {
 #[derive(Debug)]
 struct EditedFile {
     bytes: Vec<u8>,
-    /// The lines where something was replaced, from 1, as numbered before.
+    /// The lines with a replacement, from 1, numbered before the change.
     lines: Vec<usize>,
 }
 

@@ -8,7 +8,8 @@ mod pager;
 mod read;
 mod write;
 
-pub(crate) use change::{Changes, unified_diff};
+pub(crate) use change::{EditLock, unified_diff};
 pub(crate) use edit::EditTool;
+pub use read::LONGEST_PICTURE_SIDE;
 pub(crate) use read::ReadTool;
-pub(crate) use write::Write;
+pub(crate) use write::WriteTool;

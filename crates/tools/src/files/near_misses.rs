@@ -1,4 +1,4 @@
-//! Near misses: what a model most likely meant when the text that it wanted to replace is not in the file.
+//! Near misses: what a model most likely meant when the text to replace is not in the file.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ const COMPARED: usize = 50_000;
 const SHOWN: usize = 3;
 /// Lines of a place that are shown.
 const SHOWN_LINES: usize = 12;
-/// How alike two lines have to be, from 0 to 1.
+/// The smallest similarity of two lines, from 0 to 1.
 const ALIKE: f64 = 0.6;
 
-/// Why `old` was not found in `file`, and where something like it is.
+/// Explains why `old` was not found in `file`, and where similar text is.
 pub(crate) fn explain(file: &str, old: &str) -> String {
     let file = file.strip_prefix('\u{FEFF}').unwrap_or(file);
     if file.is_empty() {
@@ -53,12 +53,12 @@ fn has_line_numbers(old: &str) -> bool {
     !old.is_empty() && old.lines().all(numbered)
 }
 
-/// The words of a line, one space between them.
+/// Returns the words of a line, one space between them.
 fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Where the wanted lines stand with other white space; indices of first lines.
+/// Finds the lines with other white space; indices of first lines.
 fn same_but_for_space(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
     let wanted: Vec<String> = wanted.iter().map(|line| squeezed(line)).collect();
     if wanted.is_empty() || wanted.iter().all(String::is_empty) {
@@ -74,7 +74,7 @@ fn same_but_for_space(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
         .collect()
 }
 
-/// Where the longest wanted line has its likes; indices of first lines, best first.
+/// Finds lines similar to the longest line; indices of first lines, best first.
 fn most_alike(lines: &[&str], wanted: &[&str]) -> Vec<usize> {
     let Some((position, longest)) = wanted
         .iter()
@@ -113,7 +113,7 @@ impl Bigrams {
         }
     }
 
-    /// The share of pairs that both have (Dice's coefficient).
+    /// Returns the share of pairs that both have (Dice's coefficient).
     fn likeness(&self, line: &str) -> f64 {
         let other = line.trim().len().min(Self::LONGEST);
         // Lines of very different length are not alike; most lines of a file end here.

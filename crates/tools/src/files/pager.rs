@@ -1,9 +1,9 @@
-//! Lines of something long, numbered, within limits: fed in pieces, so that a file of any size costs no more memory than what
-//! is shown of it.
+//! Numbered lines of a long text, within limits: it is fed in pieces, so that a file of any size takes no
+//! more memory than the shown part.
 
 use crate::text;
 
-/// Which lines are wanted, and how much of them.
+/// The range of lines to show, and its limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     /// The first line, from 1.
@@ -13,10 +13,10 @@ pub(crate) struct Window {
     pub(crate) line_bytes: usize,
 }
 
-/// Bytes behind the window that are read only to say how many lines there are.
+/// Bytes behind the window that are read only to count the lines.
 const COUNTED: u64 = 64 << 20;
 
-/// Takes bytes, keeps the wanted lines.
+/// Takes bytes, and keeps the lines of the window.
 pub(crate) struct Pager {
     window: Window,
     /// Number of the line that is being read.
@@ -31,12 +31,12 @@ pub(crate) struct Pager {
     lossy: bool,
 }
 
-/// What a [`Pager`] kept.
+/// The lines that a [`Pager`] kept.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PagedText {
     pub(crate) text: String,
     pub(crate) shown: usize,
-    /// Lines of the whole; `None` if nobody read that far.
+    /// The number of lines of the whole text; `None` if it was not read to its end.
     pub(crate) total: Option<u64>,
     /// Whether bytes that are not UTF-8 were replaced.
     pub(crate) lossy: bool,
@@ -58,7 +58,7 @@ impl Pager {
         }
     }
 
-    /// Takes the next bytes. Returns whether more are wanted.
+    /// Takes the next bytes. Returns whether it needs more.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             if self.full {
@@ -82,7 +82,7 @@ impl Pager {
         self.behind <= COUNTED
     }
 
-    /// Nothing more comes; `whole` says whether everything was fed.
+    /// Ends the input; `whole` tells whether everything was fed.
     pub(crate) fn finish(mut self, whole: bool) -> PagedText {
         if self.in_line && !self.full {
             self.end_line();
@@ -141,7 +141,7 @@ impl Pager {
 }
 
 impl PagedText {
-    /// The page with what a reader has to know about it: what is missing and how to continue.
+    /// Returns the page with what a reader has to know about it: what is missing and how to continue.
     pub(crate) fn describe(self, window: Window) -> Result<String, String> {
         let first = window.offset;
         let next = first + self.shown as u64;

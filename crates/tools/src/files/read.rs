@@ -16,7 +16,7 @@ use crate::blocking_work::{StopFlag, blocking};
 use crate::workspace::{Scope, explain};
 use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
 
-/// What `read` takes.
+/// The arguments of `read`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadInput {
@@ -34,7 +34,7 @@ pub(crate) struct ReadTool {
     options: FileOptions,
 }
 
-/// What a file turned out to be.
+/// The kind of a file that was read, with its contents.
 enum FileContents {
     Text(String),
     Image {
@@ -139,7 +139,7 @@ fn look(
     let size = text::size(metadata.len());
     match content_kind::sniff(&start) {
         ContentKind::Image(media_type) => {
-            // Together with the start this is more than allowed where the image is too big.
+            // Together with the start, this exceeds the limit if the image is too large.
             file.take(image_bytes).read_to_end(&mut start).map_err(fail)?;
             let bytes = (start.len() as u64 <= image_bytes).then_some(start);
             let bytes = bytes.ok_or_else(|| too_big(path, &size, image_bytes))?;
@@ -169,10 +169,11 @@ fn binary(path: &str, what: &str, size: &str) -> ToolFailure {
     ))
 }
 
-/// The most pixels a side that vendors take: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
-const LONGEST_SIDE: u32 = 8_000;
+/// The largest number of pixels that vendors accept per side of a picture:
+/// <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
+pub const LONGEST_PICTURE_SIDE: u32 = 8_000;
 
-/// The model that asks, if it is known that it takes no pictures.
+/// Returns the model that asks, if it is known that it takes no pictures.
 fn blind(context: &ToolContext) -> Option<&str> {
     let config = context.journal.caller().config.as_deref()?;
     config
@@ -181,12 +182,12 @@ fn blind(context: &ToolContext) -> Option<&str> {
         .then_some(&*config.model.id)
 }
 
-/// A picture that is nothing for the model: it would be refused with every later request, too.
+/// Returns a picture that is nothing for the model: it would be refused with every later request, too.
 fn unseen(path: &str, media_type: &str, bytes: usize, model: &str) -> ToolFailure {
     let size = text::size(bytes as u64);
     ToolFailure::failed(format!(
-        "{path} is a picture ({media_type}, {size}), and {model} takes none: it cannot be shown to you. What it is can be \
-         asked of programs with bash, or the user can choose a model that takes pictures."
+        "{path} is a picture ({media_type}, {size}), and {model} takes none: it cannot be shown to you. Use bash programs to \
+         inspect it, or the user can choose a model that takes pictures."
     ))
 }
 
@@ -222,10 +223,10 @@ async fn show_image(
     blobs: &Arc<dyn BlobStore>,
 ) -> Result<ToolOutcome, ToolFailure> {
     let media_type = picture.media_type;
-    if picture.longest_side() > LONGEST_SIDE {
+    if picture.longest_side() > LONGEST_PICTURE_SIDE {
         let (width, height) = (picture.width, picture.height);
         return Err(ToolFailure::failed(format!(
-            "{name} has {width}x{height} pixels, and models take at most {LONGEST_SIDE} a side; make it smaller first."
+            "{name} has {width}x{height} pixels, and models take at most {LONGEST_PICTURE_SIDE} a side; make it smaller first."
         )));
     }
     let text = format!("{name}: {media_type}, {}", text::size(bytes.len() as u64));

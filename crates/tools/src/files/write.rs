@@ -5,12 +5,12 @@ use agentx_types::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Changes, OriginalFile, PlannedChange};
+use super::change::{EditLock, OriginalFile, PlannedChange};
 use crate::blocking_work::blocking;
 use crate::workspace::Scope;
 use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
 
-/// What `write` takes.
+/// The arguments of `write`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteInput {
@@ -20,18 +20,18 @@ pub(crate) struct WriteInput {
     content: String,
 }
 
-pub(crate) struct Write {
+pub(crate) struct WriteTool {
     options: FileOptions,
-    changes: Changes,
+    edit_lock: EditLock,
 }
 
-impl Write {
-    pub(crate) fn new(options: FileOptions, changes: Changes) -> Self {
-        Self { options, changes }
+impl WriteTool {
+    pub(crate) fn new(options: FileOptions, edit_lock: EditLock) -> Self {
+        Self { options, edit_lock }
     }
 }
 
-impl TypedTool for Write {
+impl TypedTool for WriteTool {
     type Input = WriteInput;
 
     fn about(&self) -> ToolAbout {
@@ -41,7 +41,7 @@ impl TypedTool for Write {
     }
 
     async fn run(&self, input: WriteInput, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
-        let turn = self.changes.turn(&context).await?;
+        let turn = self.edit_lock.lock(&context).await?;
         let (scope, options, path) = (
             Scope::of("write", &context),
             self.options.clone(),

@@ -1,12 +1,12 @@
-//! A place of a file that is reached from the root one directory after the other, without following any symbolic link: what
-//! was a directory when a file was changed may be a link to elsewhere when it is put back.
+//! A file's directory, reached from the root one directory after the other, without following symbolic links:
+//! a directory at the time of the change may be a link when the file is restored.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path};
 
 use nix::errno::Errno;
@@ -19,7 +19,7 @@ use crate::{temporary, text, workspace::explain};
 /// Files beyond this are neither compared nor kept.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// How a directory is opened to continue from it.
+/// The flags with which a directory on the way is opened.
 #[cfg(target_os = "linux")]
 const PASSAGE: OFlag = OFlag::O_PATH
     .union(OFlag::O_DIRECTORY)
@@ -43,10 +43,11 @@ pub(super) struct PresentFile {
 }
 
 impl DirectoryEntry {
-    /// The place at an absolute path; `None` if a directory on the way is missing. With `make` those are made.
+    /// Returns the place at an absolute path; `None` if a directory on the way is missing. With `make` those
+    /// are made.
     ///
     /// # Errors
-    /// Returns an error if something on the way is no directory, or a link: in words.
+    /// Returns an error that says what on the way is no directory, or a link.
     pub(super) fn reach(path: &Path, make: bool) -> Result<Option<Self>, String> {
         let mut names: Vec<&OsStr> = Vec::new();
         for part in path.components() {
@@ -60,7 +61,7 @@ impl DirectoryEntry {
             return Err("its path is not a plain one".into());
         };
         let root = nix::fcntl::open("/", PASSAGE.difference(OFlag::O_NOFOLLOW), Mode::empty());
-        let mut directory = root.map_err(said)?;
+        let mut directory = root.map_err(errno_message)?;
         for part in names {
             directory = match openat(&directory, part, PASSAGE, Mode::empty()) {
                 Ok(next) => next,
@@ -69,14 +70,14 @@ impl DirectoryEntry {
                     let mode = Mode::from_bits_truncate(0o777);
                     match mkdirat(&directory, part, mode) {
                         Ok(()) | Err(Errno::EEXIST) => {}
-                        Err(error) => return Err(said(error)),
+                        Err(error) => return Err(errno_message(error)),
                     }
-                    openat(&directory, part, PASSAGE, Mode::empty()).map_err(said)?
+                    openat(&directory, part, PASSAGE, Mode::empty()).map_err(errno_message)?
                 }
                 Err(Errno::ENOTDIR | Errno::ELOOP) => {
                     return Err(format!("{} on its way is no directory now", part.display()));
                 }
-                Err(error) => return Err(said(error)),
+                Err(error) => return Err(errno_message(error)),
             };
         }
         Ok(Some(Self {
@@ -85,10 +86,10 @@ impl DirectoryEntry {
         }))
     }
 
-    /// The file that is there; `None` where there is nothing.
+    /// Returns the file; `None` if there is none.
     ///
     /// # Errors
-    /// Returns an error if it is something else, or cannot be read: in words.
+    /// Returns an error if it is not a file, or cannot be read.
     pub(super) fn look(&self) -> Result<Option<PresentFile>, String> {
         let stat = match fstatat(
             &self.directory,
@@ -97,7 +98,7 @@ impl DirectoryEntry {
         ) {
             Ok(stat) => stat,
             Err(Errno::ENOENT) => return Ok(None),
-            Err(error) => return Err(said(error)),
+            Err(error) => return Err(errno_message(error)),
         };
         let kind = SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits());
         if kind == SFlag::S_IFLNK {
@@ -107,7 +108,8 @@ impl DirectoryEntry {
             return Err("something that is no file is in its place".into());
         }
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        let file = openat(&self.directory, self.name.as_os_str(), flags, Mode::empty()).map_err(said)?;
+        let file =
+            openat(&self.directory, self.name.as_os_str(), flags, Mode::empty()).map_err(errno_message)?;
         let file = File::from(file);
         let told = |error: io::Error| explain(&error);
         let metadata = file.metadata().map_err(told)?;
@@ -120,8 +122,8 @@ impl DirectoryEntry {
         Ok(Some(PresentFile { bytes, metadata }))
     }
 
-    /// Puts a file in place, whole or not at all: a new one beside it takes its name. It keeps the permissions of the one that
-    /// is there, else has these.
+    /// Writes a file whole or not at all, by renaming a new file over it. It keeps the permissions of an
+    /// existing file, else gets `mode`.
     pub(super) fn put(
         &self,
         bytes: &[u8],
@@ -136,16 +138,17 @@ impl DirectoryEntry {
             flags,
             Mode::from_bits_truncate(0o666),
         );
-        let mut file = File::from(created.map_err(said)?);
+        let mut file = File::from(created.map_err(errno_message)?);
         temporary::hold(&file);
         let done = fill(&mut file, bytes, mode, there)
             .map_err(|error| explain(&error))
             .and_then(|()| {
                 let directory = self.directory.as_fd();
-                renameat(directory, temporary.as_str(), directory, self.name.as_os_str()).map_err(said)
+                renameat(directory, temporary.as_str(), directory, self.name.as_os_str())
+                    .map_err(errno_message)
             });
         if done.is_err() {
-            // What went wrong matters more than a file that could not be removed either.
+            // The first error matters more than a file that could not be removed either.
             let _ = unlinkat(&self.directory, temporary.as_str(), UnlinkatFlags::NoRemoveDir);
         }
         done
@@ -155,16 +158,16 @@ impl DirectoryEntry {
     pub(super) fn remove(&self) -> Result<(), String> {
         match unlinkat(&self.directory, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir) {
             Ok(()) | Err(Errno::ENOENT) => Ok(()),
-            Err(error) => Err(said(error)),
+            Err(error) => Err(errno_message(error)),
         }
     }
 
-    /// Removes what killed processes left beside the file.
+    /// Removes files next to it that killed processes left.
     pub(super) fn remove_left(&self) {
         temporary::remove_left(&self.directory);
     }
 
-    /// Removes the directory that is there, where it is one and empty; whether it did.
+    /// Removes the directory if it is one and empty; returns whether it did.
     pub(super) fn remove_directory(&self) -> bool {
         unlinkat(&self.directory, self.name.as_os_str(), UnlinkatFlags::RemoveDir).is_ok()
     }
@@ -173,12 +176,7 @@ impl DirectoryEntry {
 fn fill(file: &mut File, bytes: &[u8], mode: Option<u32>, there: Option<&Metadata>) -> io::Result<()> {
     match (there, mode) {
         (Some(metadata), _) => {
-            let own = file.metadata()?;
-            if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
-                // Only root may give a file away; for anyone else the new file stays their own.
-                let _ = fchown(&*file, Some(metadata.uid()), Some(metadata.gid()));
-            }
-            file.set_permissions(metadata.permissions())?;
+            temporary::copy_permissions(metadata, file)?;
         }
         // Permissions alone: what would run as another person does not come back so.
         (None, Some(mode)) => file.set_permissions(Permissions::from_mode(mode & 0o777))?,
@@ -187,11 +185,11 @@ fn fill(file: &mut File, bytes: &[u8], mode: Option<u32>, there: Option<&Metadat
     file.write_all(bytes)
 }
 
-fn said(error: Errno) -> String {
+fn errno_message(error: Errno) -> String {
     explain(&io::Error::from(error))
 }
 
-/// Whether a name has a NUL in it, which no path has.
+/// Returns whether a name has a NUL in it, which no path has.
 pub(super) fn is_a_path(path: &str) -> bool {
     CString::new(OsStr::new(path).as_bytes()).is_ok()
 }

@@ -1,4 +1,5 @@
-//! What a restore finds that was cut off before it: one without an end on record, and files that it had not put in place yet.
+//! Finds a restore that was cut off: one whose end is not recorded, and the files that it had not written
+//! yet.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +11,8 @@ use agentx_types::{FileFailed, FilesRestored};
 use super::directory_entry::DirectoryEntry;
 use super::{blocking, on_disk};
 
-/// Puts on record that the restore which was cut off has ended, where one to the same event has nothing left to do; returns its event.
+/// Records the end of a restore that was cut off, if one to the same event has nothing left to do; returns
+/// its event.
 pub(super) async fn end(
     history: &SessionHistory,
     to_seq: u64,
@@ -56,6 +58,6 @@ pub(super) async fn remove_left(history: &SessionHistory) {
         }
         Ok(())
     });
-    // A file that stays is in nobody's way.
+    // The file may stay; it is harmless.
     let _ = removed.await;
 }

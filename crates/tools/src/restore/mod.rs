@@ -1,8 +1,9 @@
-//! Files as they were: what a rewind would do to them, and doing it. What the session knows of each file is in its facts
-//! ([`SessionHistory`]); here that is compared with the disk.
+//! Files as they were: what a rewind would do to them, and doing it. What the session knows of each file is
+//! in its facts ([`SessionHistory`]); here that is compared with the disk.
 //!
-//! Nothing that anybody else made is lost without a word: a file that is not what the session left is a question to the
-//! person; what is replaced is kept as a blob first, and both are on record before any file is touched.
+//! Changes of others are never lost silently: a file that is not as the session left it needs a decision of
+//! the person; the replaced contents are kept as a blob first, and both are recorded before any file is
+//! changed.
 
 mod directory_entry;
 mod interrupted;
@@ -23,13 +24,13 @@ use agentx_types::{
 use crate::files::unified_diff;
 use directory_entry::{DirectoryEntry, PresentFile};
 
-/// The longest diff of a file that is told.
+/// The longest diff of a file that is shown.
 const DIFF_BYTES: usize = 256 * 1024;
 
-/// A file as it stands, and as it is to be.
+/// A file with its current and its earlier contents.
 struct RestoredFile {
     present: Option<PresentFile>,
-    /// The hash of what is there.
+    /// The hash of the current contents.
     seen: Option<BlobId>,
     blocked: Option<String>,
 }
@@ -51,7 +52,7 @@ impl RestoredFile {
     }
 }
 
-/// What putting files back to how they were before an event would do.
+/// Returns what a restore to the state before an event would do.
 ///
 /// # Errors
 /// Returns an error if a blob cannot be read for another reason than that it is not there.
@@ -76,7 +77,7 @@ pub async fn plan_restore(
     })
 }
 
-/// What would happen to one file; `None` if it is as it was.
+/// Returns what would happen to one file; `None` if it is unchanged.
 async fn planned(
     history: &SessionHistory,
     path: &str,
@@ -129,7 +130,7 @@ async fn planned(
     })
 }
 
-/// Why a person has to be asked about a file.
+/// Returns why a person has to be asked about a file.
 fn doubt(
     history: &SessionHistory,
     trail: &FileTrail,
@@ -162,8 +163,8 @@ fn changed_at(metadata: &std::fs::Metadata) -> Timestamp {
     Timestamp(seconds.saturating_add(metadata.mtime_nsec() / 1_000))
 }
 
-/// The call of the session that ran when the file was changed. File systems tell the time in steps: a little before its start
-/// is in it.
+/// Returns the call of the session that ran when the file was changed. File systems round times: a little
+/// before its start counts too.
 fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<String> {
     const STEP_US: i64 = 10_000;
     let last = trail.changes().last().map_or(0, |last| last.seq);
@@ -176,12 +177,12 @@ fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<
     })
 }
 
-/// Puts files back: keeps what is there, puts on record what is about to happen, does it, and puts on record what did not.
+/// Restores files: keeps the current contents, records the plan, writes the files, and records which failed.
 ///
 /// # Errors
-/// Returns an error if the files as they are cannot be kept, or nothing can be put on record; then none was
-/// touched. Where only the end cannot be put on record, the files are as they were wished, and the session
-/// tells that it is not sure.
+/// Returns an error if the current contents cannot be kept, or nothing can be recorded; then no file was
+/// changed. If only the end cannot be recorded, the files are restored, and the session reports that it is
+/// not sure.
 pub async fn restore(
     history: &SessionHistory,
     wish: &RestoreWish,
@@ -258,7 +259,7 @@ fn failure(file: &RestoreFile, what: String) -> FileFailed {
 
 const CHANGED_MEANWHILE: &str = "it has changed since it was looked at";
 
-/// Keeps a file as it is.
+/// Keeps the current contents of a file.
 async fn kept(
     path: &str,
     present: Option<PresentFile>,
@@ -282,8 +283,8 @@ async fn kept(
     })
 }
 
-/// Removes the directories that the session made for files that are gone, if nothing is in them; those that it removed. What
-/// cannot be removed stays without a word: somebody else uses it.
+/// Removes empty directories that the session created for removed files; returns those that were removed.
+/// Others stay without an error, because they are in use.
 async fn emptied(made: BTreeSet<&str>, gone: &[String]) -> Vec<String> {
     let holds = |directory: &&str| gone.iter().any(|file| Path::new(file).starts_with(directory));
     // The innermost first: a path is sorted before those in it.
@@ -298,7 +299,7 @@ async fn emptied(made: BTreeSet<&str>, gone: &[String]) -> Vec<String> {
     removed.await.unwrap_or_default()
 }
 
-/// Puts one file back, unless it is not what is on record any more.
+/// Restores one file, unless it has changed since the plan was recorded.
 async fn put(replaced: FileReplaced, bytes: Option<Vec<u8>>) -> Result<(), String> {
     blocking(move || {
         let path = Path::new(&replaced.path);
@@ -321,7 +322,7 @@ async fn put(replaced: FileReplaced, bytes: Option<Vec<u8>>) -> Result<(), Strin
     .await
 }
 
-/// The bytes that are to be in a file; `None` where there is to be none.
+/// Returns the contents to restore; `None` if the file is to be removed.
 async fn bytes_of(image: &FileVersion, blobs: &dyn BlobStore) -> Result<Option<Vec<u8>>, String> {
     match image {
         FileVersion::Absent => Ok(None),
@@ -362,7 +363,7 @@ async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(format!("it broke: {error}")))
 }
 
-/// The id that a blob of these bytes has.
+/// Returns the id that a blob of these bytes has.
 fn id_of(bytes: &[u8]) -> BlobId {
     BlobId::with_suffix(blake3::hash(bytes).to_hex())
 }

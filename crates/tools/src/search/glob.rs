@@ -13,14 +13,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::search_turns::SearchTurns;
+use super::search_permits::SearchPermits;
 use super::walk::{PathDisplay, PathGlob, SearchWalk, WalkEnd, literal_prefix};
 use super::withheld::WithheldMatches;
 use crate::blocking_work::{StopFlag, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
 
-/// What `glob` takes.
+/// The arguments of `glob`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GlobInput {
@@ -46,11 +46,11 @@ enum Sort {
 
 pub(crate) struct GlobTool {
     options: SearchOptions,
-    turns: SearchTurns,
+    turns: SearchPermits,
 }
 
 impl GlobTool {
-    pub(crate) fn new(options: SearchOptions, turns: SearchTurns) -> Self {
+    pub(crate) fn new(options: SearchOptions, turns: SearchPermits) -> Self {
         Self { options, turns }
     }
 }
@@ -79,7 +79,7 @@ impl TypedTool for GlobTool {
     }
 }
 
-/// What paths are sorted by: time first where time matters, then the path itself.
+/// The sort key of paths: time first if it matters, then the path itself.
 type SortKey = (Reverse<Option<SystemTime>>, PathBuf);
 
 /// The first so many of any number of paths.
@@ -109,7 +109,7 @@ impl FirstPaths {
     }
 }
 
-/// What one thread found; joins the others' when the thread is done.
+/// The results of one thread; they join the others' when the thread has ended.
 struct GlobMatches<'a> {
     first: FirstPaths,
     all: &'a Mutex<FirstPaths>,
@@ -167,7 +167,7 @@ fn list(
     Ok(ended.outcome(text, json!({ "matched": matched, "shown": listed })))
 }
 
-/// What is looked for.
+/// The parts of a search that threads share.
 struct GlobQuery<'a> {
     glob: &'a PathGlob,
     by_time: bool,
@@ -201,7 +201,7 @@ fn find(
     Ok((first, matched.into_inner(), ended))
 }
 
-/// Where to walk, and the pattern from there.
+/// Splits the input into the directory to walk, and the pattern from there.
 fn place(input: &GlobInput) -> (String, &str) {
     let base = input.path.as_deref().unwrap_or(".");
     match literal_prefix(&input.pattern) {
@@ -230,7 +230,7 @@ fn key(entry: &DirEntry, walk: &SearchWalk, wanted: &GlobQuery<'_>) -> Option<So
     Some((Reverse(time), entry.path().to_owned()))
 }
 
-/// The paths as text, and how many are in it.
+/// Returns the paths as text, and how many are in it.
 fn render(scope: &Scope, keys: &[SortKey], matched: usize, options: &SearchOptions) -> (String, usize) {
     let shown = PathDisplay::new(scope);
     let mut text = String::new();

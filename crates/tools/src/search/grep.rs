@@ -14,14 +14,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::hits::{Collector, HitMode, Hits, ThreadHits, render};
-use super::search_turns::SearchTurns;
+use super::search_permits::SearchPermits;
 use super::walk::{PathDisplay, PathGlob, SearchWalk, WalkEnd};
 use super::withheld::WithheldMatches;
 use crate::blocking_work::{StopFlag, StoppableReader, blocking};
 use crate::workspace::Scope;
 use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool, text};
 
-/// What `grep` takes.
+/// The arguments of `grep`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GrepInput {
@@ -29,7 +29,7 @@ pub(crate) struct GrepInput {
     pattern: String,
     /// File or directory to search; the working directory if left out.
     path: Option<String>,
-    /// What to show; content if left out.
+    /// The kind of output; content if left out.
     mode: Option<Mode>,
     /// Only files that match, for example *.rs or src/**/*.ts.
     glob: Option<String>,
@@ -85,8 +85,8 @@ impl GrepInput {
         builder.line_terminator(Some(b'\n')).size_limit(COMPILED_BYTES);
         builder.build(&self.pattern).map_err(|error| {
             ToolFailure::invalid(format!(
-                "Bad regular expression: {error}\nWithin a line only; for the characters . * + ? ( ) [ ] {{ }} | ^ $ \\ \
-                 themselves write a \\ in front; there is no look-around and no back-reference."
+                "Bad regular expression: {error}\nMatches are per line; escape . * + ? ( ) [ ] {{ }} | ^ $ \\ with \\ \
+                 to match them literally; look-around and back-references are not supported."
             ))
         })
     }
@@ -107,11 +107,11 @@ impl GrepInput {
 
 pub(crate) struct GrepTool {
     options: SearchOptions,
-    turns: SearchTurns,
+    turns: SearchPermits,
 }
 
 impl GrepTool {
-    pub(crate) fn new(options: SearchOptions, turns: SearchTurns) -> Self {
+    pub(crate) fn new(options: SearchOptions, turns: SearchPermits) -> Self {
         Self { options, turns }
     }
 }
@@ -140,7 +140,7 @@ impl TypedTool for GrepTool {
     }
 }
 
-/// What every thread of a search shares.
+/// The parts of a search that threads share.
 struct GrepSearch<'a> {
     walk: &'a SearchWalk,
     glob: Option<PathGlob>,
@@ -250,7 +250,7 @@ impl GrepSearch<'_> {
     }
 }
 
-/// The hits as text, and how many are in it.
+/// Returns the hits as text, and how many are in it.
 fn describe(scope: &Scope, wanted: HitMode, options: &SearchOptions, hits: &Hits) -> (String, u64) {
     let shown = PathDisplay::new(scope);
     let show = |path: &Path| shown.path(path).to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! What a search in files found: collected by many threads, bounded, and the same whatever the threads did first.
+//! The results of a search in files: collected by many threads, bounded, and independent of their order.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use crate::text;
 
-/// One shown line.
+/// A shown line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct HitLine {
     number: u64,
-    /// Whether it has a match itself, or stands beside one.
+    /// Whether it matches itself, or is context of a match.
     matched: bool,
     /// Whether lines between the one before and this one are left out.
     gap: bool,
     text: String,
 }
 
-/// What was found in one file.
+/// The results in one file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FileHits {
     pub(crate) path: PathBuf,
@@ -28,13 +28,13 @@ pub(crate) struct FileHits {
 }
 
 impl FileHits {
-    /// How much of the limit it takes.
+    /// Returns its part of the limit.
     fn weight(&self) -> usize {
         self.lines.iter().filter(|line| line.matched).count().max(1)
     }
 }
 
-/// What was found in all files.
+/// The results in all files.
 #[derive(Debug, Default)]
 pub(crate) struct Hits {
     pub(crate) limit: usize,
@@ -87,7 +87,7 @@ impl Hits {
     }
 }
 
-/// What one thread found; joins the others' when the thread is done.
+/// The results of one thread; they join the others' when the thread has ended.
 pub(crate) struct ThreadHits<'a> {
     pub(crate) hits: Hits,
     pub(crate) all: &'a Mutex<Hits>,
@@ -100,7 +100,7 @@ impl Drop for ThreadHits<'_> {
     }
 }
 
-/// How much of a file is wanted.
+/// The part of a file that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HitMode {
     Lines,
@@ -134,7 +134,7 @@ impl Collector {
         }
     }
 
-    /// The hits of the file, if there are any.
+    /// Returns the hits of the file, if there are any.
     pub(crate) fn finish(self, path: &Path) -> Option<FileHits> {
         (self.matches > 0).then(|| FileHits {
             path: path.to_owned(),
@@ -181,7 +181,7 @@ impl Sink for Collector {
     }
 }
 
-/// The hits as text of at most about `bytes`, and how many matches are in it.
+/// Returns the hits as text of at most about `bytes`, and how many matches are in it.
 pub(crate) fn render(
     hits: &Hits,
     wanted: HitMode,

@@ -1,5 +1,5 @@
-//! Ignore files that are no files: the walk opens what has their name, and a named pipe that came with a folder would hold it for good, a
-//! device would never end. Each directory is looked at before it is entered.
+//! Ignore files that are not regular files: the walk would open them by their name, and a named pipe of a
+//! folder would block it for ever, a device would never end. Each directory is checked before it is entered.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,7 +20,7 @@ const LONGEST: u64 = 1 << 16;
 pub(super) struct SkippedDirectories(Mutex<BTreeSet<PathBuf>>);
 
 impl SkippedDirectories {
-    /// Whether a directory may be entered; notes it where it may not.
+    /// Returns whether a directory may be entered; notes it if not.
     pub(super) fn may_enter(&self, directory: &Path) -> bool {
         let Some(file) = unreadable_in(directory) else {
             return true;
@@ -32,7 +32,7 @@ impl SkippedDirectories {
         false
     }
 
-    /// Says what was left out, relative to where the search began; empty if nothing was.
+    /// Describes what was left out, relative to the start of the search; empty if nothing was.
     pub(super) fn note(&self, root: &Path) -> String {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut note = String::new();
@@ -49,7 +49,7 @@ impl SkippedDirectories {
     }
 }
 
-/// Refuses to begin a walk that would open such a file where it begins or above.
+/// Refuses to start a walk that would open such a file at its start or above.
 pub(super) fn check(root: &Path) -> Result<(), ToolFailure> {
     let found = root.ancestors().find_map(unreadable_in);
     found.map_or(Ok(()), |file| {
@@ -59,7 +59,7 @@ pub(super) fn check(root: &Path) -> Result<(), ToolFailure> {
     })
 }
 
-/// What the walk would open in a directory, and could be held by.
+/// Returns a path in a directory that the walk would open and that could block it.
 fn unreadable_in(directory: &Path) -> Option<PathBuf> {
     let mut files = NAMES.iter().map(|name| directory.join(name));
     files
@@ -67,7 +67,7 @@ fn unreadable_in(directory: &Path) -> Option<PathBuf> {
         .or_else(|| unreadable_behind(&directory.join(".git")))
 }
 
-/// The same for a `.git` file, which names a directory that names another one.
+/// Checks a `.git` file in the same way; it names a directory that names another one.
 fn unreadable_behind(link: &Path) -> Option<PathBuf> {
     let git = PathBuf::from(first_line(link)?.strip_prefix("gitdir: ")?);
     let file = git.join("commondir");
@@ -84,7 +84,7 @@ fn first_line(file: &Path) -> Option<String> {
     BufReader::new(reader.take(LONGEST)).lines().next()?.ok()
 }
 
-/// Whether what lies there is neither a file nor a directory, which cannot be read and holds nobody.
+/// Returns whether the path is neither a file nor a directory, so that reading it could block.
 fn holds(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }

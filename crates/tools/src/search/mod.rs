@@ -4,10 +4,10 @@ mod glob;
 mod grep;
 mod hits;
 mod ignore_files;
-mod search_turns;
+mod search_permits;
 mod walk;
 mod withheld;
 
 pub(crate) use glob::GlobTool;
 pub(crate) use grep::GrepTool;
-pub(crate) use search_turns::SearchTurns;
+pub(crate) use search_permits::SearchPermits;

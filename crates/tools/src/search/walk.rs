@@ -1,5 +1,5 @@
-//! The walk that both searches make: parallel, honouring ignore files, never following symbolic links, so that it cannot
-//! leave the place where it began.
+//! The walk of both searches: parallel, honouring ignore files, never following symbolic links, so that it
+//! cannot leave its root.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::blocking_work::StopFlag;
 use crate::workspace::Scope;
 use crate::{ToolFailure, nearest};
 
-/// Where a search begins and what it passes over.
+/// The start of a search and the directories that it skips.
 pub(crate) struct SearchWalk {
     pub(crate) root: PathBuf,
     pub(crate) ignored: bool,
     pub(crate) file_type: Option<String>,
     pub(crate) threads: usize,
-    /// What the walk left out.
+    /// The directories that the walk skipped.
     pub(crate) left_out: Arc<SkippedDirectories>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct WalkEnd {
 }
 
 impl WalkEnd {
-    /// What a thread does after each entry.
+    /// Returns what a thread does after each entry.
     pub(crate) fn go_on(&self, stop: &StopFlag) -> WalkState {
         if stop.due() {
             self.early.store(true, Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl WalkEnd {
         WalkState::Continue
     }
 
-    /// The outcome of a search, with a note where it is not complete.
+    /// Returns the outcome of a search, with a note if it is incomplete.
     pub(crate) fn outcome(&self, mut text: String, details: Value) -> ToolOutcome {
         if !self.early.load(Ordering::Relaxed) {
             return ToolOutcome::success(text).with_details(details);
@@ -100,8 +100,8 @@ fn types(name: &str) -> Result<ignore::types::Types, ToolFailure> {
     })
 }
 
-/// A glob as models write it: without `/` it is about names in any directory, with `/` about paths from where the search
-/// begins.
+/// A glob as models write it: without `/` it matches names in any directory, with `/` paths from the start of
+/// the search.
 #[derive(Clone, Debug)]
 pub(crate) struct PathGlob {
     matcher: GlobMatcher,
@@ -110,7 +110,7 @@ pub(crate) struct PathGlob {
 }
 
 impl PathGlob {
-    /// About names or about paths, as the pattern says; a leading `!` turns it round.
+    /// Matches names or paths, depending on the pattern; a leading `!` negates it.
     pub(crate) fn filter(pattern: &str) -> Result<Self, ToolFailure> {
         let (negated, plain) = match pattern.strip_prefix('!') {
             Some(rest) => (true, rest),
@@ -139,7 +139,7 @@ impl PathGlob {
         })
     }
 
-    /// Whether a path, relative to where the search begins, is meant.
+    /// Returns whether a path, relative to the start of the search, matches.
     pub(crate) fn matches(&self, path: &Path) -> bool {
         let place = if self.names {
             path.file_name().map(Path::new).unwrap_or(path)
@@ -150,8 +150,8 @@ impl PathGlob {
     }
 }
 
-/// The directories that a pattern begins with, and the rest: `src/a/**/*.rs` is `src/a` and `**/*.rs`. A walk from there
-/// passes over everything else.
+/// Returns the directories that a pattern begins with, and the rest: `src/a/**/*.rs` is `src/a` and
+/// `**/*.rs`. A walk from there passes over everything else.
 pub(crate) fn literal_prefix(pattern: &str) -> (&str, &str) {
     let special = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
     match pattern[..special].rfind('/') {

@@ -7,10 +7,10 @@ use agentx_runtime::PlaceRules;
 
 use crate::workspace::Scope;
 
-/// What is left out of one search. Threads share it.
+/// The matches that one search withholds. Threads share it.
 pub(crate) struct WithheldMatches {
     rules: Option<PlaceRules>,
-    /// Where the workspace really is, and how rules name it.
+    /// The real path of the workspace, and its name in rules.
     root: PathBuf,
     named: PathBuf,
     count: AtomicUsize,
@@ -28,7 +28,7 @@ impl WithheldMatches {
         }
     }
 
-    /// Whether this file is left out. It counts then.
+    /// Returns whether this file is left out. It counts then.
     pub(crate) fn takes(&self, real: &Path) -> bool {
         let Some(rules) = &self.rules else { return false };
         let taken = rules.cover(&as_named(real, &self.root, &self.named).to_string_lossy());
@@ -38,7 +38,7 @@ impl WithheldMatches {
         taken
     }
 
-    /// What the model is told about it; empty if nothing was left out.
+    /// Returns the note for the model; empty if nothing was left out.
     pub(crate) fn note(&self) -> String {
         match self.count.load(Ordering::Relaxed) {
             0 => String::new(),
@@ -51,7 +51,7 @@ impl WithheldMatches {
     }
 }
 
-/// A real path as rules name it: the workspace itself may be reached through a link.
+/// Returns a real path as rules name it: the workspace itself may be reached through a link.
 fn as_named(real: &Path, root: &Path, named: &Path) -> PathBuf {
     match real.strip_prefix(root) {
         Ok(inside) if inside.as_os_str().is_empty() => named.to_owned(),

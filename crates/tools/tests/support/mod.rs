@@ -1,5 +1,5 @@
-//! One way to call tools in tests: a workspace in a temporary directory, blobs in memory, every event kept, and a bound on
-//! time, so that a tool that hangs fails its test instead of holding it.
+//! One way to call tools in tests: a workspace in a temporary directory, blobs in memory, every event kept,
+//! and a bound on time, so that a tool that hangs fails its test instead of holding it.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 #![allow(
     clippy::unwrap_used,
@@ -211,7 +211,7 @@ impl Place {
     }
 }
 
-/// What the model reads.
+/// Returns the text for the model.
 pub fn text(outcome: &ToolOutcome) -> String {
     outcome.content.iter().filter_map(ContentPart::as_text).collect()
 }

@@ -62,8 +62,14 @@ pub(super) async fn run(
     }
 }
 
-/// What may be put on record at all.
+/// Checks that a person may be given a role.
 fn check(person: &OwnerId, role: Option<SessionRole>) -> Result<(), ChatError> {
+    if role == Some(SessionRole::Own) {
+        return Err(ChatError::usage(
+            "`own` is the owner's role and cannot be given",
+            "use `--as drive` to let them do all but delete and share the session",
+        ));
+    }
     if person.as_str() == VISITORS && role.is_some_and(|role| role > SessionRole::Watch) {
         return Err(ChatError::usage(
             "people without an identity may only watch",

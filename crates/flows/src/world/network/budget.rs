@@ -1,4 +1,5 @@
-//! What answers may take together while they are read: each is bounded by itself, but a script may ask for very many at once.
+//! The memory of responses while they are read: each response is bounded, but a script may send very many
+//! requests at once.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub(crate) struct AnswerBudget {
     kib: Arc<Semaphore>,
 }
 
-/// What one answer has of a budget; it is given back when this is dropped.
+/// The share of one response in a budget; it is given back when this is dropped.
 #[derive(Debug)]
 pub(super) struct BudgetShare {
     budget: AnswerBudget,
@@ -29,14 +30,14 @@ impl Default for AnswerBudget {
 }
 
 impl AnswerBudget {
-    /// One of so many KiB.
+    /// Creates a budget of so many KiB.
     pub(super) fn of_kib(kib: usize) -> Self {
         Self {
             kib: Arc::new(Semaphore::new(kib)),
         }
     }
 
-    /// A share that has nothing yet.
+    /// Returns an empty share.
     pub(super) fn share(&self) -> BudgetShare {
         BudgetShare {
             budget: self.clone(),
@@ -47,8 +48,8 @@ impl AnswerBudget {
 }
 
 impl BudgetShare {
-    /// Takes so many bytes more. An answer for which nothing is left is refused at once: answers that waited for each other
-    /// would wait for ever.
+    /// Takes so many bytes more. An answer for which nothing is left is refused at once: answers that waited
+    /// for each other would wait for ever.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), EffectError> {
         if bytes <= self.unused {
             self.unused -= bytes;

@@ -18,7 +18,7 @@ const IDLE_PER_HOST: usize = 8;
 
 /// Finds the addresses of a name.
 pub trait NameLookup: Send + Sync + 'static {
-    /// The addresses of `host`.
+    /// Returns the addresses of `host`.
     ///
     /// # Errors
     /// Returns an error if it has none.
@@ -51,7 +51,7 @@ impl Resolve for GuardedResolver {
         Box::pin(async move {
             let found = found.await?;
             for address in &found {
-                // One that is refused spoils the name: nobody honest mixes them.
+                // One refused address refuses the name: an honest name does not mix them.
                 hosts.check_address(&host, *address)?;
             }
             if found.is_empty() {
@@ -63,7 +63,7 @@ impl Resolve for GuardedResolver {
     }
 }
 
-/// One client for plain connections, and one for TLS, which costs its certificates.
+/// One client for plain connections, and one for TLS, which loads certificates.
 pub(super) struct HttpClients {
     hosts: Arc<AllowedHosts>,
     guarded: Arc<GuardedResolver>,
@@ -85,7 +85,7 @@ impl HttpClients {
         }
     }
 
-    /// The client for `url`. A host that is an address is not looked up, so it is checked here.
+    /// Returns the client for `url`. A host that is an address is not resolved, so it is checked here.
     pub(super) fn get(&self, url: &Url) -> Result<&Client, EffectError> {
         let host = url.host_str().unwrap_or_default();
         if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 
 use agentx_luau_tools::EffectError;
+use agentx_types::is_public_address;
 use reqwest::Url;
 
-use super::address::is_public;
 use crate::grants::denied;
 
 /// Hosts as a file names them: `api.weather.com`, `*.weather.com`, `localhost:8080`, `127.0.0.1`.
@@ -23,11 +23,11 @@ struct Granted {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
-    /// This host.
+    /// A host name.
     Exact(String),
     /// Hosts whose names end so, with the dot.
     Under(String),
-    /// This address.
+    /// An IP address.
     Address(IpAddr),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Denied {
 }
 
 impl AllowedHosts {
-    /// The hosts with these names. What is no host is never reached.
+    /// Parses the hosts with these names. Invalid names are never reached.
     pub(crate) fn new<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Self {
         let granted = names.into_iter().filter_map(|name| Granted::parse(name.as_ref()));
         Self {
@@ -47,7 +47,7 @@ impl AllowedHosts {
         }
     }
 
-    /// Whether an address may be asked for at all. Names are checked again when they are looked up.
+    /// Checks whether a URL may be requested. Names are checked again when they are resolved.
     pub(super) fn check(&self, url: &Url) -> Result<(), EffectError> {
         let refused = |problem: String| Err(EffectError::new("denied", format!("http: {problem}")));
         if !matches!(url.scheme(), "http" | "https") {
@@ -79,7 +79,7 @@ impl AllowedHosts {
             }
             Name::Under(_) => false,
         };
-        if is_public(address) || self.granted.iter().any(named) {
+        if is_public_address(address) || self.granted.iter().any(named) {
             return Ok(());
         }
         Err(Denied {
@@ -101,7 +101,7 @@ impl Granted {
                 port: None,
             });
         }
-        // An address is read as whoever connects reads it: 127.1 and 0x7f000001 are 127.0.0.1.
+        // The URL parser reads addresses as the client does: 127.1 and 0x7f000001 are 127.0.0.1.
         let url = Url::parse(&format!("ws://{rest}/")).ok()?;
         let host = normal(url.host_str()?);
         let name = match (host.parse::<IpAddr>(), under) {
@@ -110,7 +110,7 @@ impl Granted {
             (Err(_), false) => Name::Exact(host),
             (Err(_), true) => Name::Under(format!(".{host}")),
         };
-        // The standard port of the scheme is not told apart from none; a file that names 80 means http.
+        // A URL has no port if it is the scheme's standard one, so a granted port 80 means http.
         let port = url.port().or_else(|| rest.ends_with(":80").then_some(80));
         Some(Self { name, port })
     }

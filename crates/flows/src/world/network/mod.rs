@@ -1,10 +1,11 @@
-//! HTTP for tools from files: only to hosts that the file names, and never to an address inside by way of one outside.
+//! HTTP for tools from files: only to hosts that the file names, and never to an address inside by way of one
+//! outside.
 //!
-//! A host is checked by its name when it is asked for and again at each redirect. Its addresses are checked where they are
-//! looked up, by the very client that then connects to them: a name that means something else a moment later has no chance.
-//! Addresses that are not of the public internet are reached only where the file names the address itself (or `localhost`).
+//! A host is checked by its name when it is requested, and again at each redirect. Its addresses are checked
+//! where they are resolved, by the very client that then connects to them: a name that resolves to something
+//! else a moment later has no chance. Addresses that are not of the public internet are reached only if the
+//! file names the address itself (or `localhost`).
 
-mod address;
 mod budget;
 mod client;
 mod guard;
@@ -30,7 +31,7 @@ const MAX_REDIRECTS: usize = 5;
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest time that it may name.
 const MAX_TIMEOUT: Duration = Duration::from_secs(300);
-/// The longest answer where the tool says nothing else.
+/// The largest response if the tool sets no limit.
 pub(crate) const MAX_ANSWER: usize = 2 << 20;
 /// Headers that belong to the connection.
 const OWN_HEADERS: [&str; 9] = [
@@ -145,7 +146,7 @@ impl Network {
     }
 }
 
-/// Where an answer leads; `None` if it is one.
+/// Returns the target of a redirect; `None` if the response is none.
 fn redirected(
     answer: &reqwest::Response,
     request: &NetworkRequest,
@@ -272,7 +273,7 @@ fn invalid(problem: String) -> EffectError {
     EffectError::new("invalid", format!("http: {problem}"))
 }
 
-/// What went wrong on the way, without the address's query.
+/// Converts an error of the client, without the URL's query.
 fn failure(error: &reqwest::Error, url: &Url) -> EffectError {
     let host = url.host_str().unwrap_or_default();
     let causes = std::iter::successors(std::error::Error::source(error), |&error| error.source());

@@ -1,4 +1,4 @@
-//! What the API streams for an answer, with the signatures and the usage that belong to the request.
+//! The stream of the API for an answer, with the signatures and the usage that belong to the request.
 
 use serde_json::{Value, json};
 
@@ -8,14 +8,14 @@ use crate::vendors::{AnswerPart, ModelAnswer};
 use crate::wire::anthropic_event;
 
 impl AcceptedMessages {
-    /// The signature of thinking in these words that begins the answer.
+    /// Returns the signature of thinking with this text at the beginning of the answer.
     pub fn sign(&self, words: &str) -> String {
         let mut place = self.place;
         place.sign(&self.model.name, words, self.answer)
     }
 
-    /// The whole stream of an answer, its events in order; tests cut it where they like. Thinking is left out where the request has
-    /// none, and its words where the request does not show them.
+    /// Returns the whole stream of an answer, its events in order; tests cut it where they like. Thinking is
+    /// left out if the request has none, and its text if the request does not show it.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let mut out = self.start();
         let mut place = self.place;
@@ -108,7 +108,7 @@ fn input_deltas(input: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// A text in two halves.
+/// Returns a text in two halves.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut middle = text.len() / 2;
     while !text.is_char_boundary(middle) {

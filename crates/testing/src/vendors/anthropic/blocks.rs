@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The content of a message, result or system prompt as blocks: a text stands for one text block.
+/// Returns the content of a message, result or system prompt as blocks: a text becomes one text block.
 pub(super) fn of(content: &Value) -> Vec<Value> {
     match content {
         Value::String(text) => vec![json!({ "type": "text", "text": text })],
@@ -11,7 +11,7 @@ pub(super) fn of(content: &Value) -> Vec<Value> {
     }
 }
 
-/// A block without its breakpoint and with its fields sorted, as it is hashed and counted.
+/// Returns a block without its breakpoint and with its fields sorted, as it is hashed and counted.
 pub(super) fn bare(block: &Value) -> Value {
     let mut block = block.clone();
     if let Some(fields) = block.as_object_mut() {
@@ -28,7 +28,7 @@ pub(super) fn bare(block: &Value) -> Value {
     block
 }
 
-/// What a request says before its messages, and then each block of each message with its role.
+/// Returns the blocks before the messages, and then each block of each message with its role.
 pub(super) fn in_order(body: &Value) -> Vec<(Value, bool)> {
     let marked = |block: &Value| !block["cache_control"].is_null();
     let with_role = |role: &Value, block: &Value| {
@@ -54,7 +54,7 @@ pub(super) fn in_order(body: &Value) -> Vec<(Value, bool)> {
     blocks
 }
 
-/// Whether a block is thinking, readable or not.
+/// Returns whether a block is thinking, readable or not.
 pub(super) fn is_thinking(block: &Value) -> bool {
     block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }

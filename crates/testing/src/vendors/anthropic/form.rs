@@ -1,4 +1,4 @@
-//! What a request says beside its messages: fields, numbers, thinking, tools.
+//! Checks the parts of a request outside of its messages: fields, numbers, thinking, tools.
 
 use std::collections::BTreeSet;
 
@@ -34,16 +34,16 @@ const FIELDS: &[&str] = &[
 ];
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 
-/// How the model thinks, as the request asks for it.
+/// The requested thinking.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ThinkingForm {
     /// Whether it thinks.
     pub(super) thinks: bool,
     /// Whether it was given a budget.
     pub(super) by_budget: bool,
-    /// Whether what it thinks is shown in words.
+    /// Whether the thinking is shown as text.
     pub(super) shown: bool,
-    /// What becomes of a block whose prefix changed, where the request says it: dropped or not.
+    /// Whether a block whose prefix changed is dropped, if the request says so.
     pub(super) drops: Option<bool>,
 }
 
@@ -155,13 +155,13 @@ fn sampling(body: &Value, model: &VendorModel, thinking: ThinkingForm) -> Result
     Ok(())
 }
 
-/// Whether a name matches `^[a-zA-Z0-9_-]{1,most}$`.
+/// Returns whether a name matches `^[a-zA-Z0-9_-]{1,most}$`.
 pub(super) fn is_name(name: &str, most: usize) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !name.is_empty() && name.len() <= most && name.bytes().all(fits)
 }
 
-/// Whether the name of a parameter matches `^[a-zA-Z0-9_.-]{1,64}$` (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
+/// Returns whether the name of a parameter matches `^[a-zA-Z0-9_.-]{1,64}$` (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
 fn is_property_key(key: &str) -> bool {
     is_name(&key.replace('.', "_"), 64)
 }

@@ -96,7 +96,7 @@ fn merged(turns: Vec<VendorTurn>) -> Vec<VendorTurn> {
     all
 }
 
-/// What a block of each kind may have in it.
+/// Returns the allowed fields of a block of each kind.
 fn fields_of(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "text" => &["type", "text", "cache_control", "citations"],
@@ -246,7 +246,7 @@ fn results(turn: &VendorTurn, before: &VendorTurn, at: usize) -> Result<(), Vend
     Ok(())
 }
 
-/// What the end of the conversation has to look like.
+/// Checks the end of the conversation.
 fn last(turns: &[VendorTurn], model: &VendorModel, thinking: &ThinkingForm) -> Result<(), VendorRefusal> {
     let Some(last) = turns.last() else { return Ok(()) };
     if last.is_user {
@@ -275,7 +275,8 @@ fn last(turns: &[VendorTurn], model: &VendorModel, thinking: &ThinkingForm) -> R
     Ok(())
 }
 
-/// A turn lasts from what a person says until the model asks for no tool: it thinks at its beginning, and need not again.
+/// A turn lasts from a person's message until the model requests no tool: it thinks at the beginning, and
+/// need not think again.
 fn expected_thinking(turns: &[VendorTurn], thinking: &ThinkingForm) -> Result<(), VendorRefusal> {
     let goes_on =
         |turn: &VendorTurn| !turn.is_user || turn.blocks.iter().any(|block| block["type"] == "tool_result");
@@ -343,7 +344,7 @@ fn image(block: &Value, place: &str) -> Result<(), VendorRefusal> {
     Ok(())
 }
 
-/// What holds of all pictures of a request together.
+/// Checks the pictures of a request as a whole.
 fn pictures(body: &Value, model: &VendorModel) -> Result<(), VendorRefusal> {
     let mut all = Vec::new();
     for message in body["messages"].as_array().into_iter().flatten() {

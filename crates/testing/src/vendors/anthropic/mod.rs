@@ -1,4 +1,4 @@
-//! Anthropic Messages, as strict as it is.
+//! Anthropic Messages, with its own strictness.
 
 mod answer;
 mod blocks;
@@ -36,7 +36,7 @@ pub struct Anthropic {
 /// A request that was accepted.
 #[derive(Clone, Debug)]
 pub struct AcceptedMessages {
-    /// What it counts as.
+    /// The counted tokens.
     pub counted: CountedTokens,
     /// The thinking blocks that were dropped, as `messages.1.content.0: reason`.
     pub dropped: Vec<String>,
@@ -49,7 +49,7 @@ pub struct AcceptedMessages {
 }
 
 impl AcceptedMessages {
-    /// The thinking that was dropped because what stands before it is not what it was.
+    /// Returns the thinking that was dropped because the text before it had changed.
     pub fn changed_prefixes(&self) -> impl Iterator<Item = String> {
         let changed = self
             .dropped
@@ -66,7 +66,8 @@ impl Default for Anthropic {
 }
 
 impl Anthropic {
-    /// The API for an account that was made after August 2026: prefixes are checked, and a mismatch is a 400.
+    /// Creates the API for an account that was made after August 2026: prefixes are checked, and a mismatch
+    /// is a 400.
     pub fn new() -> Self {
         Self {
             enforces_prefixes: true,
@@ -78,7 +79,8 @@ impl Anthropic {
         }
     }
 
-    /// The API for an older account: prefixes are checked only where the request says what to do with a mismatch.
+    /// Applies the rules for an older account: prefixes are checked only if the request says what to do with
+    /// a mismatch.
     #[must_use]
     pub fn of_an_older_account(mut self) -> Self {
         self.enforces_prefixes = false;
@@ -92,7 +94,7 @@ impl Anthropic {
         self
     }
 
-    /// The made-up model `name` behaves like `like`.
+    /// Adds a made-up model `name` that behaves like `like`.
     #[must_use]
     pub fn knowing(mut self, name: &str, like: &str) -> Self {
         self.names.insert(name.to_owned(), like.to_owned());
@@ -109,7 +111,7 @@ impl Anthropic {
     /// Looks at the body of a request and the value of its header `anthropic-beta`.
     ///
     /// # Errors
-    /// The first rule that it breaks.
+    /// Returns the first rule that the request breaks.
     pub fn check(&mut self, body: &[u8], beta: &str) -> Result<AcceptedMessages, VendorRefusal> {
         if body.len() > MAX_BYTES {
             let message = "Request exceeds the maximum size";

@@ -1,9 +1,9 @@
-//! What is known of a model from its name.
+//! The properties of a model that follow from its name.
 
 /// A model as the vendor knows it.
 #[derive(Clone, Debug)]
 pub(super) struct VendorModel {
-    /// The name by which it was asked for.
+    /// The requested name.
     pub(super) name: String,
     family: String,
     /// Major and minor version: 45 is 4.5.
@@ -13,7 +13,7 @@ pub(super) struct VendorModel {
 }
 
 impl VendorModel {
-    /// The model of this name, or of the one that it stands for; `None` for one that is unknown or retired.
+    /// Returns the model of this name, or the one that it is an alias of; `None` if it is unknown or retired.
     pub(super) fn named(name: &str, like: &str) -> Option<Self> {
         let mut parts = like.strip_prefix("claude-")?.split('-');
         let family = parts.next()?.to_owned();
@@ -33,7 +33,7 @@ impl VendorModel {
         })
     }
 
-    /// The most that it writes.
+    /// Returns the most that it writes.
     pub(super) fn max_output(&self) -> u64 {
         match self.version {
             46 if self.family == "sonnet" => 64_000,
@@ -54,7 +54,7 @@ impl VendorModel {
         self.family == "fable" || (self.version >= 55 && self.family != "haiku")
     }
 
-    /// Whether it thinks where the request does not say anything of it.
+    /// Returns whether it thinks by default.
     pub(super) fn thinks_by_default(&self) -> bool {
         self.binds()
     }
@@ -67,12 +67,12 @@ impl VendorModel {
         self.version <= 45
     }
 
-    /// Whether the words of its thinking are left out unless `display` asks for them.
+    /// Returns whether the words of its thinking are left out unless `display` asks for them.
     pub(super) fn omits_thinking(&self) -> bool {
         self.version >= 47
     }
 
-    /// Whether the model refuses thinking blocks whose prefix has changed.
+    /// Returns whether the model refuses thinking blocks whose prefix has changed.
     pub(super) fn binds(&self) -> bool {
         match self.family.as_str() {
             "fable" | "mythos" => self.version >= 51,
@@ -80,12 +80,12 @@ impl VendorModel {
         }
     }
 
-    /// Whether it refuses thinking whose prefix changed. Mythos 5.1 binds and does not check.
+    /// Returns whether it refuses thinking whose prefix changed. Mythos 5.1 binds and does not check.
     pub(super) fn checks_prefixes(&self) -> bool {
         self.binds() && !(self.family == "mythos" && self.version == 51)
     }
 
-    /// Whether it can read thinking of `producer`; what it cannot read is dropped in silence.
+    /// Returns whether it can read thinking of `producer`; what it cannot read is dropped in silence.
     pub(super) fn reads(&self, producer: &str) -> bool {
         let older = ["claude-opus-5", "claude-opus-5-5"];
         producer == self.name

@@ -1,4 +1,4 @@
-//! What Anthropic Messages refuses, and where it was read.
+//! The rules by which Anthropic Messages refuses requests, with their sources.
 
 use crate::vendors::VendorRule;
 

@@ -1,6 +1,8 @@
-//! Signatures of thinking, and what they bind: the model, the words, all that stands before the block, and the thinking before it.
+//! Signatures of thinking, and what they bind: the model, the text, everything before the block, and the
+//! thinking before it.
 //!
-//! A signature carries all that is needed to check it: `made-up.MODEL.PREFIX.BEFORE.WORDS.NUMBER`, hashes in hex.
+//! A signature carries all that is needed to check it: `made-up.MODEL.PREFIX.BEFORE.WORDS.NUMBER`, hashes in
+//! hex.
 
 use serde_json::Value;
 
@@ -11,7 +13,7 @@ use crate::vendors::{VendorRefusal, fingerprint};
 
 const MARK: &str = "made-up";
 
-/// Where a conversation stands: all that is hashed so far, and the last thinking in it.
+/// A position in a conversation: the hash so far, and the last thinking before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ThinkingPosition {
     prefix: u64,
@@ -25,7 +27,7 @@ impl ThinkingPosition {
         self.prefix = fingerprint(hash, &blocks::bare(block).to_string());
     }
 
-    /// The signature of thinking at this place, which goes on behind it.
+    /// Returns the signature of thinking at this position, and moves behind it.
     pub(super) fn sign(&mut self, model: &str, words: &str, number: u64) -> String {
         let Self { prefix, before } = *self;
         let words = fingerprint(0, words);
@@ -60,7 +62,7 @@ impl<'a> Signed<'a> {
     }
 }
 
-/// Checks every thinking block in order. Says where the conversation stands at its end, and which blocks were dropped.
+/// Checks every thinking block in order. Returns the position at the end, and the dropped blocks.
 pub(super) fn check(
     body: &Value,
     model: &VendorModel,
@@ -125,7 +127,7 @@ fn checked(
     if !model.reads(signed.model) {
         return Ok(Some("model_binding_mismatch"));
     }
-    // The first thinking that is left may stand without what was before it.
+    // The first thinking that is left may lack what was before it.
     let follows = place.before == 0 || place.before == signed.before;
     let checks = model.checks_prefixes() && (enforced || thinking.drops.is_some());
     if checks && !(follows && place.prefix == signed.prefix) {

@@ -1,4 +1,4 @@
-//! What the server streams for an answer, with the usage that belongs to the request.
+//! The stream of the server for an answer, with the usage that belongs to the request.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::vendors::count::tokens;
 use crate::vendors::{AnswerPart, ModelAnswer};
 
 impl AcceptedCompletion {
-    /// The whole stream of an answer, its events in order; tests cut it where they like.
+    /// Returns the whole stream of an answer, its events in order; tests cut it where they like.
     pub fn stream(&self, answer: &ModelAnswer) -> String {
         let mut out = self.chunk(&json!({ "role": "assistant", "content": "" }), &Value::Null);
         let mut calls = 0;

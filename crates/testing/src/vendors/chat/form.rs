@@ -1,4 +1,4 @@
-//! What a request says beside its messages.
+//! Checks the parts of a request outside of its messages.
 
 use serde_json::Value;
 
@@ -90,7 +90,8 @@ pub(super) fn check(body: &Value, dialect: Dialect) -> Result<(), VendorRefusal>
     tools(body, dialect)
 }
 
-/// The version of a reasoning model of OpenAI: 54 for gpt-5.4, 1 for the o models; `None` for models that do not reason.
+/// Returns the version of a reasoning model of OpenAI: 54 for gpt-5.4, 1 for the o models; `None` for models
+/// that do not reason.
 fn reasoning_version(model: &str) -> Option<u32> {
     if let Some(rest) = model.strip_prefix("gpt-") {
         let mut numbers = rest.split(['.', '-']).map(|part| part.parse::<u32>().ok());
@@ -144,7 +145,7 @@ fn reasoning(body: &Value) -> Result<(), VendorRefusal> {
     Ok(())
 }
 
-/// Whether a name matches `^[a-zA-Z0-9_-]{1,64}$`.
+/// Returns whether a name matches `^[a-zA-Z0-9_-]{1,64}$`.
 pub(super) fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=64).contains(&name.len()) && name.bytes().all(fits)

@@ -231,7 +231,7 @@ fn answered(open: &BTreeSet<&str>, dialect: Dialect) -> Result<(), VendorRefusal
     Err(dialect.refuse(rules::PAIRING, &message))
 }
 
-/// The order of roles, for the servers that mind it.
+/// Checks the order of roles, for servers that enforce one.
 fn order(messages: &[Value], dialect: Dialect) -> Result<(), VendorRefusal> {
     let is_system = |message: &&Value| ["system", "developer"].contains(&role(message));
     let begin = messages.iter().take_while(is_system).count();

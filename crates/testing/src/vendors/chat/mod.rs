@@ -1,4 +1,5 @@
-//! OpenAI Chat Completions, as strict as OpenAI is, and as servers that are compatible with it are in other ways.
+//! OpenAI Chat Completions, as strict as OpenAI is, and as servers that are compatible with it are in other
+//! ways.
 
 mod answer;
 mod form;
@@ -19,7 +20,7 @@ pub enum Dialect {
     OpenAi,
     /// Mistral's.
     Mistral,
-    /// DeepSeek's: it wants reasoning with each answer.
+    /// DeepSeek's: it requires reasoning with each answer.
     DeepSeek,
     /// Groq's: only its models that reason are sent reasoning back.
     Groq,
@@ -27,10 +28,10 @@ pub enum Dialect {
     Perplexity,
     /// llama-cpp-python: no message without a text.
     LlamaCppPython,
-    /// llama.cpp's own server: it names `n_ctx` where a request is too long.
+    /// llama.cpp's own server: it names `n_ctx` if a request is too long.
     LlamaCpp,
-    /// llama.cpp's own server with the template of Devstral, Mistral Small and Ministral: a person and the assistant take turns, calls
-    /// and results aside.
+    /// llama.cpp's own server with the template of Devstral, Mistral Small and Ministral: a person and the
+    /// assistant take turns, calls and results aside.
     Devstral,
     /// vLLM with the template of Gemma 3: only `user` and `assistant`, which must alternate.
     Gemma,
@@ -51,9 +52,9 @@ pub struct ChatServer {
 /// A request that was accepted.
 #[derive(Clone, Debug)]
 pub struct AcceptedCompletion {
-    /// What it counts as: what the server read of it.
+    /// The counted tokens: those that the server read.
     pub counted: CountedTokens,
-    /// How many tokens were cut off at the beginning.
+    /// The number of tokens that were cut off at the beginning.
     pub cut_off: u64,
     model: String,
     answer: u64,
@@ -62,7 +63,7 @@ pub struct AcceptedCompletion {
 }
 
 impl ChatServer {
-    /// A server of this kind.
+    /// Creates a server of this kind.
     pub fn new(dialect: Dialect) -> Self {
         let window = match dialect {
             Dialect::Ollama => 4_096,
@@ -89,7 +90,7 @@ impl ChatServer {
     /// Looks at the body of a request.
     ///
     /// # Errors
-    /// The first rule that it breaks.
+    /// Returns the first rule that the request breaks.
     pub fn check(&mut self, body: &[u8]) -> Result<AcceptedCompletion, VendorRefusal> {
         let body: Value = serde_json::from_slice(body).map_err(|error| {
             self.dialect
@@ -139,7 +140,7 @@ impl ChatServer {
 }
 
 impl ChatServer {
-    /// vLLM reads no more of the prompt than to where the answer that is asked for does not fit any more.
+    /// Applies vLLM's rule: it reads the prompt only up to where the requested answer no longer fits.
     fn counts_the_answer(&self, body: &Value, total: u64) -> Result<(), VendorRefusal> {
         let answer = body["max_tokens"].as_u64().unwrap_or_default();
         let window = self.window;
@@ -156,7 +157,7 @@ impl ChatServer {
 }
 
 impl Dialect {
-    /// The field in which this model's reasoning comes; of Groq's models, `gpt-oss` and Qwen reason.
+    /// Returns the field in which this model's reasoning comes; of Groq's models, `gpt-oss` and Qwen reason.
     fn reasoning_of(self, model: &str) -> Option<&'static str> {
         match self {
             Self::Groq if ["gpt-oss", "qwen"].iter().any(|family| model.contains(family)) => {
@@ -167,7 +168,7 @@ impl Dialect {
         }
     }
 
-    /// A refusal in the form of this server.
+    /// Returns a refusal in the form of this server.
     fn refuse(self, rule: &'static VendorRule, message: &str) -> VendorRefusal {
         let (status, body) = match self {
             Self::Mistral if rule == rules::FIELD => (
@@ -207,7 +208,7 @@ impl Dialect {
         }
     }
 
-    /// The refusal of a request that is too long.
+    /// Returns the refusal of a request that is too long.
     fn full(self, total: u64, window: u64) -> VendorRefusal {
         let message = format!(
             "This model's maximum context length is {window} tokens. However, your messages resulted in {total} tokens."
@@ -236,7 +237,7 @@ impl Dialect {
         refusal
     }
 
-    /// Whether messages of the system stand at the beginning only.
+    /// Returns whether system messages are allowed only at the beginning.
     fn wants_system_first(self) -> bool {
         !matches!(self, Self::OpenAi | Self::Ollama | Self::DeepSeek | Self::Groq)
     }

@@ -1,4 +1,4 @@
-//! What OpenAI Chat Completions and servers that are compatible with it refuse, and where it was read.
+//! The rules by which OpenAI Chat Completions and compatible servers refuse requests, with their sources.
 
 use crate::vendors::VendorRule;
 

@@ -1,4 +1,4 @@
-//! All rooms of a server: each session is opened once, whoever asks, and put away when it has been idle.
+//! All rooms of a server: each session is opened once for all callers, and closed when idle.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,26 +16,26 @@ use crate::counts::ServerCounters;
 use crate::feed::FeedBounds;
 use crate::wheel::Patience;
 
-/// How long a session may take to say whether something runs in it.
+/// The time limit of the question whether a session has a run.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// All rooms of a server.
 pub struct Rooms {
-    places: Mutex<HashMap<SessionId, Arc<RoomState>>>,
+    places: Mutex<HashMap<SessionId, Arc<RoomEntry>>>,
     is_over: AtomicBool,
     bounds: FeedBounds,
     patience: Patience,
     counts: Arc<ServerCounters>,
 }
 
-/// Where a room is, or is being opened or closed. Whoever holds the lock does one of these.
+/// The entry of a room. The lock serialises opening and closing the room.
 #[derive(Default)]
-struct RoomState {
+struct RoomEntry {
     room: tokio::sync::Mutex<Option<Arc<Room>>>,
 }
 
 impl Rooms {
-    /// No rooms yet.
+    /// Creates an empty registry.
     pub fn new(bounds: FeedBounds, patience: Patience, counts: Arc<ServerCounters>) -> Self {
         Self {
             places: Mutex::default(),
@@ -46,8 +46,9 @@ impl Rooms {
         }
     }
 
-    /// The room of a session for somebody who may act in it: the session is opened, which continues a run that was cut off. Where
-    /// another process writes the session, or only a newer version may, it can only be looked at.
+    /// Returns the room of a session for a caller who may act in it. This opens the session, which continues
+    /// a run that was cut off. If another process writes the session, or only a newer version may, the room
+    /// is read-only.
     ///
     /// # Errors
     /// Returns an error if the session cannot be opened.
@@ -73,8 +74,8 @@ impl Rooms {
         self.settle(id, &place, here, made)
     }
 
-    /// The room of a session for somebody who only reads: the session is not opened, so nothing runs in it because of them. Where somebody
-    /// has opened it, they read what happens there.
+    /// Returns the room of a session for a reader. This does not open the session, so nothing runs because of
+    /// a reader. If it is already open, the reader gets its live events.
     ///
     /// # Errors
     /// Returns an error if the session cannot be read.
@@ -99,17 +100,17 @@ impl Rooms {
         self.settle(id, &place, here, made)
     }
 
-    /// The room of a session, if it is there already.
+    /// Returns the room of a session, if there is one.
     pub async fn there(&self, id: &SessionId) -> Option<Arc<Room>> {
         let place = self.lock().get(id).cloned()?;
         let here = place.room.lock().await;
         alive(&here)
     }
 
-    /// The session of a room, to be written.
+    /// Returns the session of a room, to be written.
     ///
     /// # Errors
-    /// [`LogError::Busy`] where another process writes it.
+    /// Returns [`LogError::Busy`] if another process writes it.
     pub async fn write(
         &self,
         room: &Arc<Room>,
@@ -119,7 +120,7 @@ impl Rooms {
             return Ok(session.clone());
         }
         let place = self.place(room.id());
-        // Whoever was here first has opened it.
+        // An earlier caller has already opened it.
         let _here = place.room.lock().await;
         if room.session().is_none() {
             let request = OpenRequest::Resume(room.id().clone(), Vec::new());
@@ -132,10 +133,10 @@ impl Rooms {
         room.session().cloned().ok_or_else(gone)
     }
 
-    /// A new session, with its room.
+    /// Returns a new session, with its room.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the runtime cannot create it; see [`RuntimeError`].
     pub async fn create(
         &self,
         config: AgentConfig,
@@ -152,7 +153,8 @@ impl Rooms {
         Ok(room)
     }
 
-    /// Gives a session back, if this process writes it, and does `then` before anybody can open it again; who reads it is told `problem`.
+    /// Closes a session if this process writes it, and runs `then` before it can be opened again; its readers
+    /// get `problem`.
     pub async fn put_away<T>(&self, id: &SessionId, problem: &Problem, then: impl Future<Output = T>) -> T {
         let place = self.place(id);
         let mut here = place.room.lock().await;
@@ -166,9 +168,9 @@ impl Rooms {
         done
     }
 
-    /// All rooms that are open now.
+    /// Returns all rooms that are open now.
     pub(crate) async fn open(&self) -> Vec<Arc<Room>> {
-        let places: Vec<Arc<RoomState>> = self.lock().values().cloned().collect();
+        let places: Vec<Arc<RoomEntry>> = self.lock().values().cloned().collect();
         let mut rooms = Vec::new();
         for place in places {
             let here = place.room.lock().await;
@@ -179,7 +181,7 @@ impl Rooms {
 
     /// Puts away what has been idle, and lets time pass in the rest.
     pub async fn sweep(&self, idle: Duration) {
-        let places: Vec<(SessionId, Arc<RoomState>)> = {
+        let places: Vec<(SessionId, Arc<RoomEntry>)> = {
             let places = self.lock();
             places
                 .iter()
@@ -187,7 +189,7 @@ impl Rooms {
                 .collect()
         };
         for (id, place) in places {
-            // Whoever holds it is at work there.
+            // The holder still works there.
             let Ok(mut here) = place.room.try_lock() else {
                 continue;
             };
@@ -205,7 +207,7 @@ impl Rooms {
                 }
             }
             if let Some(room) = here.take() {
-                tracing::debug!(session = %id, "put away");
+                tracing::debug!(session = %id, "session closed");
                 room.close().await;
             }
             drop(here);
@@ -223,10 +225,11 @@ impl Rooms {
         })
     }
 
-    /// Closes everything, at once. Nothing is opened after that. Returns how many sessions could not be closed on record, and why.
+    /// Closes all rooms at once; none is opened after that. Returns how many sessions could not record their
+    /// end, and the error.
     pub async fn close_all(&self) -> Option<(usize, LogError)> {
         self.is_over.store(true, Ordering::Release);
-        let places: Vec<Arc<RoomState>> = self.lock().drain().map(|(_, place)| place).collect();
+        let places: Vec<Arc<RoomEntry>> = self.lock().drain().map(|(_, place)| place).collect();
         let mut closing = tokio::task::JoinSet::new();
         for place in places {
             closing.spawn(async move {
@@ -246,7 +249,7 @@ impl Rooms {
         failed
     }
 
-    /// The number of sessions that are open.
+    /// Returns the number of sessions that are open.
     pub fn open_rooms(&self) -> usize {
         self.lock().len()
     }
@@ -274,15 +277,15 @@ impl Rooms {
         }))
     }
 
-    fn place(&self, id: &SessionId) -> Arc<RoomState> {
+    fn place(&self, id: &SessionId) -> Arc<RoomEntry> {
         self.lock().entry(id.clone()).or_default().clone()
     }
 
-    /// Puts the room that was made into its place, or forgets the place where none could be made.
+    /// Puts the opened room into its entry, or removes the entry if that failed.
     fn settle(
         &self,
         id: &SessionId,
-        place: &Arc<RoomState>,
+        place: &Arc<RoomEntry>,
         mut here: tokio::sync::MutexGuard<'_, Option<Arc<Room>>>,
         made: Result<Arc<Room>, RuntimeError>,
     ) -> Result<Arc<Room>, RuntimeError> {
@@ -295,11 +298,11 @@ impl Rooms {
         made
     }
 
-    /// Takes an empty place out of the map, unless somebody is on the way to it.
-    fn forget(&self, id: &SessionId, place: &Arc<RoomState>) {
+    /// Removes an empty entry from the map, unless a caller is about to use it.
+    fn forget(&self, id: &SessionId, place: &Arc<RoomEntry>) {
         let mut places = self.lock();
         let is_empty = place.room.try_lock().is_ok_and(|room| room.is_none());
-        // The map's, and that of whoever calls this.
+        // One reference is the map's, one the caller's.
         if is_empty
             && Arc::strong_count(place) <= 2
             && places.get(id).is_some_and(|known| Arc::ptr_eq(known, place))
@@ -308,17 +311,17 @@ impl Rooms {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<RoomState>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<RoomEntry>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The room at a place, if it can be used.
+/// Returns the room at a place, if it can be used.
 fn alive(here: &Option<Arc<Room>>) -> Option<Arc<Room>> {
     here.as_ref().filter(|room| !room.is_dead()).cloned()
 }
 
-/// Whether something runs in a session, or a person has to decide something. One that cannot say is not busy.
+/// Returns whether a session has a run or a waiting question. A session that does not answer counts as idle.
 async fn is_busy(room: &Arc<Room>) -> bool {
     let Some(session) = room.session() else {
         return false;
@@ -327,7 +330,7 @@ async fn is_busy(room: &Arc<Room>) -> bool {
     state.is_ok_and(|state| state.run.is_some_and(|run| !run.status.is_final()))
 }
 
-/// Calls are asked about again where who wanted otherwise has gone.
+/// Restores the approval mode if the program that changed it has gone.
 async fn put_back_if_owed(room: &Room) {
     if room.is_owed()
         && let Ok(_gate) = room.gate.try_lock()
@@ -336,14 +339,14 @@ async fn put_back_if_owed(room: &Room) {
     }
 }
 
-/// What time alone brings: who drives has been gone for too long.
+/// Lets the time pass for the wheel: a driver may have been gone for too long.
 async fn tick(room: &Arc<Room>) {
     let now = room.now_ms();
     if room.wheel().tick(now).is_none() {
         return;
     }
     let Some(session) = room.session() else { return };
-    // Whoever has the gate does something that only who drives does, or is about to.
+    // The holder of the gate does something that needs the wheel, or is about to.
     let Ok(_gate) = room.gate.try_lock() else { return };
     let changed = room.wheel().tick(room.now_ms());
     let Some(changed) = changed else { return };

@@ -1,13 +1,16 @@
-//! Which addresses are of the public internet.
+//! Tells addresses of the public internet from those of local and reserved networks. The network guard of
+//! scripts and the check of media in messages share it, so that they refuse the same addresses.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+// The types alone: `core` has no sockets.
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is of the public internet. An IPv6 address that stands for an IPv4 address is what that is.
-pub(super) fn is_public(address: IpAddr) -> bool {
+/// Returns whether an address is of the public internet. An IPv6 address that embeds an IPv4 address is as
+/// public as that one.
+pub fn is_public_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => match inside(address) {
-            Some(inside) => is_public_v4(inside),
+        IpAddr::V6(address) => match embedded_ipv4(address) {
+            Some(embedded) => is_public_v4(embedded),
             None => is_public_v6(address),
         },
     }
@@ -36,16 +39,16 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.segments();
-    // Only 2000::/3 is given out.
+    // IANA has allocated 2000::/3 alone for global unicast.
     let global = first & 0xe000 == 0x2000;
-    // Protocol assignments with Teredo (2001::/23), documentation (2001:db8::/32, 3fff::/20).
-    let reserved =
-        (first == 0x2001 && (second < 0x0200 || second == 0x0db8)) || (first == 0x3fff && second < 0x1000);
+    // Protocol assignments with Teredo (2001::/23), documentation (2001:db8::/32, and 3fff::/20
+    // with the rest of 3fff::/16, which nobody has).
+    let reserved = (first == 0x2001 && (second < 0x0200 || second == 0x0db8)) || first == 0x3fff;
     global && !reserved
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64 (both prefixes), 6to4.
-fn inside(address: Ipv6Addr) -> Option<Ipv4Addr> {
+/// Returns the IPv4 address that an IPv6 address embeds: mapped, compatible, NAT64 (both prefixes) or 6to4.
+pub fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let segments = address.segments();
     let last = || v4(segments[6], segments[7]);
     match segments {
@@ -67,6 +70,8 @@ fn v4(high: u16, low: u16) -> Ipv4Addr {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     #[test]
@@ -107,15 +112,20 @@ mod tests {
             "2001::1",
             "2001:db8::1",
             "3fff::1",
+            "3fff:fff::1",
+            "3fff:1000::1",
             "100::1",
             "192.88.99.1",
+            "192.88.99.255",
             "4000::1",
         ];
         for address in inside {
-            assert!(!is_public(address.parse().expect(address)), "{address}");
+            assert!(!is_public_address(address.parse().expect(address)), "{address}");
         }
         let outside = [
             "8.8.8.8",
+            "93.184.216.34",
+            "192.88.98.1",
             "1.1.1.1",
             "100.63.255.255",
             "100.128.0.1",
@@ -127,7 +137,7 @@ mod tests {
             "2002:808:808::1",
         ];
         for address in outside {
-            assert!(is_public(address.parse().expect(address)), "{address}");
+            assert!(is_public_address(address.parse().expect(address)), "{address}");
         }
     }
 }

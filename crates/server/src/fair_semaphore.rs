@@ -1,5 +1,6 @@
-//! Turns at work that takes long: reading history, checking a session. Only a few pieces of it are done at once, and one of each
-//! person, so that neither many readers nor one person with many connections keep everybody else waiting.
+//! Turns at work that takes long: reading history, checking a session. Only a few pieces of it are done at
+//! once, and one of each person, so that neither many readers nor one person with many connections keep
+//! everybody else waiting.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,16 +11,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::control::remote;
 
-/// The number of sessions that are checked, searched or folded anew at once. The log has two threads that read.
+/// The number of sessions that are checked, searched or folded again at once. The log has two threads that
+/// read.
 pub(crate) const CHECKS: usize = 1;
 
-/// How many whole answers about a session are put together at once, one for each person: each of them is held in memory until it is sent.
+/// The number of whole answers about a session that are built at once, one per person: each is held in memory
+/// until it is sent.
 pub(crate) const ANSWERS: usize = 4;
 
-/// How many large bodies of requests are read at once, one for each person: each of them is held in memory.
+/// The number of large request bodies that are read at once, one per person: each is held in memory.
 pub(crate) const BODIES: usize = 8;
 
-/// How many read history at once: half of what the machine can do at once, so that the rest has the other half.
+/// Returns how many tasks read history at once: half of the processors, so that other work has the other
+/// half.
 pub(crate) fn readers_at_once() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     (cores / 2).clamp(1, 8)
@@ -28,29 +32,29 @@ pub(crate) fn readers_at_once() -> usize {
 /// The number of people that are remembered before those who wait for nothing are forgotten.
 const REMEMBERED: usize = 1024;
 
-/// Who may do work that takes long, and when. Each person waits in a line of their own; the first of each line wait in one
-/// line, so people take turns, however many connections they have.
-pub struct WorkTurns {
+/// A semaphore that is fair to people. Each person waits in a queue of their own, and the first of each queue
+/// waits in one common queue, so people take turns however many connections each has.
+pub struct FairSemaphore {
     all: Arc<Semaphore>,
     people: Mutex<HashMap<OwnerId, Weak<Semaphore>>>,
 }
 
-/// Where somebody waits for their turns.
+/// The queue of one person.
 #[derive(Clone)]
-pub struct TurnQueue {
+pub struct FairQueue {
     person: Arc<Semaphore>,
     all: Arc<Semaphore>,
 }
 
-/// Somebody's turn; the next one gets theirs when this is dropped.
+/// The permit of one person; the next one is granted when this is dropped.
 #[derive(Debug, Default)]
-pub struct WorkTurn {
+pub struct FairPermit {
     person: Option<OwnedSemaphorePermit>,
     _all: Option<OwnedSemaphorePermit>,
 }
 
-impl WorkTurns {
-    /// At most `at_once` turns at once.
+impl FairSemaphore {
+    /// Creates a semaphore with `at_once` permits.
     pub fn new(at_once: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(at_once.max(1))),
@@ -58,8 +62,8 @@ impl WorkTurns {
         }
     }
 
-    /// Where a person waits for their turns.
-    pub fn queue(&self, person: &OwnerId) -> TurnQueue {
+    /// Returns the queue of a person.
+    pub fn queue(&self, person: &OwnerId) -> FairQueue {
         let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
         if people.len() >= REMEMBERED {
             people.retain(|_, line| line.strong_count() > 0);
@@ -69,36 +73,36 @@ impl WorkTurns {
             people.insert(person.clone(), Arc::downgrade(&line));
             line
         });
-        TurnQueue {
+        FairQueue {
             person: line,
             all: self.all.clone(),
         }
     }
 
     /// Waits for a person's turn.
-    pub async fn take(&self, person: &OwnerId) -> WorkTurn {
+    pub async fn take(&self, person: &OwnerId) -> FairPermit {
         self.queue(person).take().await
     }
 }
 
-impl TurnQueue {
+impl FairQueue {
     /// Waits for a turn.
-    pub async fn take(&self) -> WorkTurn {
+    pub async fn take(&self) -> FairPermit {
         // Neither is ever closed.
         let person = self.person.clone().acquire_owned().await.ok();
         let _all = self.all.clone().acquire_owned().await.ok();
-        WorkTurn { person, _all }
+        FairPermit { person, _all }
     }
 }
 
-impl WorkTurn {
-    /// The work is done: others may continue, and the same person when this is dropped.
+impl FairPermit {
+    /// Ends the work: others may continue, and the same person when this is dropped.
     pub fn of_the_person(self) -> Self {
         Self { _all: None, ..self }
     }
 
-    /// Does work on a thread where it holds up nothing else. The turn is over when the work is, even if nobody waits for it any
-    /// more.
+    /// Runs blocking work on a thread of its own. The permit is held until the work has ended, even if its
+    /// caller stops waiting.
     ///
     /// # Errors
     /// Returns an error if the program ends, or the work panics.
@@ -115,7 +119,7 @@ impl WorkTurn {
             done
         });
         done.await.map_err(|error| {
-            tracing::error!(%error, "work on a session's history did not end well");
+            tracing::error!(%error, "history task failed");
             remote("internal", "internal server error; see the server's log")
         })
     }
@@ -129,7 +133,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_person_with_many_readers_takes_one_turn_at_a_time() {
-        let turns = WorkTurns::new(2);
+        let turns = FairSemaphore::new(2);
         let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
         let first = turns.take(&ann).await;
         let mut waiting: Vec<_> = (0..60).map(|_| Box::pin(turns.take(&ann))).collect();
@@ -142,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn people_take_turns_however_many_readers_one_has() {
-        let turns = WorkTurns::new(1);
+        let turns = FairSemaphore::new(1);
         let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
         let first = turns.take(&ann).await;
         let mut hers: Vec<_> = (0..60).map(|_| Box::pin(turns.take(&ann))).collect();
@@ -152,7 +156,7 @@ mod tests {
         let mut his = Box::pin(turns.take(&bob));
         assert!(futures_util::poll!(his.as_mut()).is_pending());
         drop(first);
-        // Her next one comes to the common line only now, behind him.
+        // A's next request queues behind B's.
         for turn in &mut hers {
             assert!(futures_util::poll!(turn.as_mut()).is_pending());
         }
@@ -161,7 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_goes_on_elsewhere_and_keeps_its_turn_until_it_is_done() {
-        let turns = WorkTurns::new(1);
+        let turns = FairSemaphore::new(1);
         let ann = OwnerId::new("own_ann");
         let here = std::thread::current().id();
         let turn = turns.take(&ann).await;

@@ -1,30 +1,30 @@
-//! How often a connection may ask. Pure; time comes in.
+//! The rate limit of a connection. Pure: the time is an argument.
 
 use std::time::{Duration, Instant};
 
 /// A bucket of tokens: each frame takes one, and they come back with time.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(super) struct RateLimiter {
     rate: f64,
     burst: f64,
     left: f64,
     since: Instant,
-    /// How many were refused since the last that was not.
+    /// The number of frames that were refused since the last accepted one.
     refused: u32,
 }
 
-/// Whether a frame may be looked at.
+/// The decision about a frame.
 #[derive(Debug, PartialEq)]
 pub(super) enum FrameAdmission {
-    /// It may.
-    Fine,
+    /// Handle the frame.
+    Accept,
     /// Not now, but after this time.
     Later(Duration),
-    /// It is never going to listen.
-    Hopeless,
+    /// End the connection: the client ignores the limit.
+    Disconnect,
 }
 
-impl Meter {
+impl RateLimiter {
     /// `rate` a second on average, `burst` at once.
     pub(super) fn new(rate: u32, burst: u32, now: Instant) -> Self {
         let burst = f64::from(burst.max(1));
@@ -37,7 +37,7 @@ impl Meter {
         }
     }
 
-    /// A frame comes.
+    /// Takes a token for a frame.
     pub(super) fn take(&mut self, now: Instant) -> FrameAdmission {
         let passed = now.saturating_duration_since(self.since).as_secs_f64();
         self.since = now;
@@ -45,11 +45,11 @@ impl Meter {
         if self.left >= 1.0 {
             self.left -= 1.0;
             self.refused = 0;
-            return FrameAdmission::Fine;
+            return FrameAdmission::Accept;
         }
         self.refused += 1;
         if f64::from(self.refused) > 8.0 * self.burst {
-            return FrameAdmission::Hopeless;
+            return FrameAdmission::Disconnect;
         }
         FrameAdmission::Later(Duration::from_secs_f64((1.0 - self.left) / self.rate))
     }
@@ -62,27 +62,27 @@ mod tests {
     #[test]
     fn a_burst_then_a_pace_then_the_end() {
         let start = Instant::now();
-        let mut meter = Meter::new(10, 3, start);
+        let mut limiter = RateLimiter::new(10, 3, start);
         for _ in 0..3 {
-            assert_eq!(meter.take(start), FrameAdmission::Fine);
+            assert_eq!(limiter.take(start), FrameAdmission::Accept);
         }
         assert_eq!(
-            meter.take(start),
+            limiter.take(start),
             FrameAdmission::Later(Duration::from_millis(100))
         );
         assert_eq!(
-            meter.take(start + Duration::from_millis(100)),
-            FrameAdmission::Fine
+            limiter.take(start + Duration::from_millis(100)),
+            FrameAdmission::Accept
         );
         for _ in 0..24 {
             assert!(matches!(
-                meter.take(start + Duration::from_millis(100)),
+                limiter.take(start + Duration::from_millis(100)),
                 FrameAdmission::Later(_)
             ));
         }
         assert_eq!(
-            meter.take(start + Duration::from_millis(100)),
-            FrameAdmission::Hopeless
+            limiter.take(start + Duration::from_millis(100)),
+            FrameAdmission::Disconnect
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Searches take turns: each is at work on all cores and holds a buffer for each of its threads, so that many at once would gain
-//! nothing and fill the memory.
+//! Searches take turns: each is at work on all cores and holds a buffer for each of its threads, so that many
+//! at once would gain nothing and fill the memory.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::{SearchOptions, ToolFailure};
 
 /// The number of searches that run at once. Clones share it.
 #[derive(Clone)]
-pub(crate) struct SearchTurns(Arc<Semaphore>);
+pub(crate) struct SearchPermits(Arc<Semaphore>);
 
-impl SearchTurns {
-    /// As many as the options say, at least one.
+impl SearchPermits {
+    /// Creates permits for the number of searches in the options, at least one.
     pub(crate) fn new(options: &SearchOptions) -> Self {
         let count = options.at_once.clamp(1, Semaphore::MAX_PERMITS);
         Self(Arc::new(Semaphore::new(count)))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-/// Who is gone is waited for a moment only.
+/// Returns options with which an absent driver is waited for only briefly.
 fn impatient() -> ServerOptions {
     let limits = ServerLimits {
         patience: Patience {

@@ -1,4 +1,5 @@
-//! Where earlier pages of events ended: a view that is a fold continues from there, and not from the session's beginning again.
+//! The folds at the ends of earlier pages of events: the next page continues from there, and not from the
+//! session's beginning.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,52 +7,52 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentx_types::SessionId;
 use agentx_types::wire::WireView;
 
-use crate::feed::Lens;
+use crate::feed::ViewFold;
 
 /// The number of places that are remembered; then the one that was used longest ago is forgotten.
 const REMEMBERED: usize = 16;
-/// What is so near to the beginning is folded again sooner than it is remembered.
+/// A fold this near to the beginning is not kept: it is quicker to fold again.
 const NEAR: u64 = 64;
 
 /// Views of sessions at the ends of pages.
 #[derive(Default)]
-pub(super) struct PageLenses {
+pub(super) struct PageFolds {
     /// The one that was used last is last.
-    known: Mutex<VecDeque<(SessionId, Arc<Lens>)>>,
+    known: Mutex<VecDeque<(SessionId, Arc<ViewFold>)>>,
 }
 
-impl PageLenses {
-    /// The view as it was at the last remembered place that is not behind `after`.
-    pub(super) fn before(&self, session: &SessionId, view: WireView, after: u64) -> Option<Lens> {
+impl PageFolds {
+    /// Returns the latest remembered fold that is not after `after`.
+    pub(super) fn before(&self, session: &SessionId, view: WireView, after: u64) -> Option<ViewFold> {
         let found = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let fits = |(_, (of, lens)): &(usize, &(SessionId, Arc<Lens>))| {
-                of == session && lens.view() == view && lens.at() <= after
+            let fits = |(_, (of, fold)): &(usize, &(SessionId, Arc<ViewFold>))| {
+                of == session && fold.view() == view && fold.at() <= after
             };
             let (place, _) = known
                 .iter()
                 .enumerate()
                 .filter(fits)
-                .max_by_key(|(_, (_, lens))| lens.at())?;
+                .max_by_key(|(_, (_, fold))| fold.at())?;
             let entry = known.remove(place)?;
             known.push_back(entry.clone());
             entry.1
         };
-        // Others may begin at the same place, so it stays as it is.
-        Some(Lens::clone(&found))
+        // Other pages may begin at the same position, so the entry stays.
+        Some(ViewFold::clone(&found))
     }
 
-    /// Remembers where a page ended.
-    pub(super) fn keep(&self, session: &SessionId, lens: Lens) {
-        if lens.view() == WireView::Environment || lens.at() <= NEAR {
+    /// Remembers the fold at the end of a page.
+    pub(super) fn keep(&self, session: &SessionId, fold: ViewFold) {
+        if fold.view() == WireView::Environment || fold.at() <= NEAR {
             return;
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|(of, other)| of != session || other.view() != lens.view() || other.at() != lens.at());
+        known.retain(|(of, other)| of != session || other.view() != fold.view() || other.at() != fold.at());
         if known.len() >= REMEMBERED {
             known.pop_front();
         }
-        known.push_back((session.clone(), Arc::new(lens)));
+        known.push_back((session.clone(), Arc::new(fold)));
     }
 }
 
@@ -63,27 +64,27 @@ mod tests {
 
     use super::*;
 
-    fn lens(session: &SessionId, view: WireView, at: u64) -> Lens {
-        let mut lens = Lens::new(session, &OwnerId::new("own_1"), view);
+    fn fold(session: &SessionId, view: WireView, at: u64) -> ViewFold {
+        let mut fold = ViewFold::new(session, &OwnerId::new("own_1"), view);
         for seq in 1..=at {
             let chunk = TextChunk { text: "x".into() };
             let draft: EventDraft<EnvironmentEvent> = EventDraft::new(Source::Environment, None, chunk);
-            lens.pass(&Arc::new(draft.into_envelope(session.clone(), seq, Timestamp(1))));
+            fold.pass(&Arc::new(draft.into_envelope(session.clone(), seq, Timestamp(1))));
         }
-        lens
+        fold
     }
 
     #[test]
     fn the_nearest_place_of_the_same_view_is_found() {
         let (one, other) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
-        let lenses = PageLenses::default();
+        let folds = PageFolds::default();
         for at in [NEAR, 100, 200, 300] {
-            lenses.keep(&one, lens(&one, WireView::Ui, at));
+            folds.keep(&one, fold(&one, WireView::Ui, at));
         }
-        lenses.keep(&one, lens(&one, WireView::Environment, 150));
+        folds.keep(&one, fold(&one, WireView::Environment, 150));
         let at = |session, view, after| {
-            let found = lenses.before(session, view, after);
-            found.map(|lens| lens.at())
+            let found = folds.before(session, view, after);
+            found.map(|fold| fold.at())
         };
         for (after, found) in [(99, None), (100, Some(100)), (250, Some(200)), (1_000, Some(300))] {
             assert_eq!(at(&one, WireView::Ui, after), found, "{after}");
@@ -97,16 +98,16 @@ mod tests {
     #[test]
     fn what_is_used_is_not_forgotten() {
         let session = SessionId::new("ses_1");
-        let lenses = PageLenses::default();
+        let folds = PageFolds::default();
         let first = NEAR + 1;
-        lenses.keep(&session, lens(&session, WireView::Runtime, first));
+        folds.keep(&session, fold(&session, WireView::Runtime, first));
         for n in 1..3 * REMEMBERED as u64 {
-            lenses.keep(&session, lens(&session, WireView::Runtime, first + n));
+            folds.keep(&session, fold(&session, WireView::Runtime, first + n));
             assert_eq!(
-                lenses.before(&session, WireView::Runtime, first).unwrap().at(),
+                folds.before(&session, WireView::Runtime, first).unwrap().at(),
                 first
             );
         }
-        assert_eq!(lenses.known.lock().unwrap().len(), REMEMBERED);
+        assert_eq!(folds.known.lock().unwrap().len(), REMEMBERED);
     }
 }

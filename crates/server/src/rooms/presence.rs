@@ -1,4 +1,4 @@
-//! Who is in a room, and telling them.
+//! The people in a room, and notices to them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,23 +11,24 @@ use super::Room;
 use crate::feed::FeedSlot;
 use crate::outbox::{RoomListener, encode};
 
-/// The number of people that are named in one notice of who is there.
+/// The number of people that one presence notice lists.
 const NAMED: usize = 32;
-/// How long comings and goings are gathered before they are told: for a few people, and for each hundred more.
+/// The delay in which joins and leaves are collected before they are announced: for a few people, and for
+/// each hundred more.
 const GATHER: Duration = Duration::from_millis(10);
 const GATHER_MORE: Duration = Duration::from_millis(500);
 
-/// Who is in a room.
+/// The people in a room.
 #[derive(Default)]
-pub struct RoomPeople {
-    inner: Mutex<PeopleInner>,
+pub struct RoomPresence {
+    inner: Mutex<PresenceInner>,
 }
 
 #[derive(Default)]
-struct PeopleInner {
+struct PresenceInner {
     members: BTreeMap<u64, RoomMember>,
     numbers: u64,
-    /// Whether somebody is about to tell who is there.
+    /// Whether an announcement is already scheduled.
     is_told: bool,
 }
 
@@ -38,15 +39,15 @@ struct RoomMember {
     ear: Option<Arc<dyn RoomListener>>,
 }
 
-impl RoomPeople {
-    /// What a seat may do here, if it is here.
+impl RoomPresence {
+    /// Returns the role of a seat that is present.
     pub fn role_of(&self, seat: &Seat) -> Option<SessionRole> {
         let inner = self.lock();
         let here = inner.members.values().find(|member| member.seat == *seat);
         here.map(|member| member.role)
     }
 
-    /// Whether nobody is here.
+    /// Returns whether nobody is present.
     pub fn is_empty(&self) -> bool {
         self.lock().members.is_empty()
     }
@@ -61,7 +62,7 @@ impl RoomPeople {
         ears.iter().for_each(|ear| ear.hear(text.clone()));
     }
 
-    /// A person may do more or less from now on; with no role at all, they may read no longer.
+    /// Changes the role of a person; without a role, they lose access.
     pub fn change(&self, person: &OwnerId, role: Option<SessionRole>, problem: &Problem) {
         let mut inner = self.lock();
         let theirs = inner
@@ -100,7 +101,7 @@ impl RoomPeople {
         members.filter_map(|member| member.ear.clone()).collect()
     }
 
-    /// Each seat once, with what it may do; the driver first.
+    /// Returns each seat once, with what it may do; the driver first.
     fn present(&self, driver: Option<&Seat>) -> Vec<Present> {
         let inner = self.lock();
         let mut seats: BTreeMap<&Seat, SessionRole> = BTreeMap::new();
@@ -120,7 +121,7 @@ impl RoomPeople {
         people
     }
 
-    /// How long to gather before telling; `None` if somebody is at it already.
+    /// Returns how long to collect before announcing; `None` if an announcement is already scheduled.
     fn gather(&self) -> Option<Duration> {
         let mut inner = self.lock();
         if inner.is_told || inner.members.is_empty() {
@@ -135,12 +136,12 @@ impl RoomPeople {
         self.lock().is_told = false;
     }
 
-    fn lock(&self) -> MutexGuard<'_, PeopleInner> {
+    fn lock(&self) -> MutexGuard<'_, PresenceInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// That somebody is in a room, until it is dropped.
+/// The presence of a seat in a room, until this is dropped.
 pub struct Membership {
     room: Arc<Room>,
     seat: Seat,
@@ -148,20 +149,20 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// From here on, `ear` hears what is said to all here; first, who is here.
+    /// Sends notices to `ear` from now on, beginning with who is present.
     pub fn listen(&self, ear: Arc<dyn RoomListener>) {
         self.room.people.listen(self.number, ear);
         self.room.announce();
     }
 
-    /// The room of the session.
+    /// Returns the room of the session.
     pub fn room(&self) -> &Arc<Room> {
         &self.room
     }
 }
 
 impl Room {
-    /// Somebody reads the session from here on, through this slot.
+    /// Adds a reader of the session, with its slot.
     pub fn join(
         self: &Arc<Self>,
         seat: &Seat,
@@ -184,7 +185,7 @@ impl Room {
         }
     }
 
-    /// Tells everybody who is here, soon: many who come at once are told of once.
+    /// Announces who is present, soon: many joins at once are announced together.
     pub(crate) fn announce(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
@@ -200,7 +201,7 @@ impl Room {
         });
     }
 
-    /// Who is here.
+    /// Returns the notice that lists who is present.
     pub fn presence(&self) -> ServerNotice {
         let driver = self.wheel().seat().cloned();
         Presence {

@@ -1,5 +1,5 @@
-//! Somebody's hand on a session: who they are there, and what that lets them do. Who drives is decided under the room's gate,
-//! fact first.
+//! The rights of one caller in one session, by their role. Whether they drive is decided under the room's
+//! gate: the fact is written first.
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ use crate::options::KEY_CHARS;
 use crate::quotas::QuotaGuard;
 use crate::rooms::Room;
 use crate::size_limits::{check_backlog, check_change, only_makes_stricter};
-use crate::state::{Admission, Caller, ServerState};
+use crate::state::{Caller, ServerState, SessionAccess};
 use crate::trust::change_of_server;
 use crate::wheel::{WheelVerdict, needs};
 
-/// Somebody in a session that they are about to do something to.
-pub(crate) struct SessionCaller {
+/// A session with the rights of one caller.
+pub(crate) struct AuthorizedSession {
     pub(crate) state: Arc<ServerState>,
     pub(crate) caller: Caller,
-    pub(crate) access: Admission,
+    pub(crate) access: SessionAccess,
     pub(crate) room: Arc<Room>,
-    /// The session as they have it: what they cause by it is on record as theirs.
+    /// The session as the caller uses it: facts that they cause are recorded as theirs.
     pub(crate) session: Arc<dyn Session>,
 }
 
-impl SessionCaller {
-    /// The hand of somebody who is about to do what those may who drive.
+impl AuthorizedSession {
+    /// Authorizes a caller for an action that needs the wheel.
     ///
     /// # Errors
     /// Returns an error if the person may not drive the session.
@@ -43,8 +43,8 @@ impl SessionCaller {
         Self::at_least(SessionRole::Drive, state, caller, session).await
     }
 
-    /// The hand of somebody who may do at least this. The role is checked before the session is opened, because opening a session
-    /// continues a run that was cut off.
+    /// Authorizes a caller who has at least this role. The role is checked before the session is opened,
+    /// because opening a session continues a run that was cut off.
     ///
     /// # Errors
     /// Returns an error if the person may do less.
@@ -89,8 +89,8 @@ impl SessionCaller {
         self.state.may_keep(&self.access.owner).await
     }
 
-    /// The key of a message as it is kept: two people may choose the same one. No key of theirs begins as an id of a person does, so
-    /// that nobody writes the key of somebody else.
+    /// Returns the stored form of a message's key: two people may choose the same one. No key of a client
+    /// begins as the id of a person does, so nobody can forge the key of another person.
     ///
     /// # Errors
     /// Returns an error if it has no form of a key.
@@ -109,8 +109,8 @@ impl SessionCaller {
         Ok(format!("{}/{key}", self.caller.person))
     }
 
-    /// Who says it, as it is put on record: somebody else than the owner.
-    pub(crate) fn by(&self) -> Option<OwnerId> {
+    /// Returns the author to record, if it is not the owner.
+    pub(crate) fn author(&self) -> Option<OwnerId> {
         (self.caller.person != self.access.owner).then(|| self.caller.person.clone())
     }
 
@@ -121,7 +121,8 @@ impl SessionCaller {
         Err(RuntimeError::Denied(format!("you may not {what} here")))
     }
 
-    /// Changes the agent, as far as this server lets whoever this is. What it is compared with cannot change meanwhile.
+    /// Changes the agent, within what this server allows the caller. The configuration that the change is
+    /// compared with cannot change during the check.
     pub(crate) async fn change(
         &self,
         change: ConfigChange,
@@ -145,10 +146,10 @@ impl SessionCaller {
         .await
     }
 
-    /// A change as it is put on record.
+    /// Returns a change as it is recorded.
     ///
     /// # Errors
-    /// Returns an error if this server does not let whoever this is make it, or the owner's quotas do not.
+    /// Returns an error if this server or the owner's quotas do not allow the caller to make it.
     async fn allowed(&self, change: ConfigChange) -> Result<ConfigChange, RuntimeError> {
         let before = self.session.state().await?.config;
         let change = change_of_server(&self.state, (&self.caller, &self.access), &before, change)?;
@@ -163,11 +164,11 @@ impl SessionCaller {
         self.access.owner == *self.state.runtime().owner()
     }
 
-    /// Whether whoever this is may decide so about a call that waits. Returns whether the decision is limited to what the settings of the
-    /// server leave open.
+    /// Checks that the caller may decide so about a waiting call. Returns whether the decision is limited to
+    /// what the settings of the server leave open.
     ///
     /// # Errors
-    /// Who may.
+    /// Returns an error that names who may decide.
     pub(crate) async fn may_decide(
         &self,
         call: &ToolCallId,
@@ -182,7 +183,8 @@ impl SessionCaller {
         Ok(decider.is_limited())
     }
 
-    /// Does something that only who drives does; takes the wheel for that if nobody has it, as far as the owner's quotas go.
+    /// Does something that needs the wheel; takes the wheel first if nobody has it and the owner's quotas
+    /// allow that.
     pub(crate) async fn drive<T, F>(
         &self,
         believed: Option<u64>,
@@ -194,7 +196,8 @@ impl SessionCaller {
         self.drive_with(believed, false, act).await
     }
 
-    /// The same for what happens only so often, as ending what runs: then the wheel can be taken whatever is used up.
+    /// Like [`Self::drive`], for actions that the quotas do not limit, such as stopping a run: the wheel can
+    /// then be taken even if all quotas are used up.
     pub(crate) async fn drive_with<T, F>(
         &self,
         believed: Option<u64>,
@@ -216,10 +219,10 @@ impl SessionCaller {
             }
             self.turn(changed).await?;
         }
-        self.told(act(self.session.clone()).await)
+        self.note_failure(act(self.session.clone()).await)
     }
 
-    /// Says something. What was said before is answered as it was then.
+    /// Sends a message. One that was sent before gets the same answer again.
     pub(crate) async fn say(&self, input: UserInput, believed: Option<u64>) -> Result<u64, RuntimeError> {
         if let Some(seq) = self.earlier_seq(&input).await? {
             return Ok(seq);
@@ -227,7 +230,7 @@ impl SessionCaller {
         let _counted = self.may_run().await?;
         let settings = self.state.settings();
         self.drive(believed, |session| async move {
-            // Two of the same may have come at once.
+            // Two equal messages may have come at once.
             if let Some(seq) = self.earlier_seq(&input).await? {
                 return Ok(seq);
             }
@@ -238,7 +241,8 @@ impl SessionCaller {
         .await
     }
 
-    /// The `seq` of a message that is sent again: it was said when it was theirs to say, whoever drives by now, and whatever waits.
+    /// Returns the `seq` of a message that is sent again: it was allowed when it was first sent, whoever
+    /// drives by now and whatever is queued.
     ///
     /// # Errors
     /// Returns an error if another message has its key.
@@ -249,10 +253,11 @@ impl SessionCaller {
         self.session.sent_before(input).await
     }
 
-    /// Whether there is room for one more in what waits in this session, which may interrupt what runs. Whoever calls this drives.
+    /// Checks that the queue of this session has room for one more input, which may interrupt the run. The
+    /// caller drives.
     ///
     /// # Errors
-    /// `queue_full` where as much waits as the server keeps.
+    /// Returns `queue_full` if the queue is full.
     pub(crate) async fn has_room(&self, interrupts: bool, waits_anyway: bool) -> Result<(), RuntimeError> {
         let waiting = self.session.waiting().await?;
         if waiting.next_waits || waits_anyway {
@@ -262,16 +267,16 @@ impl SessionCaller {
         }
     }
 
-    /// Puts a change of the wheel on record. Whoever calls this has the gate.
+    /// Records a change of the wheel. The caller holds the gate.
     pub(crate) async fn turn(&self, changed: WheelChanged) -> Result<u64, RuntimeError> {
-        let seq = self.told(self.session.note(SharingFact::Wheel(changed.clone())).await)?;
+        let seq = self.note_failure(self.session.note(SharingFact::Wheel(changed.clone())).await)?;
         self.room.turned(&changed);
         self.room.put_back_after(&changed).await;
         Ok(seq)
     }
 
-    /// A session that cannot continue is opened anew for the next one.
-    pub(crate) fn told<T>(&self, answer: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
+    /// Passes an answer on, and notes an error after which the session has to be opened again.
+    pub(crate) fn note_failure<T>(&self, answer: Result<T, RuntimeError>) -> Result<T, RuntimeError> {
         answer.inspect_err(|error| self.room.note_failure(error))
     }
 
@@ -301,7 +306,7 @@ impl SessionCaller {
             return Err(RuntimeError::Refused("visitors may only watch".into()));
         }
         let _gate = self.room.gate.lock().await;
-        // Who may no longer is told so whatever is used up.
+        // A person whose access was revoked is notified whatever quotas are used up.
         let had = self.session.state().await?.sharing.roles.contains_key(&person);
         if role.is_some() || !had {
             self.may_keep().await?;
@@ -311,7 +316,7 @@ impl SessionCaller {
             role,
             by: None,
         };
-        let seq = self.told(self.session.note(SharingFact::Access(changed)).await)?;
+        let seq = self.note_failure(self.session.note(SharingFact::Access(changed)).await)?;
         let gone = LogError::NotFound(self.room.id().to_string()).into();
         self.room.people.change(&person, role, &Problem::from(&gone));
         let released = self.room.wheel().lowered(&person, role);
@@ -335,7 +340,7 @@ impl SessionCaller {
             .wish(&self.caller.seat, self.access.role, &wish, heir, now)?;
         match verdict {
             WheelVerdict::Change(changed) => {
-                // Who has it can always let it go.
+                // Its holder can always release it.
                 if changed.seat.is_some() {
                     self.may_keep().await?;
                 }
@@ -349,10 +354,10 @@ impl SessionCaller {
     }
 }
 
-/// What each id of a person begins with.
+/// The prefix of the id of every person.
 const PERSON: &str = "own_";
 
-/// Whether it has the form of an id: it is shown in terminals, and stays in the log.
+/// Returns whether it has the form of an id: it is shown in terminals, and stays in the log.
 fn is_id_of_person(person: &OwnerId) -> bool {
     const LONGEST: usize = 64;
     let rest = person.as_str().strip_prefix(PERSON).unwrap_or_default();
