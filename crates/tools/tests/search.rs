@@ -214,7 +214,7 @@ async fn nonsense_is_explained() {
     check(
         "grep",
         json!({"pattern": "a\\nb"}),
-        &["Bad regular expression", "Within a line only"],
+        &["Bad regular expression", "Matches are per line"],
     )
     .await;
     check(
