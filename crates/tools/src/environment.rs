@@ -58,9 +58,6 @@ const NEEDED_NAMES: &[&str] = &[
 /// A shorter value is no secret: hiding it would hide ordinary words.
 const SHORTEST_VALUE: usize = 8;
 
-/// A shorter one is not looked for within other values: a name of a company may be a part of a path.
-const SHORTEST_PART: usize = 16;
-
 /// Which variables of this process programs get. By default all but those whose names or values look like secrets.
 #[derive(Clone, Default)]
 pub struct ProgramEnvironment {
@@ -94,8 +91,7 @@ impl ProgramEnvironment {
         self
     }
 
-    /// Never passes on a variable that is this value, or has it within other text. A value of less than 8 bytes is ignored; one of
-    /// less than 16 is not looked for within other text.
+    /// Never passes on a variable that is this value, or has it within other text. A value of less than 8 bytes is ignored.
     #[must_use]
     pub fn hide_value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
@@ -143,7 +139,12 @@ impl ProgramEnvironment {
         let hidden = self.hides(name, value);
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         let kept = self.keep.iter().any(|kept| *kept == name);
-        !hidden && (kept || !(is_secret_name(&name) || has_password(&value) || has_token(&value)))
+        !hidden
+            && (kept
+                || !(is_secret_name(&name)
+                    || has_password(&value)
+                    || has_webhook(&value)
+                    || has_token(&value)))
     }
 
     /// Whether a variable is never passed on, whatever is kept.
@@ -153,10 +154,7 @@ impl ProgramEnvironment {
             return false;
         }
         self.hidden_names.iter().any(|hidden| *hidden == name)
-            || self
-                .hidden_values
-                .iter()
-                .any(|hidden| *hidden == value || (hidden.len() >= SHORTEST_PART && value.contains(hidden)))
+            || self.hidden_values.iter().any(|hidden| value.contains(hidden))
     }
 }
 
@@ -245,6 +243,28 @@ fn has_password(value: &str) -> bool {
             .rsplit_once('@')
             .and_then(|(who, _)| who.split_once(':'))
             .is_some_and(|(_, password)| !password.is_empty())
+    })
+}
+
+/// Addresses behind which the path is a secret: whoever knows it may post.
+const WEBHOOKS: &[&str] = &[
+    "://hooks.slack.com/services/",
+    "://hooks.slack.com/workflows/",
+    "://hooks.slack.com/triggers/",
+    "://discord.com/api/webhooks/",
+    "://discordapp.com/api/webhooks/",
+    "://hooks.zapier.com/hooks/",
+    ".webhook.office.com/webhookb2/",
+    "://outlook.office.com/webhook/",
+    "://api.telegram.org/bot",
+];
+
+/// Whether an address in the text is that of a webhook, with something behind its beginning.
+fn has_webhook(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    WEBHOOKS.iter().any(|start| {
+        let rest = lower.split_once(start).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()))
     })
 }
 
@@ -386,6 +406,19 @@ mod tests {
         ];
         assert_eq!(names(&environment, &own), ["SHELL", "HOME"]);
         assert!(!format!("{environment:?}").contains("made-up-key"));
+    }
+
+    #[test]
+    fn short_keys_within_values_and_addresses_of_webhooks_stay_behind() {
+        let environment = ProgramEnvironment::default().hide_value("k-open-123");
+        let own = [
+            ("PREFIXED", "Bearer k-open-123"),
+            ("NOTIFY", "https://hooks.slack.com/services/T0/B0/made-up"),
+            ("CHANNEL", "https://discord.com/api/webhooks/1/made-up"),
+            ("DOCS", "https://discord.com/developers"),
+            ("PLAIN", "Bearer k-open"),
+        ];
+        assert_eq!(names(&environment, &own), ["DOCS", "PLAIN"]);
     }
 
     #[test]

@@ -268,3 +268,10 @@ pub const TRANSCRIPTS_ARE_INDENTED: u32 = 9;
 
 /// A run that an input of another person than the owner interrupts names that person.
 pub const INPUTS_NAME_WHO_INTERRUPTS: u32 = 9;
+
+/// A tool that a refusal of a schema names without quotes is left out.
+pub const REFUSED_TOOLS_ARE_NAMED_BY_WORD: u32 = 9;
+
+/// No pattern covers files by which services of continuous integration run commands, nor hooks of a bare
+/// repository.
+pub const CI_FILES_ARE_GUARDED: u32 = 9;
