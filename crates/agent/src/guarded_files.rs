@@ -155,6 +155,60 @@ const FILES_SINCE_7: &[&str] = &[
     ".pam_environment",
 ];
 
+/// Paths of folders whose content services of continuous integration run, often with the secrets of the project
+/// (from version 9 of the rules on).
+const CI_FOLDERS: &[&str] = &[
+    ".github/workflows",
+    ".github/actions",
+    ".forgejo/workflows",
+    ".forgejo/actions",
+    ".gitea/workflows",
+    ".gitea/actions",
+    ".gitlab/ci",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+    ".semaphore",
+    ".azure-pipelines",
+    ".tekton",
+    ".teamcity",
+];
+
+/// Files that such services read, in any folder (from version 9 of the rules on).
+#[rustfmt::skip]
+const CI_FILES: &[&str] = &[
+    ".gitlab-ci.yml", ".gitlab-ci.yaml", "azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml",
+    "jenkinsfile", ".travis.yml", ".drone.yml", ".drone.jsonnet", ".drone.star", ".woodpecker.yml",
+    ".woodpecker.yaml", "appveyor.yml", ".appveyor.yml", "cloudbuild.yaml", "cloudbuild.yml", "cloudbuild.json",
+    "buildspec.yml", "buildspec.yaml", ".cirrus.yml", ".cirrus.star", "codemagic.yaml", "bitrise.yml",
+    "wercker.yml", ".build.yml", "screwdriver.yaml",
+];
+
+/// Hooks that Git runs by their name. A bare repository has them in `hooks/` of any folder, while `hooks/` of a
+/// program's source holds other files (from version 9 of the rules on).
+#[rustfmt::skip]
+const HOOKS_OF_GIT: &[&str] = &[
+    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
+    "commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update",
+    "proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc",
+    "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change",
+];
+
+/// Whether a path in lower case leads to a file that a service of continuous integration runs, to a folder of
+/// those, or to a hook of a repository.
+fn is_of_ci(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let is_below = |folder: &str| {
+        let folder: Vec<&str> = folder.split('/').collect();
+        parts.windows(folder.len()).any(|window| window == folder)
+    };
+    let Some((file, above)) = parts.split_last() else {
+        return false;
+    };
+    let is_hook = above.last() == Some(&"hooks") && HOOKS_OF_GIT.contains(file);
+    is_hook || CI_FILES.contains(file) || CI_FOLDERS.iter().any(|folder| is_below(folder))
+}
+
 /// Files that agents take for instructions without being told, in any folder. They count from version 3 of the rules on.
 const INSTRUCTIONS: &[&str] = &[
     "agents.md",
@@ -215,5 +269,45 @@ pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
         |name: &str| FILES.contains(&name) || (version >= since::MORE_GUARDED_FILES && since_7(name));
     let mut parts = path.split('/');
     let file = parts.next_back().unwrap_or_default();
-    is_file(file) || is_folder(file) || parts.any(is_folder)
+    let is_of_ci = || version >= since::CI_FILES_ARE_GUARDED && is_of_ci(&path);
+    is_file(file) || is_folder(file) || parts.any(is_folder) || is_of_ci()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_services_of_continuous_integration_run_are_guarded_since_version_9() {
+        for path in [
+            "/ws/.github/workflows/x.yml",
+            "/ws/sub/.github/actions/a/action.yml",
+            "/ws/.forgejo/workflows/x.yml",
+            "/ws/.gitea/workflows/x.yml",
+            "/ws/.circleci/config.yml",
+            "/ws/.buildkite/pipeline.yml",
+            "/ws/.gitlab-ci.yml",
+            "/ws/azure-pipelines.yml",
+            "/ws/bitbucket-pipelines.yml",
+            "/ws/Jenkinsfile",
+            "/ws/.travis.yml",
+            "/ws/.drone.yml",
+            "/ws/.woodpecker/a.yml",
+            "/ws/.woodpecker.yml",
+            "/ws/appveyor.yml",
+            "/ws/cloudbuild.yaml",
+            "/ws/bare.git/hooks/post-receive",
+        ] {
+            assert!(is_guarded(path), "{path}");
+            assert!(!is_guarded_as(path, 8), "{path}");
+        }
+        for path in [
+            "/ws/.github/CODEOWNERS",
+            "/ws/workflows/x.yml",
+            "/ws/src/hooks/use_state.ts",
+            "/ws/docs/jenkinsfile.md",
+        ] {
+            assert!(!is_guarded(path), "{path}");
+        }
+    }
 }

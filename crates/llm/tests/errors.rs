@@ -805,6 +805,9 @@ fn a_refused_tool_is_told_from_what_was_said() {
         "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 140 instead.",
         "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
         "GenerateContentRequest.tools[0].function_declarations[3].parameters.properties[image].items: missing field.",
+        // Made up.
+        "Invalid schema for function todo: made up",
+        "Invalid request: tool todo has unsupported JSON schema keyword: anyOf",
     ] {
         let body = serde_json::json!({"error": {"message": message, "type": "invalid_request_error"}});
         let error = error(400, &body.to_string());
@@ -868,6 +871,15 @@ fn a_server_that_takes_no_tools_is_not_asked_in_other_forms() {
             "No endpoints found that support tool use. Try disabling \"bash\".",
         ),
         (500, "tools param requires --jinja flag"),
+        (
+            400,
+            "Unsupported parameter: 'tools' is not supported with this model.",
+        ),
+        (400, "`tool calling` is not supported with this model"),
+        (400, "`tools` is not supported with this model."),
+        (400, "Unsupported param: tools"),
+        // Made up.
+        (400, "Function calling is not supported by this endpoint."),
     ] {
         let error = error(
             status,

@@ -5,7 +5,8 @@
 //! which a failure names:
 //! `AGENTX_STRICT_SEED=17 cargo nextest run -p agentx-testing --test histories --no-capture` plays that one
 //! and prints its events.
-//! `AGENTX_STRICT_HISTORIES=10000` plays more of them.
+//! `AGENTX_STRICT_HISTORIES=10000 cargo test -p agentx-testing --test histories` plays more of them. With
+//! nextest so many reach its limit of 600 seconds for each test (`.config/nextest.toml`).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "histories/answers.rs"]

@@ -59,9 +59,6 @@ const NEEDED_NAMES: &[&str] = &[
 /// A shorter value is no secret: hiding it would hide ordinary words.
 const SHORTEST_VALUE: usize = 8;
 
-/// A shorter value is not searched within other values: a company's name may be part of a path.
-const SHORTEST_PART: usize = 16;
-
 /// Selects the variables of this process that programs get. By default all but those whose names or values
 /// look like secrets.
 #[derive(Clone, Default)]
@@ -98,7 +95,7 @@ impl ProgramEnvironment {
     }
 
     /// Never passes on a variable that equals this value, or contains it. A value of less than 8 bytes is
-    /// ignored; one of less than 16 is not searched within other text.
+    /// ignored.
     #[must_use]
     pub fn hide_value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
@@ -147,7 +144,12 @@ impl ProgramEnvironment {
         let hidden = self.hides(name, value);
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         let kept = self.keep.iter().any(|kept| *kept == name);
-        !hidden && (kept || !(is_secret_name(&name) || has_password(&value) || has_token(&value)))
+        !hidden
+            && (kept
+                || !(is_secret_name(&name)
+                    || has_password(&value)
+                    || has_webhook(&value)
+                    || has_token(&value)))
     }
 
     /// Returns whether a variable is never passed on, whatever is kept.
@@ -157,10 +159,7 @@ impl ProgramEnvironment {
             return false;
         }
         self.hidden_names.iter().any(|hidden| *hidden == name)
-            || self
-                .hidden_values
-                .iter()
-                .any(|hidden| *hidden == value || (hidden.len() >= SHORTEST_PART && value.contains(hidden)))
+            || self.hidden_values.iter().any(|hidden| value.contains(hidden))
     }
 }
 
@@ -250,6 +249,28 @@ fn has_password(value: &str) -> bool {
             .rsplit_once('@')
             .and_then(|(who, _)| who.split_once(':'))
             .is_some_and(|(_, password)| !password.is_empty())
+    })
+}
+
+/// Addresses whose path is a secret: anyone who knows it may post.
+const WEBHOOKS: &[&str] = &[
+    "://hooks.slack.com/services/",
+    "://hooks.slack.com/workflows/",
+    "://hooks.slack.com/triggers/",
+    "://discord.com/api/webhooks/",
+    "://discordapp.com/api/webhooks/",
+    "://hooks.zapier.com/hooks/",
+    ".webhook.office.com/webhookb2/",
+    "://outlook.office.com/webhook/",
+    "://api.telegram.org/bot",
+];
+
+/// Returns whether an address in the text is that of a webhook, followed by its secret path.
+fn has_webhook(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    WEBHOOKS.iter().any(|start| {
+        let rest = lower.split_once(start).map(|(_, rest)| rest);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()))
     })
 }
 
@@ -391,6 +412,19 @@ mod tests {
         ];
         assert_eq!(names(&environment, &own), ["SHELL", "HOME"]);
         assert!(!format!("{environment:?}").contains("made-up-key"));
+    }
+
+    #[test]
+    fn short_keys_within_values_and_addresses_of_webhooks_stay_behind() {
+        let environment = ProgramEnvironment::default().hide_value("k-open-123");
+        let own = [
+            ("PREFIXED", "Bearer k-open-123"),
+            ("NOTIFY", "https://hooks.slack.com/services/T0/B0/made-up"),
+            ("CHANNEL", "https://discord.com/api/webhooks/1/made-up"),
+            ("DOCS", "https://discord.com/developers"),
+            ("PLAIN", "Bearer k-open"),
+        ];
+        assert_eq!(names(&environment, &own), ["DOCS", "PLAIN"]);
     }
 
     #[test]

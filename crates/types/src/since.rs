@@ -274,3 +274,10 @@ pub const WHOLE_FOLDERS_ARE_OPENED: u32 = 9;
 
 /// No star stands for a file that programs run by themselves, where a command writes the files that it names.
 pub const WRITTEN_FILES_ARE_NAMED: u32 = 9;
+
+/// A tool that a refusal of a schema names without quotes is left out.
+pub const REFUSED_TOOLS_ARE_NAMED_BY_WORD: u32 = 9;
+
+/// No pattern covers files by which services of continuous integration run commands, nor hooks of a bare
+/// repository.
+pub const CI_FILES_ARE_GUARDED: u32 = 9;

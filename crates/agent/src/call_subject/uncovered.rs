@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CallSubject, is_exact};
 use crate::approval::describe;
 use crate::command::take_apart;
-use crate::command_severity::{Grade, of_command};
+use crate::command_severity::{Grade, of_listed};
 use crate::pattern::fits;
 use crate::remembered_rule::inside;
 use crate::severity::{runs_git, unnamed};
@@ -81,10 +81,12 @@ impl CallSubject<'_> {
             return Some(format!("`{command}` reads what the command before it writes"));
         }
         if let Some(word) = unnamed(pattern, command, self.version) {
-            return Some(match of_command(&word) {
+            return Some(match of_listed(&word) {
                 Grade::Network => format!("`{word}` reaches the network"),
                 Grade::Destroys => format!("`{word}` deletes or overwrites"),
-                Grade::Runs => format!("`{word}` has to be named, because it can run programs or lose work"),
+                Grade::Runs | Grade::Changes => {
+                    format!("`{word}` has to be named, because it can run programs or lose work")
+                }
             });
         }
         if !names_all_variables(pattern, command) {

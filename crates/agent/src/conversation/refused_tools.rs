@@ -5,7 +5,7 @@
 //! offer any more, until somebody changes them or another model is asked. The names are read from the message
 //! of the refusal when `attempt_failed` comes, and used when the call has ended.
 
-use agentx_types::{AgentConfig, ToolSpec};
+use agentx_types::{AgentConfig, ToolSpec, since};
 
 use super::Conversation;
 use super::repair::Repairs;
@@ -41,7 +41,12 @@ impl Conversation {
             [("'", "'"), ("\"", "\""), ("`", "`")].into_iter().any(is_there)
         };
         let by_name = tools.iter().find(quoted);
-        by_name.or(by_place).map(name).into_iter().collect()
+        let by_word = || {
+            let counts = config.rules_version >= since::REFUSED_TOOLS_ARE_NAMED_BY_WORD;
+            counts.then(|| named_by_word(message, &tools)).flatten()
+        };
+        let found = by_name.or(by_place).or_else(by_word);
+        found.map(name).into_iter().collect()
     }
 
     /// Takes these tools off the offer. `false` if nothing changes, or where 16 were taken off since a
@@ -84,6 +89,25 @@ fn place(message: &str) -> Option<usize> {
     ["function_declarations[", "tools[", "tools."]
         .into_iter()
         .find_map(behind)
+}
+
+/// The tool whose name is a word of its own in a message about a schema (made up: "Invalid schema for function
+/// todo: …", "tool todo has unsupported JSON schema keyword: anyOf"). A name behind "function" or "tool" comes
+/// before other words, because tools may be called `read` or `edit`.
+fn named_by_word<'a>(message: &str, tools: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
+    if !message.to_ascii_lowercase().contains("schema") {
+        return None;
+    }
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let words: Vec<&str> = message
+        .split(|c| !is_part(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let find = |word: &str| tools.iter().find(|tool| tool.name == word);
+    let introduces = |word: &str| matches!(word.to_ascii_lowercase().as_str(), "function" | "tool");
+    let behind = words.windows(2).filter(|pair| introduces(pair[0]));
+    let behind = behind.filter_map(|pair| find(pair[1])).next();
+    behind.or_else(|| words.iter().find_map(|word| find(word)))
 }
 
 /// The number that a text begins with.

@@ -77,6 +77,25 @@ fn a_tool_that_a_refusal_names_is_left_out_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_tool_that_a_refusal_of_a_schema_names_without_quotes_is_left_out_since_version_9() {
+    for message in [
+        "Invalid schema for function todo: made up, read on",
+        "Invalid request: tool todo has unsupported JSON schema keyword: anyOf",
+        "The JSON Schema of todo is too deep",
+    ] {
+        for (version, expected) in [(8, 0), (9, 1)] {
+            let mut session =
+                Session::started_with_rules(version, |config| tools(config, &["read", "todo", "to"]));
+            session.tool_refused(message);
+            assert_eq!(session.left_out().len(), expected, "{message}, version {version}");
+            if expected == 1 {
+                assert_eq!(session.offered(), ["read", "to"], "{message}");
+            }
+        }
+    }
+}
+
+#[test]
 fn tools_beyond_the_most_that_a_provider_takes_are_left_out() {
     for version in OLDEST_AND_NEWEST {
         let names: Vec<String> = (0..140).map(|at| format!("t{at}")).collect();

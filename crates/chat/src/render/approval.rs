@@ -205,6 +205,7 @@ fn wish(request: &ApprovalRequested) -> String {
     if let Some(line) = text("command") {
         return match of_command(line) {
             Grade::Runs => format!("{name} wants to run a command"),
+            Grade::Changes => format!("{name} wants to run a command that changes files"),
             Grade::Network => format!("{name} wants to run a command that reaches the network"),
             Grade::Destroys => format!("{name} wants to run a command that deletes or overwrites"),
         };

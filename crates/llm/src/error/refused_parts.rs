@@ -108,6 +108,16 @@ const TOOLS: &[&str] = &[
     "invalid 'tools",
 ];
 
+/// Whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo has
+/// unsupported JSON schema keyword: anyOf". The agent looks for the name of a tool in such a message.
+fn is_about_a_schema(message: &str) -> bool {
+    let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    message.contains("schema")
+        && words.any(|word| matches!(word, "tool" | "function"))
+        && !message.contains("response_format")
+        && !message.contains("output_config")
+}
+
 /// Whether it names a tool by its place: `tools.14.`, `tools[3]`.
 fn names_a_tool(message: &str) -> bool {
     let by_place = |start: &str| {
@@ -115,7 +125,10 @@ fn names_a_tool(message: &str) -> bool {
             .match_indices(start)
             .any(|(at, _)| message[at + start.len()..].starts_with(|c: char| c.is_ascii_digit()))
     };
-    TOOLS.iter().any(|words| message.contains(words)) || by_place("tools.") || by_place("tools[")
+    TOOLS.iter().any(|words| message.contains(words))
+        || by_place("tools.")
+        || by_place("tools[")
+        || is_about_a_schema(message)
 }
 
 /// A kind of content that another server of Anthropic's API, or an older version of it, does not know:

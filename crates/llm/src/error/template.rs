@@ -43,14 +43,33 @@ const NO_PICTURES: &[&str] = &[
 /// not support tools", <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires
 /// --enable-auto-tool-choice and --tool-call-parser to be set",
 /// <https://docs.vllm.ai/en/latest/features/tool_calling/>), OpenRouter ("No endpoints found that support
-/// tool use").
+/// tool use"), Groq ("`tools` is not supported with this model.", <https://github.com/agno-agi/agno/issues/137>;
+/// "`tool calling` is not supported with this model"), OpenAI ("Unsupported parameter: 'tools' is not supported
+/// with this model."), bitnet.cpp ("Unsupported param: tools",
+/// <https://github.com/microsoft/BitNet/issues/530>). The same without quotes and of functions is made up.
 const NO_TOOLS: &[&str] = &[
     "does not support tools",
     "does not support tool",
     "does not support function calling",
     "--enable-auto-tool-choice",
     "support tool use",
+    "doesn't support tools",
+    "'tools' is not supported",
+    "`tools` is not supported",
+    "\"tools\" is not supported",
+    "tools is not supported with this model",
+    "tools are not supported",
+    "`tool calling` is not supported",
+    "'tool calling' is not supported",
+    "tool calling is not supported",
+    "tool use is not supported",
+    "function calling is not supported",
+    "unsupported param: tools",
 ];
+
+/// Words that say that the sentence is about something beside the tools, which can be left out: "Function tools
+/// are not supported with reasoning_effort".
+const BESIDE_TOOLS: &[&str] = &["reasoning_effort", "cache_control"];
 
 /// llama.cpp without its templates: no request with tools is taken until a person starts it otherwise.
 const NO_TEMPLATES: &str = "requires --jinja";
@@ -63,7 +82,8 @@ pub(super) fn is_missing(message: &str) -> bool {
 /// Whether this message, in lower case, says that the model or its server takes no tools: no other form of
 /// the request helps.
 pub(super) fn takes_no_tools(message: &str) -> bool {
-    is_missing(message) || NO_TOOLS.iter().any(|phrase| message.contains(phrase))
+    let is_beside = || BESIDE_TOOLS.iter().any(|word| message.contains(word));
+    is_missing(message) || (NO_TOOLS.iter().any(|phrase| message.contains(phrase)) && !is_beside())
 }
 
 /// Whether this message, in lower case, is about the roles of a conversation or the template that renders it.
