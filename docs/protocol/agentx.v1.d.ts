@@ -134,7 +134,7 @@ export interface OpaquePart {
   provider: ProviderData;
 }
 
-/** When an input is looked at. */
+/** When the agent handles an input. */
 export type InputMode = "queue" | "steer" | "interrupt";
 
 /** Gives the system a command: `rename`, `change`, `revise`, `share`. */
@@ -1021,10 +1021,7 @@ export interface AgentConfig {
    * session open, and in logs from before there was such a field. Only the program writes it.
    */
   server_rules?: ServerRules | null;
-  /**
-   * Whether its tools are all that the program offers: one that continues with the session adds those that it offers besides. Where it is
-   * not set, only `tools` are ever on offer.
-   */
+  /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
 }
 
@@ -1160,7 +1157,7 @@ export interface IntentExample {
 export interface Route {
   /** Their names. */
   rules: string[];
-  /** It. */
+  /** The agent. */
   agent: AgentConfig;
 }
 
@@ -1296,11 +1293,11 @@ export interface FilesRestoring {
 
 /** A file that is put back. */
 export interface FileReplaced {
-  /** Where it is: absolute, without links. */
+  /** The absolute path, without links. */
   path: string;
-  /** As it is before; absent where there is none. */
+  /** The file before the restore; `None` if it did not exist. */
   was?: FileImage | null;
-  /** As it is to be; absent where it is removed. */
+  /** The file after the restore; `None` if it is removed. */
   becomes?: FileImage | null;
 }
 
@@ -1417,7 +1414,7 @@ export interface CondensingFailed {
   bill?: EffectBill | null;
 }
 
-/** A range that was condensed is again as it was, and with it what was condensed on top of it. */
+/** A condensed range is restored, together with later summaries that contain it. */
 export interface ContextRestored {
   /** The first event of the range. */
   from_seq: number;
@@ -1808,7 +1805,7 @@ export interface RunStatusChanged {
   iterations: number;
 }
 
-/** Where a run stands. */
+/** The status of a run. */
 export type RunStatus = "pending" | "building_context" | "awaiting_llm" | "awaiting_approval" | "awaiting_tool" | "stopping" | "completed" | "failed" | "timed_out" | "interrupted";
 
 /** A run has ended. */
@@ -1823,9 +1820,9 @@ export interface RunFinished {
   iterations: number;
 }
 
-/** The part of the conversation that a model reads changes, or could not be changed. */
+/** The part of the conversation that a model reads changed, or could not be changed. */
 export interface ContextChanged {
-  /** How. */
+  /** The change. */
   change: ContextChange;
 }
 
@@ -1905,7 +1902,7 @@ export interface Closed {
 
 /** An input joined the conversation. */
 export interface UserMessageAdded {
-  /** It. */
+  /** The message. */
   message: Message;
 }
 
@@ -1926,7 +1923,7 @@ export type Role = "system" | "user" | "assistant" | "tool";
 
 /** The model's answer, whole. */
 export interface AssistantMessageAdded {
-  /** It. */
+  /** The message. */
   message: Message;
   /** Whether the stream broke off before its end. */
   partial?: boolean;
@@ -1942,7 +1939,7 @@ export interface ToolCallMessageAdded {
 
 /** The outcome of a call joined the conversation. */
 export interface ToolResultMessageAdded {
-  /** It. */
+  /** The message. */
   message: Message;
 }
 

@@ -186,7 +186,7 @@ impl Answering {
         }
     }
 
-    /// Has the run stopped, at once or as soon as its turn comes. What it still says is heard.
+    /// Stops the run, now or when its turn comes. Its remaining events are still delivered.
     fn stop(&self) {
         let (session, run) = (self.agent.session().clone(), self.run.clone());
         if let Ok(tokio) = tokio::runtime::Handle::try_current() {

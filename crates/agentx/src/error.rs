@@ -18,7 +18,7 @@ pub enum AgentError {
          `.from_user_config()` takes the person's settings"
     )]
     NoModel,
-    /// What was said of the agent does not go together.
+    /// Conflicting builder options.
     #[error("{0}")]
     Setup(String),
     /// Two tools have one name.

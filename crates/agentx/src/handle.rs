@@ -25,7 +25,7 @@ pub struct AgentHandle {
 struct HandleInner {
     session: Arc<dyn Session>,
     runtime: Arc<dyn Runtime>,
-    /// The same, where the agent has it for itself.
+    /// The runtime, if this agent owns it.
     own: Option<Arc<NodeRuntime>>,
     asks: Arc<AskValues>,
 }

@@ -183,7 +183,7 @@ fn builtin(_: &Models, _: &Workplace) -> Toolbox {
     Toolbox::default()
 }
 
-/// What an agent is of which nobody says anything.
+/// Default configuration of an agent.
 pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
     let guard = Arc::new(guard);
     let workspace = workspace.to_string_lossy().into_owned();

@@ -100,7 +100,7 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
             what,
         };
         report.log();
-        // A reporter that panics must not take the reactor with it that it is told about.
+        // A panicking reporter must not stop the reactor it reports on.
         let told = catch_unwind(AssertUnwindSafe(|| (self.reporter)(report)));
         if told.is_err() {
             tracing::error!(reactor = self.name, "the reporter panicked");

@@ -95,7 +95,7 @@ impl<E> EventHistory<E> {
         self.head - self.tail.len() as u64
     }
 
-    /// Appends an event; true if the tail is now as long as a chunk and wants to be sealed.
+    /// Appends an event; returns true if the tail is full and must be sealed.
     pub(crate) fn push(&mut self, event: Arc<E>) -> bool {
         self.tail.push(event);
         self.head += 1;

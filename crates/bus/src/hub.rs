@@ -137,7 +137,7 @@ impl<E> BusHub<E> {
         taken.transpose().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Does something under the lock, and what follows from it after.
+    /// Runs `act` under the lock, then the deferred wakeups after releasing it.
     fn change<T>(&self, act: impl FnOnce(&mut HubState<E>, &mut DeferredWakeups<E>) -> T) -> T {
         // Dropped after the guard, also when the names of an event panic.
         let mut after = DeferredWakeups::new();

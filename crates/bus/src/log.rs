@@ -91,7 +91,7 @@ impl<E> Log<E> {
 
     /// Adds a lane that sees every event from now on; returns its place.
     pub(crate) fn add(&mut self, number: u64, name: &str, queue: Queue) -> usize {
-        // What came before is none of the new lane's, so it must not be in a chunk with what comes.
+        // Seal the tail, so that no chunk mixes events from before and after this subscription.
         self.history.seal(self.open);
         let lane = ReaderCursor::new(number, name, queue, self.history.head());
         self.free_until = self.free_until.min(lane.full_at().unwrap_or(u64::MAX));

@@ -25,7 +25,7 @@ const FORMAT: &str = "agentx-session";
 /// A document as JSON: the head, then a line for each event.
 ///
 /// # Errors
-/// None that a document can cause which came from a log.
+/// Returns an error if serialization fails, which a document from a log never causes.
 pub fn to_json(document: &SessionExport) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(&head(document))?;
     // The head ends with the empty list of events.

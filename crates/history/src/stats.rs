@@ -7,7 +7,7 @@ use agentx_runtime::{Delivery, Runtime, RuntimeError, SessionInfo, StoredSize, V
 use agentx_types::{EnvironmentEvent, NanoUsd, ToolCallId, ToolStatus, Usage};
 use serde::{Deserialize, Serialize};
 
-/// What a session came to, or several together.
+/// Totals of one or more sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionStats {
     /// How many sessions these are.

@@ -6,7 +6,7 @@ use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopRe
 /// The whole of one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accumulated {
-    /// The error message.
+    /// The assembled answer.
     pub message: Message,
     /// The model as the provider named it.
     pub model: String,

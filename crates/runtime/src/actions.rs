@@ -187,7 +187,7 @@ impl Actions {
         self.0.requests.request(request)
     }
 
-    /// A person does not want to wait for the next attempt at what failed.
+    /// Ends the pause before the next retry.
     pub(crate) fn retry_now(&self, session: &SessionId) {
         for effector in self.all() {
             effector.retry_now(session);
@@ -214,7 +214,7 @@ impl Actions {
         }
     }
 
-    /// The effectors of now, so that none is called under the lock.
+    /// Copies the current effectors, so that none is called under the lock.
     fn all(&self) -> Vec<Arc<dyn Effector>> {
         let attached = self.effectors();
         attached.values().map(|known| known.effector.clone()).collect()

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::api::{RuntimeError, UserInput};
 use crate::log_error::LogError;
 
-/// The system command by which a person wants the next attempt at what failed at once.
+/// The system command that retries immediately.
 pub(crate) const RETRY: &str = "retry";
 
 /// The number of inputs that may wait in a session before an environment is refused.
@@ -33,7 +33,7 @@ pub(crate) enum SessionCommand {
         wish: Box<FactRequest>,
         reply: ReplySender<u64>,
     },
-    /// Say how it stands.
+    /// Returns the session's state.
     State { reply: ReplySender<SessionState> },
     /// Say which input came with this key.
     Known {

@@ -59,7 +59,7 @@ pub enum BadName {
     /// It is too long.
     #[error("the name of an environment has {length} letters: it may have {LONGEST_NAME}")]
     Long {
-        /// The number of events that it has.
+        /// Length of the name in characters.
         length: usize,
     },
     /// It has a letter that names cannot have.

@@ -51,7 +51,7 @@ impl BackgroundJobs {
                 }
             }
             EnvironmentEvent::JobEnded(ended) => self.ended(&ended.job),
-            // Whoever writes from now on has none of them, and a copy of a session has not those of the original.
+            // A new writer has no running jobs, and a fork does not inherit its parent's.
             EnvironmentEvent::WriterAttached(_) | EnvironmentEvent::SessionForked(_) => self.running.clear(),
             _ => {}
         }

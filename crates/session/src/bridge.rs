@@ -19,7 +19,7 @@
 //! | a turn begins, ends | `turn_request`, `turn_response` | – |
 //! | the Stream layer | – but `chunk` for what a tool emits | – |
 //!
-//! Each event has one emitter (invariant 4): what stands as – here is said elsewhere, or is nobody's business outside.
+//! Each event has one emitter (invariant 4): `–` means that a receptor emits the event, or that it stays internal.
 
 use agentx_types::{
     AgentOutput, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,

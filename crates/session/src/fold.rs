@@ -185,7 +185,7 @@ impl SessionFold {
             }
             EnvironmentEvent::SessionForked(forked) => {
                 self.forked_from = Some(forked.parent.clone());
-                // Who may see the one says nothing about the other.
+                // A fork does not inherit its parent's roles.
                 self.sharing.forked();
             }
             EnvironmentEvent::WheelChanged(_)

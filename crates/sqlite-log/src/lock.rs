@@ -40,7 +40,7 @@ pub(crate) enum SessionLock {
     },
 }
 
-/// Whether a lock was had.
+/// The result of trying to take a lock.
 pub(crate) enum LockAttempt {
     Held(SessionLock),
     /// By this process.

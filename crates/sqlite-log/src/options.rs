@@ -22,9 +22,9 @@ pub struct LogOptions {
     /// How long a blob that nothing refers to is kept, because the event that will name it may be on its way; 1 hour by
     /// default.
     pub blob_grace: Duration,
-    /// How many appends and other changes may wait; whoever comes later waits to be let in. 256 by default.
+    /// Maximum number of appends and other changes that may wait; further callers wait. 256 by default.
     pub queue: usize,
-    /// How many threads read at once; they are started when they are needed. 2 by default.
+    /// Maximum number of reader threads, started on demand. 2 by default.
     pub readers: usize,
     /// The largest size of the database file in bytes; by default what the disk has.
     pub max_bytes: Option<u64>,

@@ -19,7 +19,7 @@ impl SameFile {
         }
     }
 
-    /// Nothing, where the name is still that of the file.
+    /// Returns an error if the path no longer names the opened file.
     pub(crate) fn check(&self, place: &DatabaseFile) -> Result<(), LogError> {
         if self.opened.is_some() && identity(place) != self.opened {
             Err(place.error(Fault::Other(LogError::LOST.into())))

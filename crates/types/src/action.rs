@@ -16,9 +16,9 @@ use crate::{
 pub struct Action {
     /// Events that answer it carry this as their `cause`.
     pub action_id: ActionId,
-    /// Which agent wants it.
+    /// The agent that requested it.
     pub agent_state_id: AgentStateId,
-    /// In which run.
+    /// The run that it belongs to.
     pub run_id: Option<RunId>,
     /// The requested action.
     pub body: ActionBody,
@@ -38,11 +38,11 @@ pub enum ActionBody {
     AnswerCall(AnswerCall),
     /// Wake the agent later. Answered by one `timer_fired`.
     StartTimer(StartTimer),
-    /// Stop an action that is under way. Answered by whatever that action still says.
+    /// Stop a running action. Answered by the cancelled action's own terminal event.
     Cancel(Cancel),
-    /// Tell a tool that runs whether it may make a call of its own. Answered by what that tool does.
+    /// Tells a running tool whether its nested call is allowed. It has no terminal event.
     DecideInnerCall(DecideInnerCall),
-    /// Put on record why the run ends. Answered by one `interrupted` or `error`.
+    /// Records why the run ends. Answered by one `interrupted` or `error`.
     Report(Report),
     /// Make another agent. Answered by one `agent_spawned`.
     SpawnAgent(SpawnAgent),
@@ -123,14 +123,14 @@ pub struct CallModel {
 /// Every request carries them while the session adds to them, so they are kept where clones are cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakenIds {
-    /// Of tool calls, also of those that a model began and did not end.
+    /// Ids of tool calls, including unfinished ones.
     pub calls: SharedSet<ToolCallId>,
-    /// Of answers.
+    /// Ids of answers.
     pub messages: SharedSet<MessageId>,
 }
 
 impl TakenIds {
-    /// Whether an event gives an id that is not here.
+    /// Returns whether the event introduces a new id.
     pub fn is_news(&self, event: &EnvironmentEvent) -> bool {
         match event {
             EnvironmentEvent::StreamStart(start) => !self.messages.contains(&start.message_id),
@@ -292,7 +292,7 @@ pub struct CloseAgent {
 pub enum Report {
     /// It was stopped from outside.
     Interrupted {
-        /// By what.
+        /// The cause of the interruption.
         reason: String,
     },
     /// It cannot go on.

@@ -32,8 +32,7 @@ pub struct AssembledAnswer {
     pub usage: Usage,
 }
 
-/// The key of a part that a decoder attaches to words where it turns out that all words of the answer until there were thinking, and
-/// that nothing marked their beginning.
+/// Key of the marker by which a decoder reclassifies all preceding text as thinking.
 pub const WAS_THINKING: &str = "was_thinking";
 
 /// Assembles one answer at a time.
@@ -110,8 +109,8 @@ impl Assembler {
         self.usage
     }
 
-    /// Takes what `api` has signed thinking with where that stands behind text of white space alone. [`Assembler::finish`] leaves such text
-    /// out, and a signature may hold only behind all that stood before it.
+    /// Removes signatures of `api` that follow whitespace-only text. [`Assembler::finish`] drops such text, and a
+    /// signature may cover everything before it.
     pub fn unsign_behind_blanks(&mut self, api: &str) {
         let is_blank_text = |part: &ContentPart| matches!(part, ContentPart::Text(_)) && is_blank(part);
         let parts = self.parts.iter_mut().skip_while(|part| !is_blank_text(part));

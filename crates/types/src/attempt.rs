@@ -1,4 +1,4 @@
-//! Why an attempt to reach a model came to nothing, and what is to be learned from it.
+//! A failed attempt to call a model, and what its error says about limits.
 
 use serde::{Deserialize, Serialize};
 

@@ -102,7 +102,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
     }
-    /// A range that was condensed is again as it was, and with it what was condensed on top of it.
+    /// A condensed range is restored, together with later summaries that contain it.
     ContextRestored {
         /// The first event of the range.
         from_seq: u64,
@@ -122,9 +122,9 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// The part of the conversation that a model reads changes, or could not be changed.
+    /// The part of the conversation that a model reads changed, or could not be changed.
     ContextChanged {
-        /// How.
+        /// The change.
         change: ContextChange,
     }
 }

@@ -26,7 +26,7 @@ pub enum AgentKind {
     React,
     /// Sort inputs by rules, and give them to other agents.
     Match,
-    /// One of a newer version: what it did is read, and nothing more is asked of it.
+    /// A kind from a newer version. Its log can be read but not continued.
     Unknown,
 }
 
@@ -75,8 +75,7 @@ pub struct AgentConfig {
     /// session open, and in logs from before there was such a field. Only the program writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_rules: Option<Arc<ServerRules>>,
-    /// Whether its tools are all that the program offers: one that continues with the session adds those that it offers besides. Where it is
-    /// not set, only `tools` are ever on offer.
+    /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
 }
@@ -175,9 +174,9 @@ pub enum ApprovalMode {
     /// A person is asked.
     #[default]
     Ask,
-    /// It is done.
+    /// The call runs.
     Auto,
-    /// It is refused, and the model is told so.
+    /// The call is refused, and the model reads the refusal.
     Deny,
 }
 

@@ -20,12 +20,12 @@ pub struct FileImage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileReplaced {
-    /// Where it is: absolute, without links.
+    /// The absolute path, without links.
     pub path: String,
-    /// As it is before; absent where there is none.
+    /// The file before the restore; `None` if it did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<FileImage>,
-    /// As it is to be; absent where it is removed.
+    /// The file after the restore; `None` if it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub becomes: Option<FileImage>,
 }

@@ -1,7 +1,7 @@
-//! The words of AgentX, as types.
+//! The vocabulary of AgentX, as types.
 //!
-//! Everything that more than one crate speaks of is here: [ids](SessionId), the three event vocabularies
-//! ([`EnvironmentEvent`], [`RuntimeEvent`], [`AgentOutput`]), the [`Envelope`] around an event, [messages](Message),
+//! Everything that more than one crate uses is here: [ids](SessionId), the four kinds of events
+//! ([`EnvironmentEvent`], [`RuntimeEvent`], [`AgentOutput`], [`UiEvent`]), the [`Envelope`] around an event, [messages](Message),
 //! [actions](Action) and the resolved [configuration](AgentConfig) of an agent, and the one [`Assembler`] that makes a message
 //! of a stream. The crate is pure: plain data, no I/O, no clock, no randomness.
 //!

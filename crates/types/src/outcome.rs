@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ToolCallId;
 
-/// When an input is looked at.
+/// When the agent handles an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +67,7 @@ pub enum StopReason {
     Refusal,
     /// The context window is full.
     ContextWindow,
-    /// The stream broke off: what came before is partial.
+    /// The stream broke; the text so far is partial.
     Broken,
     /// It was stopped from outside.
     Interrupted,

@@ -90,7 +90,7 @@ pub enum StreamOutput {
     },
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -224,19 +224,19 @@ pub enum StateOutput {
 pub enum MessageOutput {
     /// An input joined the conversation.
     User {
-        /// It.
+        /// The message.
         message: Arc<Message>,
     },
     /// The model's answer.
     Assistant {
-        /// It.
+        /// The message.
         message: Arc<Message>,
         /// Whether the stream broke off.
         partial: bool,
     },
     /// The outcome of a call.
     ToolResult {
-        /// It.
+        /// The message.
         message: Arc<Message>,
     },
 }

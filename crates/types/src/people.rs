@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::OwnerId;
 use crate::vocabulary::payloads;
 
-/// The person that stands for everybody who has not said who they are.
+/// The id shared by all unauthenticated visitors.
 pub const VISITORS: &str = "own_visitors";
 
 /// What a person may do in a session. Each may do what the ones before it may.
@@ -38,9 +38,9 @@ pub struct Seat {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WheelReason {
-    /// Nobody had it, or who had it was asked and said nothing.
+    /// The wheel was free, or its holder did not answer the request.
     Taken,
-    /// Who had it gave it.
+    /// The holder passed the wheel on.
     HandedOver,
     /// Who had it let it go.
     Released,

@@ -46,7 +46,7 @@ impl EnvironmentEvent {
         matches!(self, Self::SessionTitled(_) | Self::AccessChanged(_))
     }
 
-    /// Whether more of the same is to be expected at once, so that a commit may wait for it.
+    /// Whether more events like this will follow immediately; a commit may wait for them.
     pub fn goes_on(&self) -> bool {
         self.progress() != EventProgress::Whole
     }

@@ -24,7 +24,7 @@ pub struct Routing {
 pub struct Route {
     /// Their names.
     pub rules: Vec<String>,
-    /// It.
+    /// The agent.
     pub agent: AgentConfig,
 }
 

@@ -137,12 +137,12 @@ payloads! {
     }
     /// An input joined the conversation.
     UserMessageAdded {
-        /// It.
+        /// The message.
         message: Message,
     }
     /// The model's answer, whole.
     AssistantMessageAdded {
-        /// It.
+        /// The message.
         message: Message,
         /// Whether the stream broke off before its end.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -157,7 +157,7 @@ payloads! {
     }
     /// The outcome of a call joined the conversation.
     ToolResultMessageAdded {
-        /// It.
+        /// The message.
         message: Message,
     }
     /// A person's request.

@@ -1,5 +1,5 @@
-//! RuntimeEvents: what EnvironmentEvents mean to the system. Derived, never stored as truth; for UIs, logs, monitors.
-//! Each has exactly one emitter, named in the comment of its group.
+//! RuntimeEvents: the meaning of EnvironmentEvents for the system. They are derived, never the stored truth, and serve
+//! UIs, logs and monitors. Each has exactly one emitter, named in the doc of its variant.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,27 +37,27 @@ vocabulary! {
         ToolExecuting = "tool_executing",
         /// ToolReceptor: the tool says something while it runs.
         ToolOutput = "tool_output",
-        /// ToolReceptor: the tool did what was asked.
+        /// ToolReceptor: the tool succeeded.
         ToolCompleted = "tool_completed",
-        /// ToolReceptor: it did not.
+        /// ToolReceptor: the tool failed.
         ToolFailed = "tool_failed",
         /// ToolReceptor: a command in the background has ended.
         JobFinished = "job_finished",
-        /// A command that a person ran beside the conversation has ended.
+        /// ToolReceptor: a command that a person ran beside the conversation has ended.
         CommandFinished = "command_finished",
         /// ConversationReceptor: an input waits.
         ConversationQueued = "conversation_queued",
-        /// An input that waits was taken back, or will be looked at sooner or later than it was sent for.
+        /// ConversationReceptor: a queued input was taken back, or got another mode.
         ConversationRevised = "conversation_revised",
         /// ConversationReceptor: an input is taken up.
         ConversationStart = "conversation_start",
-        /// ConversationReceptor: the model was asked.
+        /// ConversationReceptor: the model was called.
         ConversationThinking = "conversation_thinking",
         /// ConversationReceptor: the first words of an answer.
         ConversationResponding = "conversation_responding",
         /// ConversationReceptor: the last answer was given.
         ConversationEnd = "conversation_end",
-        /// ConversationReceptor: it was stopped.
+        /// ConversationReceptor: the run was stopped.
         ConversationInterrupted = "conversation_interrupted",
         /// AgentReceptor: an agent exists.
         AgentStarted = "agent_started",
@@ -79,7 +79,7 @@ vocabulary! {
         ConnectionEstablished = "connection_established",
         /// TransportReceptor: a transport is down.
         ConnectionLost = "connection_lost",
-        /// TransportReceptor: it will be tried again.
+        /// TransportReceptor: the connection will be tried again.
         Reconnecting = "reconnecting",
         /// TransportReceptor: a sign of life.
         Heartbeat = "heartbeat",
@@ -95,7 +95,7 @@ vocabulary! {
         ContextChanged = "context_changed",
         /// AgentBridge: a person has to decide about a call.
         ApprovalRequested = "approval_requested",
-        /// AgentBridge: what a person was asked about a call that a tool wants to make is settled.
+        /// AgentBridge: the question about a call that a tool wants to make is answered.
         ApprovalSettled = "approval_settled",
         /// AgentBridge: a whole piece of an agent's output stream, one medium at a time.
         Chunk = "chunk",

@@ -314,7 +314,7 @@ impl Conversation {
         self.fixed.clear();
     }
 
-    /// Notes that it is of no use to condense until notably more was said.
+    /// Suspends condensing until the conversation has grown noticeably.
     pub(crate) fn rest(&mut self) {
         self.rests = true;
         self.grown = 0;

@@ -27,7 +27,7 @@ use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunStep, StopCause};
 use crate::{recall, summary};
 
-/// The number of latest exchanges that stay if a person wants the rest condensed.
+/// Number of latest exchanges kept when a person requests condensing.
 const TAIL_WHEN_WANTED: u32 = 2;
 /// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
@@ -57,7 +57,7 @@ pub(crate) struct CondenseState {
     /// For how many more model calls no summary is asked for while the conversation fits: the last one failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     rounds_to_rest: u32,
-    /// Whether the last summary came to nothing: its model is not waited for again until one has come.
+    /// Whether the last summary failed. Until one succeeds, the run does not wait for its model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
     /// The decisions of persons about calls, with the `seq` of each: they hold whatever is condensed.

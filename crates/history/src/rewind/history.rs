@@ -70,7 +70,7 @@ struct RunningCall {
     from: Timestamp,
 }
 
-/// What a session did, as far as going back is about it.
+/// The messages, file changes and irreversible effects of a session.
 #[derive(Default)]
 pub struct SessionHistory {
     workspace: String,

@@ -58,9 +58,7 @@ pub(super) struct MessageStart<'a> {
     pub(super) usage: Option<UsageWire>,
 }
 
-/// Token counts. Cumulative: what a later event gives replaces what an earlier one gave.
-///
-/// Counts are cumulative within an answer: a later report replaces an earlier one.
+/// Token counts, cumulative within an answer: a later report replaces an earlier one.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct UsageWire {

@@ -29,9 +29,9 @@ const WORDLESS: u32 = 6;
 pub(super) enum CallEnd {
     /// The answer is whole; its end was said.
     Answered,
-    /// It came to nothing.
+    /// The call failed.
     Failed(AttemptFailure),
-    /// It was to stop.
+    /// The call was cancelled.
     Interrupted,
     /// The session is gone.
     NobodyListens,

@@ -1,5 +1,4 @@
-//! The body of an answer, unpacked where it is packed. It is asked for as it is, and proxies and gateways
-//! pack it anyway.
+//! Decompresses the body of an answer. We request no encoding, but some proxies compress anyway.
 
 use reqwest::Response;
 

@@ -16,7 +16,7 @@ use super::failure::AttemptFailure;
 use super::policy::ServerKind;
 use crate::from_settings::endpoints;
 
-/// Longer nobody waits for the list.
+/// Timeout for the list.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum number of bytes of the list to read.
 const MOST_BYTES: usize = 1 << 20;

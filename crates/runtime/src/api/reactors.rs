@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct ReactorInfo {
     /// The name.
     pub name: String,
-    /// How it stands.
+    /// The state.
     pub state: ReactorState,
     /// How often it was started again after it had failed.
     pub restarts: u64,

@@ -20,11 +20,11 @@ pub struct RestorePlan {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WhatHappens {
-    /// It goes: there was none.
+    /// The file is removed: it did not exist then.
     Removed,
-    /// It comes back: there is none.
+    /// The file is re-created: it is missing now.
     BroughtBack,
-    /// It changes.
+    /// The file's content is replaced.
     Changed,
 }
 

@@ -16,7 +16,7 @@ use agentx_session::SharingFact;
 /// Maximum number of agent events that wait for a listener; beyond it the oldest is dropped and counted.
 const HEARD: usize = 4_096;
 
-/// A session that this runtime writes.
+/// An open session, written by this process or by a server.
 pub trait Session: Send + Sync {
     /// The id of the session.
     fn id(&self) -> &SessionId;

@@ -50,7 +50,7 @@ impl Waits {
     /// Tells the one that waits how it went; it need not listen any more. An effector is told nothing where
     /// the commit failed: its session ends.
     fn tell(self, committed: Result<u64, &LogError>) {
-        // Who does not wait any more has lost nothing.
+        // Ignore the error: the receiver is gone.
         match (self, committed) {
             (Self::FrontEnd(reply), committed) => {
                 let _ = reply.send(committed.map_err(|error| error.clone().into()));
@@ -117,7 +117,7 @@ struct SequencerTurn {
     wanted: Vec<Action>,
     /// Those who are told when it is committed, each with the `seq` of their fact.
     waiting: Vec<(Waits, u64)>,
-    /// Whether a person does not want to wait for the next attempt at what failed.
+    /// Whether a person ends the pause before the next retry.
     retry: bool,
 }
 
@@ -173,9 +173,9 @@ impl SessionDriver {
                 .as_ref()
                 .is_some_and(|action| self.effects.is_lost(action))
         {
-            tracing::warn!(session = %self.writer.session_id, event = item.draft.event.tag(), "a fact came of an action that is over");
+            tracing::warn!(session = %self.writer.session_id, event = item.draft.event.tag(), "dropped an event of a finished action");
             if let Some(Waits::Effector(taken)) = item.waits.take() {
-                // Who does not wait any more misses nothing.
+                // Ignore the error: the receiver is gone.
                 let _ = taken.send(Err("the action is over".to_owned()));
             }
             return true;
@@ -189,7 +189,7 @@ impl SessionDriver {
         };
         match item.waits.take() {
             Some(Waits::Effector(taken)) => {
-                // Who does not wait any more has made nothing.
+                // Ignore the error: the receiver is gone.
                 let _ = taken.send(Err(why));
                 true
             }

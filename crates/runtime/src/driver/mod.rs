@@ -125,7 +125,7 @@ impl DriverParts {
 }
 
 /// Takes a session over: commits `first`, which is put on record before anything else, and continues in a task
-/// of its own. Returns the way in, and how the task stands.
+/// of its own. Returns the command sender and the status receiver.
 ///
 /// # Errors
 /// Returns an error if the log does not take `first`.
@@ -203,7 +203,7 @@ impl SessionDriver {
     pub(crate) async fn run(mut self: Box<Self>) {
         let outcome = self.work().await;
         self.parts.sessions.remove(&self.writer.session_id);
-        // Whoever still has something to say is told at once that nobody listens.
+        // Close the queue, so that senders fail immediately.
         self.inbound.close();
         self.effects.abandon(&self.parts).await;
         match outcome {
@@ -254,7 +254,7 @@ impl SessionDriver {
         }
     }
 
-    /// Waits for the next thing to do. Wishes come first, then what was said, then ends of actions.
+    /// Waits for the next command, event, ended action or change of the tool offers, in this order of priority.
     async fn wake(&mut self) -> Wake {
         tokio::select! {
             biased;

@@ -38,11 +38,11 @@ struct Talk {
     active: Option<ActiveInput>,
     /// Inputs that no model call was made for yet, in the order in which they came.
     waiting: Vec<ConversationInput>,
-    /// Tools that end what is under way when they succeed.
+    /// Tools that end the run when they succeed.
     quit_tools: BTreeSet<String>,
-    /// Whether the agent is gone: what is said to it waits for ever.
+    /// Whether the agent is gone: inputs to it are never handled.
     closed: bool,
-    /// Whether what waits is held back until a person says something.
+    /// Whether queued inputs are held back until a person sends a message.
     held: bool,
     /// Whether an input that interrupts names its person: since a version of the rules.
     names_interrupters: bool,
