@@ -295,7 +295,7 @@ impl Agent {
         }
     }
 
-    /// The run that is under way, or the last one; `None` before the first. Its status says which of both it
+    /// The current run, or the last one; `None` before the first. Its status says which of both it
     /// is.
     pub fn run(&self) -> Option<&Run> {
         match self {
@@ -304,7 +304,7 @@ impl Agent {
         }
     }
 
-    /// The id of the run that is under way, or of the last one.
+    /// The id of the current run, or of the last one.
     pub fn run_id(&self) -> Option<&RunId> {
         self.run().map(|run| &run.id)
     }
@@ -320,7 +320,7 @@ impl Agent {
         self.inputs().backlog()
     }
 
-    /// The number of inputs in [`waiting`](Self::waiting) that join the run under way; they are the first.
+    /// The number of inputs in [`waiting`](Self::waiting) that join the run in progress; they are the first.
     pub fn joining(&self) -> usize {
         self.inputs().joining()
     }

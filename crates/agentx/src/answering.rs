@@ -31,12 +31,12 @@ pub struct Answering {
     heard: AnswerProgress,
 }
 
-/// Where the run stands, as far as it was heard.
+/// The state of the run, according to the events so far.
 #[derive(Clone, Copy, PartialEq)]
 enum RunPhase {
     /// Its input waits.
     Waiting,
-    /// It is under way.
+    /// It is in progress.
     Running,
     /// It waits for a decision.
     Undecided,
@@ -44,14 +44,14 @@ enum RunPhase {
     Over,
 }
 
-/// What later updates are put together from.
+/// The state from which later updates are assembled.
 #[derive(Default)]
 struct AnswerProgress {
     /// The agent that was asked, once the run has begun.
     root: Option<AgentStateId>,
-    /// What was said in the answer that the model is giving.
+    /// The text of the current answer so far.
     text: String,
-    /// What models read about their calls.
+    /// The results of calls, as models read them.
     results: BTreeMap<ToolCallId, String>,
     answer: Option<Answer>,
 }
@@ -198,7 +198,7 @@ impl Answering {
     }
 }
 
-/// Interrupts the run as soon as it is the one under way.
+/// Interrupts the run as soon as it is the one in progress.
 async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeError> {
     let state = session.state().await?;
     let mut events = session
@@ -230,7 +230,7 @@ async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeEr
 }
 
 impl AnswerProgress {
-    /// What an event of the run comes to.
+    /// Returns the update that an event of the run causes.
     fn update(&mut self, event: &RuntimeEvent) -> Option<Update> {
         match event {
             RuntimeEvent::MessageStart(_) => self.text.clear(),

@@ -1,10 +1,10 @@
-//! What can go wrong between a program and its agent.
+//! Errors between a program and its agent.
 
 use agentx_runtime::{LogError, PendingApproval, RuntimeError};
 use agentx_tools::DuplicateTool;
 use agentx_types::RunStatus;
 
-/// What can go wrong between a program and its agent.
+/// Errors between a program and its agent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -31,7 +31,7 @@ pub enum AgentError {
     /// never makes it.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// What the runtime says: an unknown model, a missing key, a session that is not there, …
+    /// An error of the runtime: an unknown model, a missing key, a missing session, ……
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or [`deny`](crate::AgentHandle::deny), then
@@ -48,7 +48,7 @@ pub enum AgentError {
         status: RunStatus,
         /// The reason.
         reason: Option<String>,
-        /// What was said until then.
+        /// The text until then.
         text: String,
     },
 }

@@ -282,7 +282,7 @@ impl<E: Routed> HubState<E> {
     }
 }
 
-/// A publication under way. Dropped early, it leaves no trace but the events that already entered.
+/// A publication in progress. Dropped early, it leaves no trace but the events that already entered.
 pub(crate) struct Publication<'a, E, I> {
     hub: &'a BusHub<E>,
     /// The event that comes next, if it was refused before.

@@ -119,7 +119,7 @@ impl fmt::Display for Cause {
 /// The restarts of one reactor, held against its policy.
 pub(crate) struct Restarts {
     policy: Restart,
-    /// When it was started again, oldest first; at most as many as the policy allows.
+    /// The times of restarts, oldest first; at most as many as the policy allows.
     recent: VecDeque<Instant>,
 }
 

@@ -10,7 +10,7 @@ pub struct Accumulated {
     pub message: Message,
     /// The model as the provider named it.
     pub model: String,
-    /// Why it ended; `broken` where the stream did not say.
+    /// The reason why it ended; `broken` if the stream gave none.
     pub stop_reason: StopReason,
     /// The provider's own word, where it says more.
     pub raw: Option<String>,
@@ -39,7 +39,7 @@ pub struct Accumulator {
     end: Option<(StopReason, Option<String>)>,
 }
 
-/// What is known of an answer as soon as it begins.
+/// The data of an answer that are known when it begins.
 #[derive(Clone, Debug)]
 struct AnswerStart {
     message_id: MessageId,

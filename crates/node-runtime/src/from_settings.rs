@@ -116,7 +116,7 @@ pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     settings.providers.iter().filter_map(endpoint).collect()
 }
 
-/// What is not set stays as it is built in.
+/// Returns the limits and the retry policy. Absent settings keep their defaults.
 fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     let (limits, retry) = (CallLimits::default(), RetryPolicy::default());
     let time = |set: Option<u64>, default: Duration| set.map_or(default, Duration::from_millis);
@@ -135,8 +135,8 @@ fn calls(settings: &CallSettings) -> (CallLimits, RetryPolicy) {
     (limits, retry)
 }
 
-/// Which variables of this process programs get that are run for the agent or in its chat: never a key or a header that any layer
-/// names for a provider, whatever its variable is called.
+/// Returns the environment of programs that run for the agent or in its chat: never a key or a header that
+/// any layer names for a provider, whatever its variable is called.
 pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
     let kept = ProgramEnvironment::default().keep(settings.tools.environment.iter());
     settings.keys.iter().fold(kept, |environment, key| {

@@ -1,4 +1,4 @@
-//! What a front end can ask of the runtime of this process.
+//! The operations of this process's runtime for front ends.
 
 use std::sync::Arc;
 

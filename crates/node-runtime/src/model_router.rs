@@ -1,5 +1,5 @@
-//! Which environment answers a model call: the scripted one for the offline demo, HTTP for every other
-//! provider.
+//! Selects the environment that answers a model call: the scripted one for the offline demo, HTTP for every
+//! other provider.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::NodeParts;
 
 impl NodeParts {
-    /// Who asks models: over the network, or the scripted environment where the model is that.
+    /// Returns the effector for model calls: HTTP, or the scripted environment for the offline demo.
     pub fn model_effector(&self) -> Arc<dyn Effector> {
         Arc::new(ModelRouter {
             scripted: Arc::new(self.scripted.clone()),

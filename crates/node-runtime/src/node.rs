@@ -23,21 +23,21 @@ use crate::replay;
 use crate::scripted::ScriptedEnvironment;
 use crate::tool_effector::ToolEffector;
 
-/// How many sessions without an event a list may have to pass over.
+/// Maximum number of sessions without an event that a list may have to skip.
 const UNBORN: usize = 16;
 
-/// How a server wants to be spoken to, by model.
+/// Returns the wire options of a model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
-/// What a [`NodeRuntime`] is made of.
+/// The parts of a [`NodeRuntime`].
 pub struct NodeParts {
-    /// Where sessions are kept.
+    /// The log of sessions.
     pub log: Arc<dyn SessionLog>,
-    /// Whose they are.
+    /// The owner of the sessions.
     pub owner: OwnerId,
     /// The models that it knows.
     pub models: Vec<ModelInfo>,
-    /// How their servers want to be spoken to.
+    /// The wire options of models.
     pub wire_options: WireOptionsOf,
     /// Asks models over the network.
     pub network: Arc<dyn Effector>,
@@ -49,7 +49,7 @@ pub struct NodeParts {
     pub clock: Arc<dyn Clock>,
     /// The program and its version, for the log.
     pub program: String,
-    /// Where its data is, for messages.
+    /// The data directory, for messages.
     pub data_dir: PathBuf,
     /// The files that calls are kept from in every session; `None` leaves it to each session's configuration.
     pub guard: Option<Arc<Guard>>,
@@ -125,7 +125,7 @@ impl NodeRuntime {
         self
     }
 
-    /// How many tool calls run at once.
+    /// Returns the slots that bound concurrent tool calls.
     pub fn places(&self) -> &CallSlots {
         &self.driver.places
     }
@@ -137,7 +137,7 @@ impl NodeRuntime {
         self
     }
 
-    /// What binds every session that it opens, where it is a server's.
+    /// Returns the rules that apply to every session that it opens, if it is a server's.
     pub fn server_rules(&self) -> Option<Arc<ServerRules>> {
         self.driver.server_rules.clone()
     }
@@ -161,8 +161,8 @@ impl NodeRuntime {
         self
     }
 
-    /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every
-    /// owner, so that a server can find out what a caller may see at all.
+    /// Returns the owner of a session and the role of `person`, if they are not the owner. It covers sessions
+    /// of every owner, so that a server can determine a caller's rights.
     ///
     /// # Errors
     /// Returns an error if the session does not exist.
@@ -187,12 +187,12 @@ impl NodeRuntime {
         SystemBus::of(&self.driver)
     }
 
-    /// Where agents are heard inside their own boundaries.
+    /// Returns the bus of agent events.
     pub fn agent_bus(&self) -> AgentEventBus {
         self.driver.agents.read_only()
     }
 
-    /// Where its data is.
+    /// Returns the data directory.
     pub fn data_dir(&self) -> &std::path::Path {
         &self.data_dir
     }
@@ -264,7 +264,7 @@ impl NodeRuntime {
         Ok(session)
     }
 
-    /// What is known of one of the owner's sessions; another owner's does not exist.
+    /// Returns the list entry of one of the owner's sessions; another owner's session counts as missing.
     pub(crate) async fn owned(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
         let info = self.log().info(session).await?;
         if info.owner != self.owner {
@@ -332,7 +332,7 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
-    /// Puts on record that a session is over, which whoever listens hears as `session_deleted`.
+    /// Records that a session is over, which whoever listens hears as `session_deleted`.
     ///
     /// # Errors
     /// Returns an error if the session is open or does not exist. A full disk does not prevent the deletion.

@@ -1,4 +1,4 @@
-//! What a server needs of this runtime beyond what a front end does.
+//! Operations of this runtime that only a server needs.
 
 use agentx_runtime::{Fact, LogError, LogRows, RuntimeError, SessionInfo};
 use agentx_types::{EnvironmentEvent, OwnerId, RunStatus, SessionId};
@@ -33,9 +33,9 @@ impl NodeRuntime {
         Ok(self.log().rows(session, after_seq, most_bytes).await?)
     }
 
-    /// Sessions of every owner in which a run is under way and whose last writer was a server: it is at it,
+    /// Sessions of every owner in which a run is in progress and whose last writer was a server: it is at it,
     /// or died at it. What a program without a server died at waits for somebody who opens it. A session that
-    /// cannot be read is passed over, and logged: the others go on.
+    /// cannot be read is passed over, and logged: the others continue.
     ///
     /// # Errors
     /// Returns an error if the list of sessions cannot be read.
@@ -51,7 +51,7 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// Sessions of every owner in which a run is under way, or waits for somebody.
+    /// Sessions of every owner in which a run is in progress, or waits for somebody.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -59,7 +59,7 @@ impl NodeRuntime {
         Ok(self.log().under_way().await?)
     }
 
-    /// Sessions of an owner in which a run is under way, or waits for somebody.
+    /// Sessions of an owner in which a run is in progress, or waits for somebody.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -136,5 +136,5 @@ fn pass_over(session: &SessionId, error: &RuntimeError) {
     tracing::warn!(%session, %error, "cannot be read and is skipped");
 }
 
-/// How many events of a session are read first to find its last writer.
+/// The number of events of a session that are read first to find its last writer.
 const LOOK_BACK: u64 = 512;

@@ -1,5 +1,5 @@
-//! What a server shows of one session beside what every runtime does: its row, how it stands without opening
-//! it, its blobs.
+//! Queries about one session that only a server needs: its list entry, its state without opening it, its
+//! blobs.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use agentx_types::{BlobId, SessionId};
 use crate::NodeRuntime;
 
 impl NodeRuntime {
-    /// What lists show of one of the owner's sessions.
+    /// Returns the list entry of one of the owner's sessions.
     ///
     /// # Errors
     /// Returns an error if the owner has no such session.
@@ -28,7 +28,7 @@ impl NodeRuntime {
         Ok(fold.state().ok_or_else(never)?)
     }
 
-    /// How many bytes a blob of a session has.
+    /// Returns the size of a session's blob in bytes.
     ///
     /// # Errors
     /// Returns an error if the owner has no such session, or the session no such blob.

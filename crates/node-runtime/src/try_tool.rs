@@ -54,7 +54,7 @@ impl NodeRuntime {
                 seq += 1;
                 hears(&draft.event);
             }
-            // Who waits until it is on record waits for nothing here.
+            // Who waits until it is recorded waits for nothing here.
             said.committed.map(|committed| committed.send(Ok(seq)))
         };
         let outcome = loop {
@@ -70,7 +70,7 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Whether commands of tools that were tried may be left, by what is on record. Cheap enough for each
+    /// Whether commands of tools that were tried may be left, by what is recorded. Cheap enough for each
     /// start.
     pub fn may_have_tried(&self) -> bool {
         self.toolbox().may_have_left(&SessionId::new(NO_SESSION))
@@ -89,7 +89,7 @@ impl NodeRuntime {
 /// Stands for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
-/// What a tool has said that was not told.
+/// Capacity of the queue for output of the tool.
 const QUEUE: usize = 64;
 
 /// The call as it would be wanted in a session.

@@ -1,6 +1,6 @@
 //! The way into open sessions for an environment that speaks by itself: a sensor, a webhook, a clock on the wall.
 //!
-//! What it says is an input that begins a run, as a person's is. It is on record as the environment's, and the model reads it as words
+//! What it says is an input that begins a run, as a person's is. It is recorded as the environment's, and the model reads it as words
 //! of somebody else than the owner. It can say nothing else: results of calls come by their requests alone.
 
 use std::collections::BTreeMap;

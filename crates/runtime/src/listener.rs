@@ -40,7 +40,7 @@ impl AgentListener {
         Self { session, log, bus }
     }
 
-    /// Hears `agent` from now on. What is put on record after this returns is heard. `None` if the runtime is gone.
+    /// Hears `agent` from now on. What is recorded after this returns is heard. `None` if the runtime is gone.
     pub fn from_now(&self, agent: &AgentStateId) -> Option<AgentHearing> {
         self.hearing(agent, EventCursor::default(), true)
     }

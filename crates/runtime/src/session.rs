@@ -32,7 +32,7 @@ pub struct LocalSession {
     live: LiveSource,
     /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
-    /// The person who acts by this handle, where it is not the owner of the session: it is on record with all that they cause.
+    /// The person who acts by this handle, where it is not the owner of the session: it is recorded with all that they cause.
     by: Option<OwnerId>,
 }
 

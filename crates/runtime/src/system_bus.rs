@@ -138,7 +138,7 @@ impl SystemBus {
         self.serve(calls, models).and(self.serve(condensing, condenser))
     }
 
-    /// Lets an environment that speaks by itself send inputs to open sessions. They are on record as said by `env_NAME`.
+    /// Lets an environment that speaks by itself send inputs to open sessions. They are recorded as said by `env_NAME`.
     ///
     /// # Errors
     /// [`BadName`] where `name` is none: a name has 1 to 40 ASCII letters, digits, `-` and `_`.

@@ -10,12 +10,12 @@ use crate::codec::{SegmentDecoder, SegmentEncoder, SideOutput, StoredBody};
 /// Number of bytes up to which pieces of an answer are joined.
 const JOINED_BYTES: usize = 8 * 1024;
 
-/// What a run of records says.
+/// The decoded content of a run of records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Records {
     /// The facts, numbered from 1.
     pub facts: Vec<Fact>,
-    /// What is wrong with the first record that cannot be read; `None` if all of them can.
+    /// The fault of the first unreadable record; `None` if all are readable.
     pub problem: Option<String>,
 }
 

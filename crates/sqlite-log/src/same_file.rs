@@ -5,7 +5,7 @@ use agentx_runtime::LogError;
 
 use crate::error::{DatabaseFile, Fault};
 
-/// Which file was opened.
+/// The identity of the opened file.
 pub(crate) struct SameFile {
     /// Device and inode of the file; `None` if the system has none, or the database is not a file.
     opened: Option<(u64, u64)>,

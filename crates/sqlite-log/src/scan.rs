@@ -51,7 +51,7 @@ pub(crate) fn scan(
     Ok(())
 }
 
-/// What lends facts, and the fact that is lent.
+/// The lender of facts, and the lent fact.
 struct Lending<'a> {
     connection: &'a Connection,
     session: &'a SessionId,

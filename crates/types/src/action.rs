@@ -168,9 +168,9 @@ fn is_empty(ids: &Arc<TakenIds>) -> bool {
 /// Run a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallTool {
-    /// Which call of the model this performs.
+    /// The model's call that this performs.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// Its arguments.
     pub input: Value,
@@ -202,11 +202,11 @@ pub struct CallingAgent {
 /// Answer a tool call without running anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswerCall {
-    /// Which call.
+    /// The call.
     pub tool_call_id: ToolCallId,
-    /// Why nothing is run.
+    /// The reason why nothing runs.
     pub status: ToolStatus,
-    /// The content that the model is told.
+    /// The text for the model.
     pub content: Vec<ContentPart>,
 }
 
@@ -219,7 +219,7 @@ pub struct StartTimer {
     pub timer: Timer,
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -235,7 +235,7 @@ pub enum Timer {
 /// Stop an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancel {
-    /// Which.
+    /// The action to cancel.
     pub action_id: ActionId,
 }
 
@@ -264,29 +264,29 @@ pub struct SpawnAgent {
 pub struct SendInput {
     /// To which.
     pub to: AgentStateId,
-    /// What.
+    /// The message.
     pub message: UserMessage,
 }
 
-/// Stop what another agent does; it can go on with its next input.
+/// Stops another agent's run; it can continue with its next input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterruptAgent {
-    /// Which.
+    /// The agent to stop.
     pub to: AgentStateId,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
 /// End another agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseAgent {
-    /// Which.
+    /// The agent.
     pub agent_state_id: AgentStateId,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Put on record why the run ends.
+/// Records why the run ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
@@ -295,7 +295,7 @@ pub enum Report {
         /// The cause of the interruption.
         reason: String,
     },
-    /// It cannot go on.
+    /// The run cannot continue.
     Error {
         /// Stable, for programs: `iteration_limit`, `cost_limit`, …
         code: String,

@@ -8,12 +8,12 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A call that the model asked for.
+/// A call that the model requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestedCall {
     /// The model's name for it.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// Its arguments.
     pub input: Value,
@@ -219,7 +219,8 @@ impl Assembler {
         });
     }
 
-    /// What belongs to the part before it, but to another API than what that has, becomes a part of its own.
+    /// Attaches provider data to the part before it. Data of another API than that part's becomes a separate
+    /// part.
     fn provider_part(&mut self, part: &ProviderPart) {
         let provider = ProviderData {
             api: part.api.clone(),

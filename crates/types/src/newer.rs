@@ -42,7 +42,7 @@ const LEAST: &[(&str, &str)] = &[
     ("UiToolStatus", "error"),
 ];
 
-/// Why a value cannot be read.
+/// The reason why a value cannot be read.
 #[derive(Debug)]
 pub enum Unreadable {
     /// A newer version has a variant or a condition there that this one does not know.

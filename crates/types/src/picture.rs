@@ -14,7 +14,7 @@ pub struct Picture {
     pub height: u32,
 }
 
-/// Why bytes are no picture that models can be shown.
+/// The reason why bytes are not a picture that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPicture {
     /// They do not begin as a PNG, JPEG, GIF or WebP does.

@@ -12,12 +12,12 @@ enum EventProgress {
     PartEnd,
     /// Anything else that belongs to it: where it begins, a call in it, its cost.
     Item,
-    /// It stands by itself: a person, a tool or an agent may go on because of it.
+    /// A complete event: a person, a tool or an agent may continue because of it.
     Whole,
 }
 
 impl EnvironmentEvent {
-    /// Whether it adds a few letters to something that goes on, and nothing else.
+    /// Returns whether it only adds a few characters to something unfinished.
     ///
     /// ```
     /// use agentx_types::{EnvironmentEvent, PartEnd, TextChunk};

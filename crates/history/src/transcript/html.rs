@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::page::{arguments, heading, kinds, name_of, summary};
 use super::{PICTURES, Transcript, TranscriptEntry};
 
-/// How the page looks. It follows the light or dark of whoever reads it.
+/// The style of the page. It follows the reader's light or dark mode.
 const STYLE: &str = "\
 :root{color-scheme:light dark}
 body{max-width:52rem;margin:2rem auto;padding:0 1rem;font:16px/1.5 system-ui,sans-serif}

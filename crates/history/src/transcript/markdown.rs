@@ -104,7 +104,7 @@ fn quoted(text: &str) -> String {
     without_html(visible(&lines.join("\n")))
 }
 
-/// How often a text is looked through for HTML: where some was made text, what stood behind it may be read otherwise.
+/// Maximum number of searches for HTML in a text: escaping some may change how the text after it is parsed.
 const LOOKS: usize = 4;
 
 /// The same text where each `<` that begins HTML is written as `&lt;`: in code it stays as it is.
@@ -122,7 +122,7 @@ fn without_html(mut text: String) -> String {
     text.replace('<', "&lt;")
 }
 
-/// Where HTML stands in a text, in order.
+/// Returns the ranges of HTML in a text, in order.
 fn html_in(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
     let html = events.filter(|(event, _)| matches!(event, Event::Html(_) | Event::InlineHtml(_)));

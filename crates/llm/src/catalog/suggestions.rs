@@ -29,7 +29,7 @@ pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Ve
         .collect()
 }
 
-/// How many keystrokes apart two words are: a character more, less, other, or two swapped.
+/// Returns the edit distance of two words: a character more, less or different, or two swapped.
 fn distance(a: &str, b: &str) -> usize {
     strsim::osa_distance(a, b)
 }

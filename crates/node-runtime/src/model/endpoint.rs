@@ -1,5 +1,5 @@
-//! Where a provider is and how it is entered. What must not be seen stays in here: everything that is said
-//! about an endpoint goes through [`Endpoint::scrub`] or [`Endpoint::place`].
+//! The address and credentials of a provider. Secrets stay in here: every text about an endpoint goes through
+//! [`Endpoint::scrub`] or [`Endpoint::place`].
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::policy::ServerKind;
 
-/// Where a person sets something: the variable, if there is one, and the key of the configuration.
+/// Returns the places where a person sets a value: the variable, if there is one, and the configuration key.
 fn set_in(variable: Option<&str>, key: &str) -> String {
     match variable {
         Some(variable) => format!("{variable} or {key}"),
@@ -18,7 +18,7 @@ fn set_in(variable: Option<&str>, key: &str) -> String {
     }
 }
 
-/// What stands where something must not be seen.
+/// The replacement for secrets.
 const HIDDEN: &str = "<hidden>";
 /// Values shorter than this are no secrets: hiding them would garble ordinary words.
 const MIN_SECRET_CHARS: usize = 6;
@@ -32,7 +32,7 @@ pub struct Endpoint {
     origin: Option<String>,
     key: Option<Secret>,
     headers: Vec<(String, Secret)>,
-    /// Where a key is said that is missing, if not in the configuration.
+    /// The place to set a missing key, if not the configuration.
     key_hint: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Endpoint {
         url.to_string()
     }
 
-    /// Whose server it is and where, in few words: `local at 127.0.0.1:8080`, `api.openai.com`.
+    /// Returns a short name of the server: `local at 127.0.0.1:8080`, `api.openai.com`.
     pub fn who(&self) -> String {
         let name = &self.provider.name;
         let Some(host) = self.url().and_then(Url::host_str) else {
@@ -119,7 +119,7 @@ impl Endpoint {
         text
     }
 
-    /// Whose server it is.
+    /// Returns the kind of server.
     pub(super) fn server(&self) -> ServerKind {
         let host = self.url().and_then(Url::host_str).unwrap_or_default();
         let host = host.trim_matches(['[', ']']);
@@ -138,13 +138,13 @@ impl Endpoint {
         }
     }
 
-    /// Why this server is sure to refuse a request, if that is known beforehand.
+    /// Returns the reason why this server would refuse the request, if it is known beforehand.
     pub(super) fn refuses(&self, request: &ModelRequest) -> Option<String> {
         let is_openais = self.url().and_then(Url::host_str) == Some("api.openai.com");
         is_openais.then(|| tools_need_responses(request)).flatten()
     }
 
-    /// Why nothing may be sent here: the conversation was asked at another server so far.
+    /// Returns the reason why nothing may be sent here: the conversation has used another server so far.
     pub(super) fn is_other_server(&self, model: &ModelSpec) -> Option<String> {
         let asked_at = model.server.as_ref()?;
         if self.origin.as_ref() == Some(asked_at) {
@@ -174,7 +174,7 @@ impl Endpoint {
         })
     }
 
-    /// What is missing before anything can be sent.
+    /// Returns the message about a missing key, if one is needed.
     pub(super) fn missing_key(&self) -> Option<String> {
         if self.key.is_some() || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
             return None;

@@ -1,5 +1,5 @@
-//! Which models a server has. Where a person names a server of their own and no model, the default model of
-//! its provider is hardly there; the server knows what is. Servers of OpenAI's protocol say so at `/models`
+//! Lists the models of a server. If a person names a server of their own and no model, it hardly has its
+//! provider's default model. Servers of OpenAI's protocol list theirs at `/models`
 //! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and
 //! LM Studio too.
 
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum number of bytes of the list to read.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Why a server does not say which models it has; in words for people, without secrets.
+/// The reason why a server's models are unknown; for people, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoList {
     /// It answers with this status, HTTP 401 or 403: the key is wrong, or it wants one.

@@ -1,6 +1,6 @@
-//! How fast a stream flows, and so how it is said. Pieces that come far apart are said as they come. Where
-//! they come close behind each other some are held back for the next ones and said with them: a commit and a
-//! frame for each would cost more than the pieces do.
+//! Batches the pieces of a stream by its speed. Pieces that come far apart are emitted at once. Pieces that
+//! come in quick succession are held back and emitted together: a commit and a frame for each would cost more
+//! than the pieces themselves.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ const FLOWS: u32 = 16;
 /// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this needs
 /// no timer.
 const TOGETHER: Duration = Duration::from_millis(3);
-/// Where none comes they are held back no longer than this.
+/// Maximum time for which pieces are held back if no other one comes.
 const LONGEST: Duration = Duration::from_millis(5);
 /// Maximum number of events to emit at once.
 const AT_ONCE: usize = 256;
 
-/// What is known of a stream.
+/// The pace of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StreamPace {
-    /// How many pieces came close behind each other.
+    /// The number of pieces in quick succession.
     close: u32,
-    /// When something was said last.
+    /// The time of the last emission.
     said: Option<Instant>,
 }
 

@@ -1,4 +1,5 @@
-//! What plain words ask for. A table of phrases, not a model: deterministic, and honest about what it does not know.
+//! Finds the intent of plain text. It is a table of phrases, not a model: deterministic, and honest about
+//! unknown input.
 
 use super::phrase::{
     after, after_any, file_name, has_any, looks_like_path, split_last, unquoted, without_end,
@@ -9,7 +10,7 @@ use super::tour;
 /// The highest number that is counted to.
 const MAX_COUNT: u32 = 20_000;
 
-/// What one piece of an input asks for.
+/// The intent of one piece of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DemoIntent {
     Greet,
@@ -67,7 +68,7 @@ const TALK: &[(&[&str], DemoIntent)] = &[
     (&["你好", "您好", "嗨", "早上好"], DemoIntent::Greet),
 ];
 
-/// What an input asks for: steps one after the other, each a group of things done at once. Never empty.
+/// Returns the intents of an input: successive steps, each a group of parallel intents. Never empty.
 pub(super) fn plan(input: &str) -> Vec<Vec<DemoIntent>> {
     let line = input
         .lines()
@@ -115,7 +116,7 @@ fn pieces<'a>(text: &'a str, marks: &[&str]) -> Option<Vec<&'a str>> {
     (found.len() > 1).then_some(found)
 }
 
-/// What is asked for at once: several tools where every piece between "and" is a tool, else one thing.
+/// Returns the parallel intents: several tools if every piece between "and" is a tool, else one intent.
 fn group(text: &str) -> Vec<DemoIntent> {
     let together =
         pieces(text, &[" and ", "和", "并"]).map(|pieces| pieces.into_iter().map(parse).collect::<Vec<_>>());
@@ -144,7 +145,7 @@ fn group(text: &str) -> Vec<DemoIntent> {
     }
 }
 
-/// What one piece asks for.
+/// Returns the intent of one piece.
 pub(super) fn parse(text: &str) -> DemoIntent {
     let polite = [
         "please",

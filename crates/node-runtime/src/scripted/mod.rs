@@ -31,7 +31,8 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What was said to the model, without the parts around it that say who, where it was not the owner: a script answers the words alone.
+/// Returns the text of a message without the author tags of people other than the owner: a script answers the
+/// text alone.
 fn said(message: &Message) -> String {
     let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();
     match (&message.by, &texts[..]) {

@@ -82,7 +82,7 @@ impl PendingFact {
         }
     }
 
-    /// Items for what an effector said at once; it is told when the last of them is on record.
+    /// Items for what an effector said at once; it is told when the last of them is recorded.
     pub(super) fn all(said: FactBatch) -> Vec<Self> {
         let of_responder = |draft| Self {
             of_responder: true,
@@ -350,7 +350,7 @@ fn is_for_effectors(action: &Action) -> bool {
     }
 }
 
-/// The fact that an action is on record by: that it begins, or, if nothing outside is touched, its whole outcome.
+/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole outcome.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| {
         ActionStarted {

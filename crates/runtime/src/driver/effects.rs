@@ -2,7 +2,7 @@
 //!
 //! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end of
 //! its request. The end says whether the responder took it and let go of it; whether it also said its last
-//! word, the fold knows. Where it did not, [`outcome_of`] is what is put on record: so each action is settled
+//! word, the fold knows. Where it did not, [`outcome_of`] is what is recorded: so each action is settled
 //! exactly once (decision 034 in `issues/`).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -44,7 +44,7 @@ pub(super) struct Effects {
     lost: VecDeque<ActionId>,
 }
 
-/// An action that is under way, and the ways to its responder.
+/// An action in progress, and the ways to its responder.
 struct RunningAction {
     action: Arc<Action>,
     /// `None` if nobody took the request.
@@ -65,7 +65,7 @@ pub(super) enum ActionEnd {
 }
 
 impl Effects {
-    /// Nothing is under way yet; what responders say goes into `queue`.
+    /// Nothing is in progress yet; what responders say goes into `queue`.
     pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<FactBatch>) -> Self {
         Self {
             session_id,
@@ -133,7 +133,7 @@ impl Effects {
         }
     }
 
-    /// The next action that has ended. Waits for ever while nothing is under way.
+    /// The next action that has ended. Waits for ever while nothing is in progress.
     pub(super) async fn ended(&mut self) -> (ActionId, ActionEnd) {
         loop {
             match self.ends.join_next().await {

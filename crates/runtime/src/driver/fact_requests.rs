@@ -13,9 +13,9 @@ use agentx_session::SessionFold;
 
 /// The result of resolving a request.
 pub(super) enum ResolvedRequest {
-    /// This is put on record.
+    /// This is recorded.
     Fact(Box<EventDraft<EnvironmentEvent>>),
-    /// It is on record already, or there is nothing to do; this is the event.
+    /// It is recorded already, or there is nothing to do; this is the event.
     There(u64),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Everything that happens to a session goes through one task: events of effectors and wishes of people are
 //! given their `seq`, folded, committed together with what follows from them, published, and only then are
-//! actions performed. Events that arrive while a commit is under way go into the next one. When a commit
+//! actions performed. Events that arrive while a commit is in progress go into the next one. When a commit
 //! fails nothing of it is published or performed, and the session ends: what a reader saw is always what a
 //! restart has.
 //!
@@ -124,7 +124,7 @@ impl DriverParts {
     }
 }
 
-/// Takes a session over: commits `first`, which is put on record before anything else, and continues in a task
+/// Takes a session over: commits `first`, which is recorded before anything else, and continues in a task
 /// of its own. Returns the command sender and the status receiver.
 ///
 /// # Errors
@@ -168,7 +168,7 @@ struct SessionDriver {
     fold: SessionFold,
     /// The digest of all that was derived since this writer came.
     digest: DerivedDigest,
-    /// The actions that are under way.
+    /// The actions in progress.
     effects: Effects,
     /// The events of responders.
     inbound: mpsc::Receiver<FactBatch>,
@@ -184,7 +184,7 @@ struct SessionDriver {
 struct ToolOfferStatus {
     /// Tells when other tools are offered.
     changes: ToolChanges,
-    /// Set where what is offered has changed since the session was told; the run that was under way then.
+    /// Set where what is offered has changed since the session was told; the run that was in progress then.
     stale: Option<Option<RunId>>,
 }
 
@@ -265,12 +265,12 @@ impl SessionDriver {
         }
     }
 
-    /// The run of the session's own agent that is under way or was the last.
+    /// The current or last run of the session's own agent.
     fn last_run(&self) -> Option<RunId> {
         Some(self.fold.root_agent()?.run()?.id.clone())
     }
 
-    /// Puts on record that other tools are offered. The list is a part of each request, and what stands before it is paid again where it
+    /// Records that other tools are offered. The list is a part of each request, and what stands before it is paid again where it
     /// changes: so it changes between two runs, or where one follows the other at once, in the second one.
     async fn tell_of_tools(&mut self) -> Result<(), LogError> {
         let Some(run) = &self.offers.stale else {
