@@ -39,7 +39,7 @@ enum RunPhase {
     /// It is in progress.
     Running,
     /// It waits for a decision.
-    Undecided,
+    ApprovalRequired,
     /// It has ended, or cannot be heard any more.
     Over,
 }
@@ -119,7 +119,7 @@ impl Answering {
 
     /// Nobody listens any more, and the run waits for a decision.
     fn leave_undecided(&mut self) {
-        self.phase = RunPhase::Undecided;
+        self.phase = RunPhase::ApprovalRequired;
     }
 
     fn gone(&mut self, why: String) -> AgentError {
@@ -139,7 +139,7 @@ impl Answering {
             }
             RuntimeEvent::RunStatusChanged(changed) if changed.run_id == self.run => {
                 self.phase = match changed.status {
-                    RunStatus::AwaitingApproval => RunPhase::Undecided,
+                    RunStatus::AwaitingApproval => RunPhase::ApprovalRequired,
                     _ => RunPhase::Running,
                 };
                 None
@@ -263,7 +263,7 @@ impl AnswerProgress {
                 self.ended(&done.tool_call_id, &done.name, ToolStatus::Success)
             }
             RuntimeEvent::ToolFailed(failed) => self.ended(&failed.tool_call_id, &failed.name, failed.status),
-            RuntimeEvent::ApprovalRequested(asked) => Update::Undecided(PendingApproval {
+            RuntimeEvent::ApprovalRequested(asked) => Update::ApprovalRequired(PendingApproval {
                 tool_call_id: asked.tool_call_id.clone(),
                 name: asked.name.clone(),
                 input: asked.input.clone(),
@@ -308,7 +308,7 @@ impl IntoFuture for Answering {
                         let calls = self.agent.pending().await?;
                         if !calls.is_empty() {
                             self.leave_undecided();
-                            return Err(AgentError::Undecided { calls });
+                            return Err(AgentError::ApprovalRequired { calls });
                         }
                     }
                     _ => {}
@@ -321,7 +321,7 @@ impl IntoFuture for Answering {
 
 fn asks(update: &Update) -> bool {
     match update {
-        Update::Undecided(_) => true,
+        Update::ApprovalRequired(_) => true,
         Update::Child { update, .. } => asks(update),
         _ => false,
     }

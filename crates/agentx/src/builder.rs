@@ -151,7 +151,7 @@ impl AgentBuilder {
     /// Sets the default for calls that no rule decides; without it a person decides, unless a configuration
     /// that was [asked for](AgentBuilder::from_user_config) says otherwise. Only calls of tools that change
     /// files or run programs are asked about: a run that comes to one ends for whoever awaits it with
-    /// [`AgentError::Undecided`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`] says
+    /// [`AgentError::ApprovalRequired`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`] says
     /// so.
     pub fn approval(mut self, mode: ApprovalMode) -> Self {
         self.definition.rights.approval = Some(mode);

@@ -24,20 +24,20 @@ pub enum AgentError {
     /// Two tools have one name.
     #[error(transparent)]
     Tool(#[from] DuplicateTool),
-    /// Sessions cannot be kept.
+    /// Sessions cannot be stored.
     #[error("cannot keep sessions: {0}")]
-    Place(#[source] std::io::Error),
+    Storage(#[source] std::io::Error),
     /// An error of input or output that the program itself met, as `?` makes it in a function that asks an agent, too. The library
     /// never makes it.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// An error of the runtime: an unknown model, a missing key, a missing session, ……
+    /// An error of the runtime: an unknown model, a missing key, a missing session, …
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or [`deny`](crate::AgentHandle::deny), then
     /// [`answer`](crate::AgentHandle::answer). It continues waiting, also when this process is gone.
     #[error("{}", undecided(.calls))]
-    Undecided {
+    ApprovalRequired {
         /// The calls to decide about.
         calls: Vec<PendingApproval>,
     },

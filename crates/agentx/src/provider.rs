@@ -115,7 +115,7 @@ impl AnswerSink {
 
     /// Sets the reason why the answer ends, if it is neither complete nor a request for tools:
     /// [`StopReason::MaxTokens`], for example.
-    pub fn stops(&mut self, reason: StopReason) {
+    pub fn set_stop_reason(&mut self, reason: StopReason) {
         self.stopped = Some(reason);
     }
 

@@ -97,7 +97,7 @@ impl Workplace {
         #[cfg(feature = "sqlite")]
         if let Some(directory) = &self.data_dir {
             let file = std::path::absolute(directory)
-                .map_err(AgentError::Place)?
+                .map_err(AgentError::Storage)?
                 .join(agentx_node_runtime::DATABASE);
             return Ok(agentx_sqlite_log::SqliteLog::open(file, Default::default())?);
         }
@@ -110,7 +110,7 @@ impl Workplace {
         if directory.as_os_str().is_empty() {
             return Ok(Vec::new());
         }
-        let directory = std::path::absolute(directory).map_err(AgentError::Place)?;
+        let directory = std::path::absolute(directory).map_err(AgentError::Storage)?;
         let directory = std::fs::canonicalize(&directory).unwrap_or(directory);
         // Where the workspace lies in it, the rest there is not ours.
         let files = if workspace.starts_with(&directory) {

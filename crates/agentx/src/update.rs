@@ -42,7 +42,7 @@ pub enum Update {
         text: String,
     },
     /// A decision about a call is awaited.
-    Undecided(PendingApproval),
+    ApprovalRequired(PendingApproval),
     /// An update of an agent that this one made.
     Child {
         /// The agent.

@@ -39,7 +39,7 @@ impl<E> Iterator for TakenChunk<E> {
     }
 }
 
-pub(crate) struct EventHistory<E> {
+pub(crate) struct EventBuffer<E> {
     /// In the order of their positions, without a gap, up to the tail.
     sealed: VecDeque<Sealed<E>>,
     tail: Vec<Arc<E>>,
@@ -76,7 +76,7 @@ impl<E> Sealed<E> {
     }
 }
 
-impl<E> EventHistory<E> {
+impl<E> EventBuffer<E> {
     pub(crate) fn new() -> Self {
         Self {
             sealed: VecDeque::new(),

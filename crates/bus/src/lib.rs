@@ -58,9 +58,9 @@
 
 mod bus;
 mod filter;
+mod filter_group;
 mod history;
 mod hub;
-mod log;
 mod queue;
 mod reader_cursor;
 mod route;
@@ -100,7 +100,7 @@ pub use reactor_status::{ReactorList, ReactorStatus};
 #[cfg(not(loom))]
 pub use reactors::Reactors;
 #[cfg(not(loom))]
-pub use report::{Cause, ReactorChange, ReactorId, ReactorReport, Restart};
+pub use report::{ReactorChange, ReactorError, ReactorId, ReactorReport, Restart};
 #[cfg(not(loom))]
 pub use serve::{
     Addressed, Canceller, Claim, Dispatcher, Grace, KeyPattern, RequestEnd, RequestError, Requests,

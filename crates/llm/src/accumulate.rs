@@ -21,19 +21,19 @@ pub struct Accumulated {
 /// Assembles one answer from its events, in order. Events that are not of a model's stream are ignored.
 ///
 /// ```
-/// use agentx_llm::Accumulator;
+/// use agentx_llm::AnswerRecorder;
 /// use agentx_types::{StopReason, StreamEnd, StreamStart, TextChunk};
 ///
-/// let mut answer = Accumulator::default();
+/// let mut answer = AnswerRecorder::default();
 /// answer.push(&StreamStart { message_id: "msg_1".into(), model: "m".into(), attempt: 1 }.into());
 /// answer.push(&TextChunk { text: "Hel".into() }.into());
 /// answer.push(&TextChunk { text: "lo".into() }.into());
 /// answer.push(&StreamEnd { stop_reason: StopReason::EndTurn, raw: None }.into());
 /// assert_eq!(answer.finish().map(|whole| whole.message.text()), Some("Hello".to_owned()));
-/// assert!(Accumulator::default().finish().is_none(), "where nothing began there is no answer");
+/// assert!(AnswerRecorder::default().finish().is_none(), "where nothing began there is no answer");
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Accumulator {
+pub struct AnswerRecorder {
     assembler: Assembler,
     began: Option<AnswerStart>,
     end: Option<(StopReason, Option<String>)>,
@@ -46,7 +46,7 @@ struct AnswerStart {
     model: String,
 }
 
-impl Accumulator {
+impl AnswerRecorder {
     /// Takes the next event.
     pub fn push(&mut self, event: &EnvironmentEvent) {
         match event {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_bus::Bus;
 use agentx_llm::WireOptions;
 use agentx_runtime::{
-    Actions, AgentEventBus, Agents, CallSlots, Clock, Condenser, ContextView, DriverParts, Effector,
+    ActionDispatcher, AgentEventBus, Agents, CallSlots, Clock, Condenser, ContextView, DriverParts, Effector,
     LogError, ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds,
     SessionInfo, SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
 };
@@ -74,7 +74,7 @@ impl NodeRuntime {
         let models = parts.model_effector();
         let bus = Bus::new();
         let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.read_only());
-        let actions = Actions::new()
+        let actions = ActionDispatcher::new()
             .with(ActionKind::CallModel, models.clone())
             .with(ActionKind::Condense, Arc::new(Condenser::new(models)))
             .with(ActionKind::CallTool, Arc::new(tools));

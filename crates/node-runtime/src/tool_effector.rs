@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{BoxFuture, CallSlots, Effector, EventSink, SessionLog, SystemEvents, ToolCalls};
+use agentx_runtime::{BoxFuture, CallSlots, Effector, EventSink, SessionLog, SystemEvents, ToolCallRunner};
 use agentx_tools::Toolbox;
 use agentx_types::{Action, LeftRunning, SessionId, ToolCallId};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct ToolEffector {
     tools: Arc<Toolbox>,
-    calls: ToolCalls,
+    calls: ToolCallRunner,
 }
 
 impl ToolEffector {
@@ -19,7 +19,7 @@ impl ToolEffector {
     pub fn new(tools: Toolbox, log: Arc<dyn SessionLog>) -> Self {
         Self {
             tools: Arc::new(tools),
-            calls: ToolCalls::new(log),
+            calls: ToolCallRunner::new(log),
         }
     }
 

@@ -30,7 +30,7 @@ pub enum DriverStatus {
 pub(crate) enum SessionCommand {
     /// Put this on record.
     Record {
-        wish: Box<FactRequest>,
+        request: Box<FactRequest>,
         reply: ReplySender<u64>,
     },
     /// Returns the session's state.
@@ -57,9 +57,9 @@ pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, RuntimeError>>;
 #[derive(Debug)]
 pub(crate) enum FactRequest {
     /// Somebody says something. An input with the same key that came before is the answer.
-    Say(UserInput),
+    UserInput(UserInput),
     /// An environment says something by itself.
-    Tell(UserInput),
+    EnvironmentInput(UserInput),
     /// Stop running work. Nothing is recorded if nothing runs.
     Interrupt(InterruptRequested),
     /// Try again what failed: at once where it pauses between two attempts, or in a new run where the last one ended without an answer. Nothing

@@ -52,7 +52,7 @@ impl fmt::Debug for OpenSessions {
 /// and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum BadName {
+pub enum InvalidEnvironmentName {
     /// It is empty.
     #[error("the name of an environment is empty: it needs 1 to {LONGEST_NAME} letters, digits, `-` or `_`")]
     Empty,
@@ -84,17 +84,17 @@ pub struct Ingress {
 impl Ingress {
     /// # Errors
     /// Returns an error if this is not a name.
-    pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, BadName> {
+    pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, InvalidEnvironmentName> {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
         if let Some(letter) = name.chars().find(|c| !is_plain(c)) {
-            return Err(BadName::Letter {
+            return Err(InvalidEnvironmentName::Letter {
                 name: name.to_owned(),
                 letter,
             });
         }
         match name.len() {
-            0 => Err(BadName::Empty),
-            length if length > LONGEST_NAME => Err(BadName::Long { length }),
+            0 => Err(InvalidEnvironmentName::Empty),
+            length if length > LONGEST_NAME => Err(InvalidEnvironmentName::Long { length }),
             _ => Ok(Self {
                 name: OwnerId::new(format!("env_{name}")),
                 sessions,
@@ -127,8 +127,8 @@ impl Ingress {
         let commands = commands.ok_or_else(|| gone("it is not open in this process"))?;
         let input = UserInput::new(content).mode(mode).by(Some(self.name.clone()));
         let (reply, answer) = oneshot::channel();
-        let wish = Box::new(FactRequest::Tell(input));
-        let sent = commands.send(SessionCommand::Record { wish, reply }).await;
+        let request = Box::new(FactRequest::EnvironmentInput(input));
+        let sent = commands.send(SessionCommand::Record { request, reply }).await;
         // The handle must not keep the session open while the answer is awaited.
         drop(commands);
         match (sent, answer.await) {

@@ -114,7 +114,7 @@ impl SessionFold {
             heard: true,
         };
         let actions = self.agents.step(fact, given, |heard| {
-            bridge::meaning(&heard.output, &mut meaning);
+            bridge::runtime_events_for(&heard.output, &mut meaning);
             let context = ProjectionContext {
                 seq: fact.seq,
                 agent_state_id: heard.agent,

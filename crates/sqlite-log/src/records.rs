@@ -6,9 +6,7 @@ use agentx_runtime::{Digest, Fact};
 use agentx_types::{AsRead, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
 use crate::codec::{SegmentDecoder, SegmentEncoder, SideOutput, StoredBody};
-
-/// Number of bytes up to which pieces of an answer are joined.
-const JOINED_BYTES: usize = 8 * 1024;
+use crate::scan::JOINED_BYTES;
 
 /// The decoded content of a run of records.
 #[derive(Clone, Debug, Default, PartialEq)]

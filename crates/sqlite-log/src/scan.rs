@@ -15,7 +15,7 @@ use crate::keys::session_row;
 use crate::read::{ChainStop, ends, fact, next_body, parts, rows};
 
 /// Number of bytes up to which pieces of an answer are joined.
-const JOINED_BYTES: usize = 8 * 1024;
+pub(crate) const JOINED_BYTES: usize = 8 * 1024;
 
 /// Lends the facts of a session after `after_seq` up to `upto` to `take`, until it wants no more.
 pub(crate) fn scan(

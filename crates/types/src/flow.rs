@@ -51,7 +51,7 @@ payloads! {
         /// The number of the step, in the order in which the call begins them; 0 is the beginning of the call
         /// itself.
         step: u64,
-        /// The kind of step: `generate`, `http`, `emit`, ……
+        /// The kind of step: `generate`, `http`, `emit`, …
         kind: String,
         /// The request, without secrets.
         input: Value,

@@ -56,7 +56,7 @@ impl FolderId {
     }
 
     /// One that was written down.
-    pub fn written(text: impl Into<String>) -> Self {
+    pub fn from_recorded(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 

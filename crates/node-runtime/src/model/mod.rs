@@ -70,7 +70,7 @@ use client::ModelClients;
 pub use endpoint::Endpoint;
 pub use environments::{ClaudeEnvironment, OpenAiEnvironment};
 #[cfg(feature = "settings")]
-pub use listing::{NoList, models_of_server};
+pub use listing::{ModelListError, models_of_server};
 pub use policy::{Backoff, CallLimits, RetryPolicy, SystemBackoff};
 
 /// Capacity of the queue of requests to retry immediately; a missed one can be repeated.

@@ -31,7 +31,7 @@ const ABANDON_GRACE: Duration = Duration::from_secs(2);
 const MOST_LOST: usize = 256;
 
 /// The actions of a session in progress.
-pub(super) struct Effects {
+pub(super) struct RunningActions {
     /// The session whose actions these are.
     session_id: SessionId,
     /// The sequencer's queue, by which responders say what happens.
@@ -64,7 +64,7 @@ pub(super) enum ActionEnd {
     Refused(RequestError),
 }
 
-impl Effects {
+impl RunningActions {
     /// Nothing is in progress yet; what responders say goes into `queue`.
     pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<FactBatch>) -> Self {
         Self {
@@ -309,7 +309,7 @@ mod tests {
     #[tokio::test]
     async fn no_more_actions_are_remembered_than_may_still_speak() {
         let (queue, _said) = mpsc::channel(1);
-        let mut effects = Effects::new(SessionId::new("ses_1"), queue);
+        let mut effects = RunningActions::new(SessionId::new("ses_1"), queue);
         let id = |seq| ActionId::following(seq, 0);
         for seq in 0..10_000 {
             effects.take_ended(&id(seq), &ActionEnd::Request(bus::RequestEnd::Lost));

@@ -13,7 +13,7 @@
 //!                          └── the end of an action, a change of the tools on offer
 //! ```
 //!
-//! A wish comes before an event where both wait: a person who stops a run does not wait for its output.
+//! A request comes before an event where both wait: a person who stops a run does not wait for its output.
 
 mod batch;
 mod children;
@@ -32,7 +32,7 @@ use agentx_types::{
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::actions::Actions;
+use crate::actions::ActionDispatcher;
 use crate::api::RuntimeError;
 use crate::call_slots::CallSlots;
 use crate::clock::Clock;
@@ -48,7 +48,7 @@ use crate::writing::Writer;
 use agentx_session::{DerivedDigest, SessionFold};
 use batch::PendingFact;
 pub use current_rules::StandingRules;
-use effects::{ActionEnd, Effects};
+use effects::{ActionEnd, RunningActions};
 use fact_requests::{ResolvedRequest, resolve};
 pub use shutdown::halt_sessions;
 
@@ -69,7 +69,7 @@ pub struct DriverParts {
     /// The log that keeps the facts.
     pub log: Arc<dyn SessionLog>,
     /// The responders that perform actions.
-    pub actions: Actions,
+    pub actions: ActionDispatcher,
     /// Bounds the tool calls that run at once, of all sessions that share these slots.
     pub places: CallSlots,
     /// Tells the time.
@@ -104,7 +104,7 @@ pub struct DriverParts {
 impl DriverParts {
     /// Parts with a log, effectors and a clock; everything else is as for a program without tools, guard and
     /// server.
-    pub fn new(log: Arc<dyn SessionLog>, actions: Actions, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(log: Arc<dyn SessionLog>, actions: ActionDispatcher, clock: Arc<dyn Clock>) -> Self {
         Self {
             log,
             actions,
@@ -144,7 +144,7 @@ pub(crate) async fn drive(
         writer,
         fold,
         digest: DerivedDigest::default(),
-        effects: Effects::new(session.clone(), queue),
+        effects: RunningActions::new(session.clone(), queue),
         inbound,
         commands,
         status,
@@ -169,7 +169,7 @@ struct SessionDriver {
     /// The digest of all that was derived since this writer came.
     digest: DerivedDigest,
     /// The actions in progress.
-    effects: Effects,
+    effects: RunningActions,
     /// The events of responders.
     inbound: mpsc::Receiver<FactBatch>,
     /// The requests of front ends; closed when the last handle on the session is gone.
@@ -295,11 +295,12 @@ impl SessionDriver {
     /// Does what a front end wants, and answers it.
     async fn obey(&mut self, command: SessionCommand) -> Result<(), LogError> {
         match command {
-            SessionCommand::Record { wish, reply } => match resolve(*wish, &self.fold) {
+            SessionCommand::Record { request, reply } => match resolve(*request, &self.fold) {
                 Ok(ResolvedRequest::Fact(draft)) => {
-                    self.take_in(vec![PendingFact::wish(*draft, reply)]).await?
+                    self.take_in(vec![PendingFact::from_request(*draft, reply)])
+                        .await?
                 }
-                Ok(ResolvedRequest::There(seq)) => {
+                Ok(ResolvedRequest::AlreadyRecorded(seq)) => {
                     let _ = reply.send(Ok(seq));
                 }
                 Err(error) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::filter::Filter;
-use crate::history::{EventHistory, HistoryChunk};
+use crate::history::{EventBuffer, HistoryChunk};
 use crate::queue::{OverflowPolicy, Queue, SubscriptionEnd};
 use crate::reader_cursor::{ReaderBatch, ReaderCursor};
 use crate::route::RouteNames;
@@ -40,11 +40,11 @@ impl<E> Drop for DeferredWakeups<E> {
     }
 }
 
-pub(crate) struct Log<E> {
+pub(crate) struct FilterGroup<E> {
     filter: Filter,
     /// Whether the filter need not be asked.
     wants_all: bool,
-    history: EventHistory<E>,
+    history: EventBuffer<E>,
     lanes: Vec<Option<ReaderCursor<E>>>,
     /// The number of lanes that are open.
     open: usize,
@@ -57,12 +57,12 @@ pub(crate) struct Log<E> {
     asleep: Vec<usize>,
 }
 
-impl<E> Log<E> {
+impl<E> FilterGroup<E> {
     pub(crate) fn new(filter: Filter) -> Self {
         Self {
             wants_all: filter.wants_all(),
             filter,
-            history: EventHistory::new(),
+            history: EventBuffer::new(),
             lanes: Vec::new(),
             open: 0,
             may_wait: false,
