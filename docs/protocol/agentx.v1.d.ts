@@ -533,13 +533,19 @@ export type MessageId = string;
 export interface InterruptRequested {
   /** Why, if it was said. */
   reason?: string | null;
-  /** Whether queued inputs keep waiting until a person sends a message. Set while the session is being closed. */
+  /**
+   * Whether queued inputs keep waiting until a person sends a message. Set while the session is being
+   * closed.
+   */
   hold?: boolean;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
-/** A person takes back a queued input, or gives it another mode. An input that is no longer queued is not changed. */
+/**
+ * A person takes back a queued input, or gives it another mode. An input that is no longer queued is not
+ * changed.
+ */
 export interface InputRevised {
   /** The input. */
   message_id: MessageId;
@@ -682,7 +688,10 @@ export interface Usage {
 /** Money: billionths of a US dollar. */
 export type NanoUsd = number;
 
-/** The provider lets another model continue the answer: the tokens of the whole stream are paid at that model's prices. */
+/**
+ * The provider lets another model continue the answer: the tokens of the whole stream are paid at that
+ * model's prices.
+ */
 export interface ModelFellBack {
   /** The model that answers from here on, as the provider names it. */
   model: string;
@@ -804,7 +813,7 @@ export interface EffectStarted {
    * itself.
    */
   step: number;
-  /** The kind of step: `generate`, `http`, `emit`, …… */
+  /** The kind of step: `generate`, `http`, `emit`, … */
   kind: string;
   /** The request, without secrets. */
   input: unknown;
@@ -1101,7 +1110,7 @@ export interface Limits {
   max_tokens?: number | null;
   /** Money in one run. */
   max_cost?: NanoUsd | null;
-  /** Milliseconds from the start of a run to its end, without times in which no program was running to continue it. */
+  /** Milliseconds from the start of a run to its end, without times in which no program was running. */
   max_wall_ms?: number | null;
 }
 
