@@ -11,8 +11,8 @@ use agentx_bus::{Filter, Queue};
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{
-    Actions, Delivery, DriverParts, ModelInfo, OpenRequest, Runtime as _, Session, SessionIds, SessionLog,
-    SessionQuery, Subscription, UserInput, View, open_session,
+    ActionDispatcher, Delivery, DriverParts, ModelInfo, OpenRequest, Runtime as _, Session, SessionIds,
+    SessionLog, SessionQuery, Subscription, UserInput, View, open_session,
 };
 use agentx_sqlite_log::SqliteLog;
 use agentx_testing::{FaultyLog, Gate, ModelScript, ScriptedModel, SimulatedClock, fixture};
@@ -30,7 +30,7 @@ struct World {
 impl World {
     fn new(log: Arc<dyn SessionLog>, answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let model = ScriptedModel::new(answers);
-        let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
+        let actions = ActionDispatcher::new().with(ActionKind::CallModel, Arc::new(model.clone()));
         let parts = DriverParts {
             tools: fixture::tools().into(),
             program: "test".into(),

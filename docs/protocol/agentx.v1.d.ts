@@ -20,7 +20,7 @@ export interface Authenticate {
   public_key?: string | null;
   /** The signature over the server's challenge, base64url; absent for a visitor. */
   signature?: string | null;
-  /** What this program calls itself; the same when it connects again. At most 64 characters. */
+  /** The program's name for itself; the same after a reconnect. At most 64 characters. */
   client: string;
 }
 
@@ -30,11 +30,11 @@ export interface UserInputFrame {
   session_id: SessionId;
   /** What: content parts, or a text. */
   content: string | ContentPart[];
-  /** When it is looked at. */
+  /** When the agent handles it. */
   mode?: InputMode;
   /** A second message with the same key is the same message. */
   idempotency_key?: string | null;
-  /** When it was said, by the client's clock: ISO 8601, UTC. The model is told. */
+  /** The time of the input by the client's clock: ISO 8601, UTC. The model reads it. */
   client_timestamp_utc?: string | null;
   /** The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it. */
   client_timezone_offset?: number | null;
@@ -70,11 +70,11 @@ export interface ProviderData {
 export interface TextPart {
   /** The words. */
   text: string;
-  /** What the provider attached (citations) and wants back. */
+  /** Data that the provider attached (citations) and needs back. */
   provider?: ProviderData | null;
 }
 
-/** Where the bytes of a medium are. */
+/** The location of a medium's bytes. */
 export type MediaSource =
   | { blob: BlobId }
   | { base64: string }
@@ -87,7 +87,7 @@ export type BlobId = string;
 export interface MediaPart {
   /** For example `image/png`. */
   media_type: string;
-  /** Where the bytes are. */
+  /** The location of the bytes. */
   source: MediaSource;
   /** A file name to show, if there is one. */
   name?: string | null;
@@ -97,7 +97,7 @@ export interface MediaPart {
 export interface ThinkingPart {
   /** The words; may be empty where the provider hides them. */
   text: string;
-  /** What the provider attached (a signature) and wants back. */
+  /** Data that the provider attached (a signature) and needs back. */
   provider?: ProviderData | null;
 }
 
@@ -108,19 +108,19 @@ export type ToolCallId = string;
 export interface ToolCallPart {
   /** The model's name for this call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
   /** The arguments; `{}` where none came. */
   input: unknown;
-  /** What the provider attached and wants back. */
+  /** Data that the provider attached and needs back. */
   provider?: ProviderData | null;
 }
 
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface ToolResultPart {
-  /** Which call this answers. */
+  /** The call that this answers. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
   /** The answer: text and media parts. */
   content: ContentPart[];
@@ -134,7 +134,7 @@ export interface OpaquePart {
   provider: ProviderData;
 }
 
-/** When an input is looked at. */
+/** When the agent handles an input. */
 export type InputMode = "queue" | "steer" | "interrupt";
 
 /** Gives the system a command: `rename`, `change`, `revise`, `share`. */
@@ -153,9 +153,9 @@ export interface CommandFrame {
 export interface ApprovalFrame {
   /** In which session. */
   session_id: SessionId;
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** What is decided. */
+  /** The decision. */
   decision: ApprovalDecision;
   /** A word to the model. */
   note?: string | null;
@@ -163,12 +163,12 @@ export interface ApprovalFrame {
   rule?: Rule | null;
 }
 
-/** What a person decides about a tool call. */
+/** The decision of a person about a tool call. */
 export type ApprovalDecision = "once" | "session" | "always" | "deny";
 
 /** An approval rule. What is `None` matches everything. */
 export interface Rule {
-  /** What it says. */
+  /** The effect. */
   effect: RuleEffect;
   /**
    * The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as long as that does not change
@@ -189,7 +189,7 @@ export interface Rule {
   workspace?: string | null;
 }
 
-/** What a rule says about a call. */
+/** The effect of a rule on a call. */
 export type RuleEffect = "allow" | "ask" | "deny";
 
 /** Stops what runs. */
@@ -204,11 +204,11 @@ export interface InterruptFrame {
 
 /** Wants the events of a session from a point on. */
 export interface Subscribe {
-  /** Which session. One subscription a session and connection. */
+  /** The session. Each connection has at most one subscription per session. */
   session_id: SessionId;
   /** After which event; 0 for all. */
   after_seq?: number;
-  /** Which events. */
+  /** The kind of events. */
   view?: WireView;
   /** Only events of these agents, and those of no agent; all where it is empty. */
   agents?: AgentStateId[];
@@ -216,18 +216,18 @@ export interface Subscribe {
   media?: Medium[];
 }
 
-/** Which events a subscriber gets. */
+/** The events that a subscriber gets. */
 export type WireView = "environment" | "runtime" | "ui";
 
 /** One living agent instance in a session. */
 export type AgentStateId = string;
 
-/** What an agent's output stream is made of. On the wire it is its name. */
+/** The medium of an agent's output stream. On the wire it is its name. */
 export type Medium = string;
 
 /** Wants them no more. */
 export interface Unsubscribe {
-  /** Which session. */
+  /** The session. */
   session_id: SessionId;
 }
 
@@ -235,11 +235,11 @@ export interface Unsubscribe {
 export interface WheelFrame {
   /** Of which session. */
   session_id: SessionId;
-  /** What. */
+  /** The request. */
   wish: WheelWish;
 }
 
-/** What a client wants with the wheel. */
+/** A client's request about the wheel. */
 export type WheelWish =
   | "ask"
   | "take"
@@ -248,13 +248,13 @@ export type WheelWish =
 
 /** One program of one person. */
 export interface Seat {
-  /** Who. */
+  /** The person. */
   person: OwnerId;
-  /** Which of their programs, as it named itself; the same after it has connected again. */
+  /** The name that the person's program gave itself; it stays the same after a reconnect. */
   client: string;
 }
 
-/** Whose session it is. One owner never sees another's data. */
+/** The owner of a session. One owner never sees another's data. */
 export type OwnerId = string;
 
 /** Wants a sign of life. */
@@ -287,19 +287,22 @@ export interface Hello {
   expires_at_ms: number;
   /** The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), where there is one; base64url. */
   proof?: string | null;
-  /** Whether somebody who does not say who they are is let in. */
+  /** Whether unauthenticated visitors may connect. */
   visitors: boolean;
-  /** How often a heartbeat comes, in milliseconds; twice as long without any frame means that the connection is dead. */
+  /**
+   * The interval of heartbeats in milliseconds; twice as long without any frame means that the
+   * connection is dead.
+   */
   heartbeat_ms: number;
 }
 
 /** The client's frame with this id was done. */
 export interface Accepted {
-  /** Which. */
+  /** The id of the request. */
   id: string;
   /** The event that it became, if it became one. */
   seq?: number | null;
-  /** What came of it. */
+  /** The outcome. */
   result?: unknown;
 }
 
@@ -307,17 +310,17 @@ export interface Accepted {
 export interface Refused {
   /** Which; absent where the frame had none. */
   id?: string | null;
-  /** Why. */
+  /** The reason. */
   problem: Problem;
 }
 
-/** What went wrong, over HTTP as `application/problem+json` too. */
+/** An error; over HTTP also as `application/problem+json`. */
 export interface Problem {
   /** Stable, for programs. */
   code: string;
   /** For people: what was wrong, where, and what to do. */
   detail: string;
-  /** When to try again, in milliseconds. */
+  /** The time until a new attempt, in milliseconds. */
   retry_after_ms?: number | null;
   /** More, by code. */
   data?: unknown;
@@ -333,11 +336,11 @@ export interface Subscribed {
   after_seq: number;
   /** The last event when it began. */
   head_seq: number;
-  /** What the reader may do. */
+  /** The reader's role. */
   role: SessionRole;
 }
 
-/** What a person may do in a session. Each may do what the ones before it may. */
+/** The rights of a person in a session. Each role includes the rights of the ones before it. */
 export type SessionRole = "watch" | "approve" | "drive" | "own";
 
 /** All that was there when a subscription began has been sent. */
@@ -348,15 +351,15 @@ export interface CaughtUp {
   seq: number;
 }
 
-/** A subscription ended before the client wanted it to. */
+/** A subscription ended before the client ended it. */
 export interface Unsubscribed {
   /** Of which session. */
   session_id: SessionId;
-  /** Why. */
+  /** The reason. */
   problem: Problem;
 }
 
-/** Who is there. */
+/** The connected people. */
 export interface Presence {
   /** In which session. */
   session_id: SessionId;
@@ -368,38 +371,38 @@ export interface Presence {
 export interface Present {
   /** Who, and with which program. */
   seat: Seat;
-  /** What they may do. */
+  /** Their role. */
   role: SessionRole;
   /** Whether they drive. */
   driving: boolean;
 }
 
-/** Who drives, and who would like to. */
+/** The driver, and the person who asks to drive. */
 export interface Wheel {
   /** Of which session. */
   session_id: SessionId;
   /** Counts the changes. */
   epoch: number;
-  /** Who drives; absent where nobody does. */
+  /** The driver; absent if there is none. */
   seat?: Seat | null;
-  /** Why it changed last. */
+  /** The reason for the last change. */
   reason?: WheelReason | null;
-  /** Who asks for it. */
+  /** The person who asks to drive. */
   asked_by?: Seat | null;
 }
 
-/** Why the wheel changed hands. */
+/** The reason why the driver changed. */
 export type WheelReason = "taken" | "handed_over" | "released" | "timed_out";
 
-/** A call in a session of a member waits for the operator of the server or somebody whom they named. */
+/** A call in a session of a member waits for the operator of the server or a person whom they named. */
 export interface ApprovalWaiting {
   /** In which session. */
   session_id: SessionId;
-  /** Whose session it is. */
+  /** The owner of the session. */
   owner: OwnerId;
-  /** What they are called at the server. */
+  /** The name of the owner at the server. */
   owner_name?: string | null;
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
   /** Of which tool. */
   name: string;
@@ -409,15 +412,15 @@ export interface ApprovalWaiting {
 export interface HeartbeatNotice {
   /** The server's time: microseconds since 1970. */
   at: number;
-  /** How far subscriptions have come that want only a part of their session. */
+  /** The progress of subscriptions that request only a part of their session. */
   seen?: Seen[];
 }
 
-/** How far a subscription has come. */
+/** The progress of a subscription. */
 export interface Seen {
   /** To which session. */
   session_id: SessionId;
-  /** All that is wanted of the events up to this one has been sent. */
+  /** All selected events up to this one have been sent. */
   seq: number;
 }
 
@@ -427,7 +430,7 @@ export interface Bye {
   code: number;
   /** For people. */
   reason: string;
-  /** When to come back, in milliseconds; absent where that makes no sense. */
+  /** The time until a new attempt makes sense, in milliseconds; absent if none does. */
   retry_after_ms?: number | null;
 }
 
@@ -451,7 +454,7 @@ export interface Frame {
 /** Microseconds since the Unix epoch, UTC. */
 export type Timestamp = number;
 
-/** Where an event comes from. */
+/** The origin of an event. */
 export type Source = "user" | "agent" | "environment" | "system";
 
 /** One input of the user until its last answer: `run_` and the `seq` of that input. */
@@ -513,13 +516,13 @@ export type EnvironmentEvent =
 export interface UserMessage {
   /** Unique in the session. */
   message_id: MessageId;
-  /** What is said. */
+  /** The content of the message. */
   content: ContentPart[];
-  /** When it is looked at. */
+  /** When the agent handles it. */
   mode?: InputMode;
   /** A second message with the same key is the same message. */
   idempotency_key?: string | null;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -530,33 +533,39 @@ export type MessageId = string;
 export interface InterruptRequested {
   /** Why, if it was said. */
   reason?: string | null;
-  /** Whether inputs that wait go on waiting until a person says something. Set where the session is being closed. */
+  /**
+   * Whether queued inputs keep waiting until a person sends a message. Set while the session is being
+   * closed.
+   */
   hold?: boolean;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
-/** A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was. */
+/**
+ * A person takes back a queued input, or gives it another mode. An input that is no longer queued is not
+ * changed.
+ */
 export interface InputRevised {
   /** The input. */
   message_id: MessageId;
-  /** When it is looked at from now on; absent where it is taken back. */
+  /** The new mode; absent if the input is taken back. */
   mode?: InputMode | null;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
 /** A person decides about a tool call. */
 export interface Approval {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** What was decided. */
+  /** The decision. */
   decision: ApprovalDecision;
   /** A word to the model. */
   note?: string | null;
   /** For `session` and `always`: the rule that is kept. */
   rule?: Rule | null;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
   /**
    * Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
@@ -571,7 +580,7 @@ export interface SystemCommand {
   command: string;
   /** Its arguments. */
   args: unknown;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -581,7 +590,7 @@ export interface StreamStart {
   message_id: MessageId;
   /** The model as the provider names it. */
   model: string;
-  /** Which attempt this is, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
 }
 
@@ -604,13 +613,13 @@ export type PartEnd = Record<string, never>;
 export interface ToolCallStart {
   /** The model's name for this call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
 }
 
 /** A piece of the arguments. */
 export interface ToolCallChunk {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
   /** A piece of JSON text. */
   json: string;
@@ -620,7 +629,7 @@ export interface ToolCallChunk {
 export interface ToolCall {
   /** The model's name for this call, unique in the session. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
   /** The arguments; `{}` where none came or they are not JSON. */
   input: unknown;
@@ -632,13 +641,13 @@ export interface ToolCall {
 export interface InvalidInput {
   /** As the model wrote them. */
   raw: string;
-  /** What is wrong. */
+  /** The error. */
   error: string;
 }
 
 /** Something that only the provider understands. */
 export interface ProviderPart {
-  /** Which API it belongs to. */
+  /** The API that it belongs to. */
   api: string;
   /** Whether it belongs to the part before it; else it is a part of its own. */
   attach: boolean;
@@ -646,7 +655,7 @@ export interface ProviderPart {
   data: unknown;
 }
 
-/** What the call costs so far. */
+/** The tokens of the call so far. */
 export interface UsageReport {
   /** Tokens since the stream began. */
   usage: Usage;
@@ -665,25 +674,28 @@ export interface Usage {
   cache_read_tokens?: number;
   /** Written into the provider's cache. */
   cache_write_tokens?: number;
-  /** How much of the output was reasoning. */
+  /** The part of the output that was reasoning. */
   reasoning_tokens?: number;
   /**
-   * How many of these tokens are an estimate, because the provider did not count them: the answer was cut off, or the server
-   * reports no usage.
+   * The number of these tokens that are estimated, because the answer was cut off or the server reports no
+   * usage.
    */
   estimated_tokens?: number;
-  /** What the provider itself says that it charges; 0 where it says nothing. It counts where nobody knows the model's prices. */
+  /** The cost that the provider reports; 0 if it reports none. It counts if the model's prices are unknown. */
   reported_cost?: NanoUsd;
 }
 
 /** Money: billionths of a US dollar. */
 export type NanoUsd = number;
 
-/** The provider lets another model go on with the answer: the tokens of the whole stream are paid at that model's prices. */
+/**
+ * The provider lets another model continue the answer: the tokens of the whole stream are paid at that
+ * model's prices.
+ */
 export interface ModelFellBack {
   /** The model that answers from here on, as the provider names it. */
   model: string;
-  /** What it costs; absent where it is not in the catalog, and the prices of the model that was asked hold. */
+  /** Its prices; absent if the catalog does not know it, and then the requested model's prices apply. */
   prices?: Prices | null;
 }
 
@@ -697,7 +709,7 @@ export interface Prices {
   cache_read?: number;
   /** Per token written into the cache. */
   cache_write?: number;
-  /** What the tokens of a call cost that reads more than so many. */
+  /** The prices of a call that reads more than a number of tokens. */
   long?: LongPrices | null;
 }
 
@@ -717,18 +729,18 @@ export interface LongPrices {
 
 /** A model has ended its answer. */
 export interface StreamEnd {
-  /** Why. */
+  /** The reason. */
   stop_reason: StopReason;
   /** The provider's own word, where it says more. */
   raw?: string | null;
 }
 
-/** Why a model stopped. */
+/** The reason why a model stopped. */
 export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
 
 /** An attempt to reach a model came to nothing. */
 export interface AttemptFailed {
-  /** Which attempt, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
   /** Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, … */
   code: string;
@@ -743,11 +755,17 @@ export interface AttemptFailed {
    * none follows, or attempts are counted instead.
    */
   gives_up_in_ms?: number | null;
-  /** Where the conversation did not fit into the model: what the server says about sizes. */
+  /** The sizes that the server reports, if the conversation did not fit into the model. */
   overflow?: Overflow | null;
-  /** Which part of the request the provider refuses for its form, where it does: the same request would be refused again. */
+  /**
+   * The part of the request whose form the provider refuses, if it does: the same request would be
+   * refused again.
+   */
   refused?: RequestPart | null;
-  /** Where that is the longest answer: how many tokens it may have, if the provider says so. */
+  /**
+   * The longest answer that the provider accepts, in tokens, if it refuses the requested one and names
+   * its limit.
+   */
   longest_answer?: number | null;
 }
 
@@ -764,9 +782,9 @@ export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tool
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {
-  /** What kind of action. */
+  /** The kind of action. */
   kind: ActionKind;
-  /** Which call, for tools. */
+  /** The call, for tools. */
   tool_call_id?: ToolCallId | null;
 }
 
@@ -775,53 +793,56 @@ export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call"
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Where it came out. */
+  /** The channel of the output. */
   channel: OutputChannel;
   /** The output; bytes that are not UTF-8 are replaced. */
   text: string;
 }
 
-/** Where a piece of tool output came out. */
+/** The channel of a piece of tool output. */
 export type OutputChannel = "stdout" | "stderr" | "progress";
 
 /** A running call begins a step. */
 export interface EffectStarted {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which step, counted in the order in which the call begins them; 0 is the call's own beginning. */
+  /**
+   * The number of the step, in the order in which the call begins them; 0 is the beginning of the call
+   * itself.
+   */
   step: number;
-  /** What kind of step: `generate`, `http`, `emit`, … */
+  /** The kind of step: `generate`, `http`, `emit`, … */
   kind: string;
-  /** What is wanted, without secrets. */
+  /** The request, without secrets. */
   input: unknown;
 }
 
 /** A step of a running call has ended. */
 export interface EffectEnded {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which step. */
+  /** The number of the step. */
   step: number;
-  /** What kind of step. */
+  /** The kind of step. */
   kind: string;
-  /** What was wanted, where no `effect_started` says so. */
+  /** The request, if no `effect_started` has it. */
   input?: unknown;
-  /** How it ended, without secrets. */
+  /** The outcome, without secrets. */
   outcome: EffectOutcome;
-  /** What it cost, where it asked a model. */
+  /** Its cost, if it called a model. */
   bill?: EffectBill | null;
-  /** Where it called a tool that changed a file: what that tool's details say of the file. */
+  /** If it called a tool that changed a file, that tool's details about the file. */
   details?: unknown;
 }
 
-/** How a step of a call ended. */
+/** The outcome of a step of a call. */
 export type EffectOutcome =
   | { done: unknown }
   | { failed: EffectFailure };
 
-/** Why a step came to nothing. */
+/** The failure of a step. */
 export interface EffectFailure {
   /** Stable, for programs: `denied`, `timed_out`, `unknown_outcome`, … */
   code: string;
@@ -829,7 +850,7 @@ export interface EffectFailure {
   message: string;
 }
 
-/** What a step cost that asked a model. */
+/** The cost of a step that called a model. */
 export interface EffectBill {
   /** The model. */
   model: string;
@@ -849,7 +870,7 @@ export interface InnerCallAsked {
   input: unknown;
   /** The tool that makes the call. */
   by: string;
-  /** Where in its file: `tools/report.luau:12`, `step fetch`; absent where that is not known. */
+  /** The place in its file: `tools/report.luau:12`, `step fetch`; absent if unknown. */
   place?: string | null;
   /** Whether its file names the tool that is called, and does not only say `*`. */
   named?: boolean;
@@ -863,7 +884,7 @@ export interface ToolSpec {
   description: string;
   /** JSON Schema (2020-12) of the arguments. */
   input_schema: unknown;
-  /** What using it touches. */
+  /** The effect of its use. */
   access: Access;
   /** The argument that holds a path, if one does. */
   path_argument?: string | null;
@@ -881,14 +902,17 @@ export interface ToolSpec {
    * anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
    */
   checked?: boolean;
-  /** What it reaches beside its arguments, where a file describes it: for the question to a person, and for rules that name a host. */
+  /**
+   * Its reach beyond its arguments, if a file describes it: for the question to a person and for rules
+   * that name a host.
+   */
   reach?: ToolReach | null;
 }
 
-/** What using a tool touches; approval rules start from it. */
+/** The effect of a tool's use; approval rules start from it. */
 export type Access = "internal" | "read" | "change" | "run" | "network";
 
-/** What a tool that a file describes reaches, as its file says. */
+/** The reach of a tool that a file describes, as its file declares it. */
 export interface ToolReach {
   /** Hosts that it sends requests to; one that its file leaves open has a `*`. */
   hosts?: string[];
@@ -897,8 +921,8 @@ export interface ToolReach {
   /** Tools that it calls, by name; `*` for all. */
   tools?: string[];
   /**
-   * Where the file is a folder's: the beginning of a hash of all that describes the tool. A rule of this file alone names the tool as
-   * `NAME@HASH`.
+   * If the file belongs to a folder: the beginning of a hash of everything that describes the tool. A rule
+   * for this file alone names the tool as `NAME@HASH`.
    */
   file?: string | null;
   /**
@@ -910,19 +934,19 @@ export interface ToolReach {
 
 /** The outcome of a tool call. */
 export interface ToolResult {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** What the model is told. */
+  /** The text for the model. */
   result: ContentPart[];
   /** Whether the model should read it as a failure. */
   is_error: boolean;
-  /** How it ended. */
+  /** The outcome. */
   status: ToolStatus;
   /** For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was. */
   details?: unknown;
 }
 
-/** How a tool call ended. */
+/** The outcome of a tool call. */
 export type ToolStatus = "success" | "failed" | "invalid" | "denied" | "refused" | "timed_out" | "interrupted" | "unknown";
 
 /** A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action. */
@@ -931,7 +955,7 @@ export interface JobEnded {
   job: string;
   /** The command line, cut where it is long. */
   command: string;
-  /** How it ended, in words: `exit 0, 3.20 s`. */
+  /** The outcome in words: `exit 0, 3.20 s`. */
   how: string;
 }
 
@@ -939,11 +963,11 @@ export interface JobEnded {
 export interface CommandRan {
   /** The command line. */
   command: string;
-  /** What it printed; of a long output the beginning and the end. */
+  /** Its output; of a long output the beginning and the end. */
   output: string;
-  /** How it ended, in words: `exit 0`. */
+  /** The outcome in words: `exit 0`. */
   how: string;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -957,7 +981,7 @@ export interface Connected {
 export interface Disconnected {
   /** From where, without secrets. */
   endpoint: string;
-  /** Why. */
+  /** The reason. */
   reason?: string | null;
   /** Milliseconds until it is tried again; `None` where it is not. */
   retry_in_ms?: number | null;
@@ -965,16 +989,16 @@ export interface Disconnected {
 
 /** A timer is due. The envelope's `cause` is the action that started it. */
 export interface TimerFired {
-  /** What it is for. */
+  /** The timer's purpose. */
   timer: Timer;
 }
 
-/** What a timer is for. */
+/** The purpose of a timer. */
 export type Timer = "run_limit" | "heartbeat" | "unknown";
 
 /** A session begins. The envelope's `agent_state_id` is its first agent. */
 export interface SessionOpened {
-  /** Whose it is. */
+  /** The owner. */
   owner: OwnerId;
   /** The agent, resolved. */
   config: AgentConfig;
@@ -984,9 +1008,9 @@ export interface SessionOpened {
 
 /** Everything that shapes what an agent does, as it was when the session was opened. */
 export interface AgentConfig {
-  /** Which machine drives the agent. */
+  /** The state machine that drives the agent. */
   kind: AgentKind;
-  /** What people call this agent. */
+  /** The name shown to people. */
   name: string;
   /** The model that it asks. */
   model: ModelSpec;
@@ -1000,42 +1024,39 @@ export interface AgentConfig {
   workspace: string;
   /** The tools on offer. */
   tools: ToolSpec[];
-  /** Who decides about calls. */
+  /** The default decision about calls. */
   approval: ApprovalMode;
   /** Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever the order. */
   rules: Rule[];
-  /** When a run has to end. */
+  /** The limits of a run. */
   limits: Limits;
   /** Agents that this one may make, by their names: with its tool `delegate`, or in its scripts. */
   agents?: AgentConfig[];
-  /** Which agent gets which input, where this one sorts them. */
+  /** The routing of inputs, if this agent routes them. */
   routing?: Routing | null;
-  /** When its conversation is condensed; without it never by itself. */
+  /** When its conversation is condensed; `None` if never automatically. */
   condensing?: Condensing | null;
-  /** Which version of the agent's own rules holds: up to [`RULES_VERSION`]; 0 in logs from before there was such a number. */
+  /** The version of the agent's built-in rules, up to [`RULES_VERSION`]; 0 in logs older than this number. */
   rules_version?: number;
   /** Files that its calls are kept from by default; none in logs from before there was such a list. */
   guard?: Guard | null;
   /**
-   * What the settings of a server say about each call of the session, whatever else stands here; absent where no server has the
-   * session open, and in logs from before there was such a field. Only the program writes it.
+   * Requirements of a server for each call of the session, which override everything else here; absent if
+   * no server has the session open, and in logs older than this field. Only the program writes it.
    */
   server_rules?: ServerRules | null;
-  /**
-   * Whether its tools are all that the program offers: one that continues with the session adds those that it offers besides. Where it is
-   * not set, only `tools` are ever on offer.
-   */
+  /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
 }
 
-/** Which machine drives the agent. */
+/** The state machine that drives the agent. */
 export type AgentKind = "react" | "match" | "unknown";
 
 /** A catalog entry, resolved: all that shapes a request to this model. It holds no secret, and no address that is connected to. */
 export interface ModelSpec {
   /** The id that the API expects. */
   id: string;
-  /** Which configured provider serves it, for example `anthropic` or `ollama`. */
+  /** The configured provider that serves it, for example `anthropic` or `ollama`. */
   provider: string;
   /** The protocol. */
   api: Api;
@@ -1043,9 +1064,9 @@ export interface ModelSpec {
   context_window: number;
   /** The longest answer in tokens. */
   max_output_tokens: number;
-  /** What its tokens cost. */
+  /** Its prices. */
   prices?: Prices;
-  /** What it takes beside text; `None` where nobody knows. */
+  /** Its input media besides text; `None` if unknown. */
   input?: InputMedium[] | null;
   /**
    * The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own. It is never connected
@@ -1054,10 +1075,10 @@ export interface ModelSpec {
   server?: string | null;
 }
 
-/** Which wire protocol a model is spoken to in. */
+/** The wire protocol of a model. */
 export type Api = "anthropic" | "openai-chat" | "scripted" | "unknown";
 
-/** What a model may be given beside text. */
+/** A kind of input besides text. */
 export type InputMedium = "image" | "audio" | "file";
 
 /** Settings of one model call. What is `None` is left to the provider. */
@@ -1066,7 +1087,7 @@ export interface ModelParams {
   max_output_tokens?: number | null;
   /** 0 to 2, as the provider understands it. */
   temperature?: number | null;
-  /** How many tokens the model may spend on reasoning; `None` asks for none. */
+  /** The number of tokens for reasoning; `None` requests no reasoning. */
   thinking_tokens?: number | null;
 }
 
@@ -1078,40 +1099,40 @@ export interface Instructions {
   text: string;
 }
 
-/** Who decides about a call that no rule allows or denies. */
+/** The default for a call that no rule allows or denies. */
 export type ApprovalMode = "ask" | "auto" | "deny";
 
-/** When a run has to end. `None` is no limit. */
+/** The limits of a run. `None` is no limit. */
 export interface Limits {
-  /** How many times in one run the model may be answered with tool results. */
+  /** Maximum number of times in one run that the model is answered with tool results. */
   max_iterations?: number | null;
   /** Tokens in one run, read and written. */
   max_tokens?: number | null;
   /** Money in one run. */
   max_cost?: NanoUsd | null;
-  /** Milliseconds from the start of a run to its end, without those in which no program was there to go on with it. */
+  /** Milliseconds from the start of a run to its end, without times in which no program was running. */
   max_wall_ms?: number | null;
 }
 
-/** Which agent gets which input. */
+/** The rules that give each input to an agent. */
 export interface Routing {
-  /** What people may want. */
+  /** The intents of people. */
   rules: IntentRule[];
-  /** Who does what. */
+  /** The agents and the rules that they serve. */
   routes: Route[];
-  /** Who gets what no rule fits; `None` where nobody does. */
+  /** The agent for inputs that fit no rule; `None` if there is none. */
   default?: AgentConfig | null;
 }
 
 /** One thing that people may want, and how they say it. */
 export interface IntentRule {
-  /** What it is called, in answers of the model too. */
+  /** Its name, used in answers of the model too. */
   name: string;
-  /** What a model has to know to read the words. */
+  /** Background that a model needs to understand the input. */
   references?: IntentReference[];
-  /** What may be filled in. */
+  /** The variables of the rule. */
   vars?: IntentVar[];
-  /** How people say it. */
+  /** Phrases that people use. */
   patterns?: IntentPattern[];
   /** Inputs as they may come, with what they mean. */
   examples?: IntentExample[];
@@ -1119,40 +1140,40 @@ export interface IntentRule {
 
 /** Something that a model has to know. */
 export interface IntentReference {
-  /** What it is about. */
+  /** The topic. */
   topic: string;
-  /** What there is to know. */
+  /** The knowledge, as text. */
   text: string;
 }
 
 /** Something that an input fills in. */
 export interface IntentVar {
-  /** How patterns and answers name it. */
+  /** The name in patterns and answers. */
   name: string;
-  /** What people call it. */
+  /** The name shown to people. */
   label: string;
-  /** What it is. */
+  /** The type. */
   type: VarKind;
 }
 
-/** What a variable holds. */
+/** The type of a variable. */
 export type VarKind = "string" | "int" | "float" | "bool";
 
 /** A way to say it. */
 export interface IntentPattern {
   /** The words, with `[name]` where a variable stands. */
   input: string;
-  /** What it means, as a line `rule: name=value, name=value`; `None` where it fills in the variables that stand in `input`. */
+  /** Its meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`. */
   output?: string | null;
 }
 
 /** An input as it may come. */
 export interface IntentExample {
-  /** What it shows. */
+  /** The subject of the example. */
   subject: string;
-  /** What a person says. */
+  /** The input of a person. */
   input?: string | null;
-  /** What it means, in lines `rule: name=value`. */
+  /** Its meaning, in lines `rule: name=value`. */
   output?: string | null;
 }
 
@@ -1160,18 +1181,18 @@ export interface IntentExample {
 export interface Route {
   /** Their names. */
   rules: string[];
-  /** It. */
+  /** The agent. */
   agent: AgentConfig;
 }
 
-/** When and how an agent's conversation is condensed. An agent without it never condenses by itself. */
+/** The settings for condensing an agent's conversation. Without them the agent never condenses by itself. */
 export interface Condensing {
   /**
-   * How full the model's window is when it is done, in percent; 0 for only when a person wants it, or the model says that
-   * the window is full.
+   * The fill of the model's window at which it is condensed, in percent; 0 means only if a person requests
+   * it or the model reports a full window.
    */
   at_percent: number;
-  /** How many of the latest exchanges stay as they are, as long as they fit into a quarter of the window. */
+  /** The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window. */
   tail: number;
   /** The model that writes the summaries; the agent's own where there is none. */
   model?: ModelSpec | null;
@@ -1194,8 +1215,9 @@ export interface Guard {
   /** The program's own files, such as sessions and keys: refused, whatever rules say. */
   own?: string[];
   /**
-   * What Git runs because the workspace's repository says so (`filter.lfs.clean`, `hooks/pre-commit`), and the person has not
-   * accepted: a rule with a star allows no command of Git.
+   * Programs that Git runs because the workspace's repository configures them (`filter.lfs.clean`,
+   * `hooks/pre-commit`) and that the person has not accepted: while there are any, a rule with a star
+   * allows no command of Git.
    */
   git?: string[];
   /** Whether the person made the workspace read-only: the rules refuse every tool that does more than read, and say that it is so. */
@@ -1203,8 +1225,8 @@ export interface Guard {
 }
 
 /**
- * What a server requires of each call in a session, from its operator's settings. They are recorded anew when the session is opened
- * and the settings are other ones by then, so they hold in sessions that are older than a rule, too.
+ * Requirements of a server for each call in a session, from its operator's settings. They are recorded again
+ * when the session is opened with changed settings, so a rule also applies to older sessions.
  */
 export interface ServerRules {
   /**
@@ -1227,7 +1249,7 @@ export interface WriterAttached {
   program: string;
   /** Its process id. */
   process: number;
-  /** What the process before it had left running, and this one has ended. */
+  /** Programs left running by the previous process and ended by this one. */
   ended?: LeftRunning[];
   /** Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked. */
   serves?: boolean;
@@ -1242,7 +1264,7 @@ export interface LeftRunning {
   tool_call_id?: ToolCallId | null;
   /** The name of the first program, as the system shows it, or `!` and the command that a person ran; the beginning of the command line of one that ended with its program. */
   program: string;
-  /** How many processes there were; 0 for a command that ended with its program. */
+  /** The number of its processes; 0 for a command that ended with its program. */
   processes: number;
 }
 
@@ -1252,35 +1274,35 @@ export interface SessionForked {
   parent: SessionId;
   /** The last event that both have. */
   at_seq: number;
-  /** Whether inputs that wait go on waiting until a person says something, as with `interrupt_requested`. */
+  /** Whether queued inputs keep waiting until a person sends a message, as with `interrupt_requested`. */
   hold?: boolean;
 }
 
 /** The session has a title. */
 export interface SessionTitled {
-  /** What people see in lists. */
+  /** The title shown in lists. */
   title: string;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
-/** Another one drives. */
+/** The driver changed. */
 export interface WheelChanged {
-  /** Who drives now; `None` where nobody does. */
+  /** The driver; `None` if there is none. */
   seat?: Seat | null;
-  /** Counts the changes, from 1; what a driver of an earlier one sends is refused. */
+  /** Counts the changes, from 1; frames of an earlier driver are refused. */
   epoch: number;
-  /** Why. */
+  /** The reason. */
   reason: WheelReason;
 }
 
-/** A person may do more or less than before. */
+/** The role of a person changed. */
 export interface AccessChanged {
-  /** Who. */
+  /** The person. */
   person: OwnerId;
-  /** What they may do from now on; `None` for nothing. */
+  /** The new role; `None` for none. */
   role?: SessionRole | null;
-  /** The person who says so, where it is not the owner of the session. */
+  /** The person who changed it, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -1290,23 +1312,23 @@ export interface FilesRestoring {
   to_seq: number;
   /** Which, each with what it is before and after. */
   files: FileReplaced[];
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
 /** A file that is put back. */
 export interface FileReplaced {
-  /** Where it is: absolute, without links. */
+  /** The absolute path, without links. */
   path: string;
-  /** As it is before; absent where there is none. */
+  /** The file before the restore; `None` if it did not exist. */
   was?: FileImage | null;
-  /** As it is to be; absent where it is removed. */
+  /** The file after the restore; `None` if it is removed. */
   becomes?: FileImage | null;
 }
 
 /** A file as it was at some time. Its bytes are a blob. */
 export interface FileImage {
-  /** What was in it. */
+  /** The content. */
   blob: BlobId;
   /** Its permissions, as Unix numbers them, where they are known. */
   mode?: number | null;
@@ -1316,29 +1338,29 @@ export interface FileImage {
 export interface FilesRestored {
   /** The `files_restoring` that this ends. */
   restoring: number;
-  /** What stayed as it was. */
+  /** The files that were not restored. */
   failed?: FileFailed[];
 }
 
 /** A file that could not be put back. */
 export interface FileFailed {
-  /** Where it is. */
+  /** The path. */
   path: string;
-  /** Why not. */
+  /** The reason why it was not restored. */
   what: string;
 }
 
 /** The session is over. */
 export interface SessionClosed {
-  /** Why. */
+  /** The reason. */
   reason: string;
 }
 
 /** The agent's configuration changes. */
 export interface ConfigChanged {
-  /** What changes. */
+  /** The change. */
   change: ConfigChange;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -1363,15 +1385,15 @@ export interface AgentSpawned {
   agent_state_id: AgentStateId;
   /** The agent that made it. */
   parent: AgentStateId;
-  /** What it is. */
+  /** The agent's configuration. */
   config: AgentConfig;
 }
 
 /** An agent is gone. */
 export interface AgentClosed {
-  /** Which. */
+  /** The agent. */
   agent_state_id: AgentStateId;
-  /** Why. */
+  /** The reason. */
   reason: string;
 }
 
@@ -1381,15 +1403,15 @@ export interface InputPinned {
   message_id: MessageId;
   /** Whether it stays. */
   pinned: boolean;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
 /** A person wants the conversation condensed now. */
 export interface CondenseRequested {
-  /** What the summary must not leave out, in their words. */
+  /** What the summary must contain, in the person's words. */
   instructions?: string | null;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -1399,11 +1421,11 @@ export interface ContextCondensed {
   from_seq: number;
   /** The last event of the range. */
   to_seq: number;
-  /** What stands for it. */
+  /** The summary. */
   summary: string;
   /** Messages in the range that stay as they are. */
   kept?: MessageId[];
-  /** What the summary cost. */
+  /** The cost of the summary. */
   bill?: EffectBill | null;
 }
 
@@ -1413,17 +1435,17 @@ export interface CondensingFailed {
   code: string;
   /** For people. */
   message: string;
-  /** What it cost all the same. */
+  /** The cost of the failed attempt. */
   bill?: EffectBill | null;
 }
 
-/** A range that was condensed is again as it was, and with it what was condensed on top of it. */
+/** A condensed range is restored, together with later summaries that contain it. */
 export interface ContextRestored {
   /** The first event of the range. */
   from_seq: number;
   /** The last event of the range. */
   to_seq: number;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -1439,7 +1461,7 @@ export interface ErrorOccurred {
   code: string;
   /** For people. */
   message: string;
-  /** Whether the session can go on. */
+  /** Whether the session can continue. */
   recoverable: boolean;
 }
 
@@ -1504,17 +1526,17 @@ export interface MessageStart {
   message_id: MessageId;
   /** The model as the provider names it. */
   model: string;
-  /** Which attempt, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
 }
 
-/** The provider lets another model go on with the answer. */
+/** The provider lets another model continue the answer. */
 export interface FallbackAnswers {
   /** The answer's id. */
   message_id: MessageId;
   /** The model that answers from here on, as the provider names it. */
   model: string;
-  /** What it costs; absent where the catalog does not know it. */
+  /** Its prices; absent if the catalog does not know it. */
   prices?: Prices | null;
 }
 
@@ -1532,9 +1554,9 @@ export interface ThinkingDelta {
 
 /** The model asks for a tool. */
 export interface ToolCallRequested {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
   /** The arguments. */
   input: unknown;
@@ -1542,9 +1564,9 @@ export interface ToolCallRequested {
 
 /** The model will read this about its call. */
 export interface ToolCallAnswered {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** What it reads. */
+  /** The text that the model reads. */
   result: ContentPart[];
   /** Whether as a failure. */
   is_error: boolean;
@@ -1554,9 +1576,9 @@ export interface ToolCallAnswered {
 export interface MessageStop {
   /** The answer's id. */
   message_id: MessageId;
-  /** Why. */
+  /** The reason. */
   stop_reason: StopReason;
-  /** What it cost in tokens. */
+  /** The tokens of the call. */
   usage: Usage;
 }
 
@@ -1568,17 +1590,17 @@ export interface RunInterrupted {
 
 /** The model has begun to ask for a tool. */
 export interface ToolPlanned {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
 }
 
 /** The tool runs. */
 export interface ToolExecuting {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
   /** With these arguments. */
   input: unknown;
@@ -1586,19 +1608,19 @@ export interface ToolExecuting {
 
 /** The tool says something while it runs. */
 export interface ToolOutput {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Where it came out. */
+  /** The channel of the output. */
   channel: OutputChannel;
-  /** What. */
+  /** The output. */
   text: string;
 }
 
 /** The tool did what was asked. */
 export interface ToolCompleted {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
   /** Milliseconds that it ran; 0 where it never ran. */
   duration_ms: number;
@@ -1608,13 +1630,13 @@ export interface ToolCompleted {
 
 /** The tool did not do what was asked. */
 export interface ToolFailed {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
-  /** How it ended. */
+  /** The outcome. */
   status: ToolStatus;
-  /** What the model is told, in short. */
+  /** The beginning of the text for the model. */
   error: string;
   /** Milliseconds that it ran; 0 where it never ran. */
   duration_ms: number;
@@ -1628,7 +1650,7 @@ export interface JobFinished {
   job: string;
   /** The command line, cut where it is long. */
   command: string;
-  /** How it ended, in words: `exit 0, 3.20 s`. */
+  /** The outcome in words: `exit 0, 3.20 s`. */
   how: string;
 }
 
@@ -1636,11 +1658,11 @@ export interface JobFinished {
 export interface CommandFinished {
   /** The command line. */
   command: string;
-  /** What it printed; of a long output the beginning and the end. */
+  /** Its output; of a long output the beginning and the end. */
   output: string;
-  /** How it ended, in words: `exit 0`. */
+  /** The outcome in words: `exit 0`. */
   how: string;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
@@ -1648,15 +1670,15 @@ export interface CommandFinished {
 export interface ConversationQueued {
   /** The input. */
   message_id: MessageId;
-  /** How many wait, this one included. */
+  /** The number of waiting inputs with mode `queue`, including this one. */
   position: number;
 }
 
-/** An input that waits was taken back, or will be looked at at another time. */
+/** A queued input was taken back, or got another mode. */
 export interface ConversationRevised {
   /** The input. */
   message_id: MessageId;
-  /** When it is looked at from now on; absent where it is taken back. */
+  /** The new mode; absent if the input is taken back. */
   mode?: InputMode | null;
 }
 
@@ -1674,7 +1696,7 @@ export type ConversationResponding = Record<string, never>;
 
 /** The last answer was given. */
 export interface ConversationEnd {
-  /** Why it ended: the last stop reason or the code of the error. */
+  /** The last stop reason or the code of the error. */
   reason: string;
 }
 
@@ -1682,13 +1704,13 @@ export interface ConversationEnd {
 export interface ConversationInterrupted {
   /** By what. */
   reason: string;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
 /** An agent exists. */
 export interface AgentStarted {
-  /** What people call it. */
+  /** The name shown to people. */
   name: string;
   /** The agent that made it; absent for the one that people talk to. */
   parent?: AgentStateId | null;
@@ -1701,7 +1723,7 @@ export type AgentReady = Record<string, never>;
 
 /** An agent is gone. */
 export interface AgentDestroyed {
-  /** Why. */
+  /** The reason. */
   reason: string;
 }
 
@@ -1723,13 +1745,13 @@ export interface SessionResumed {
 
 /** Title or configuration changed. */
 export interface SessionUpdated {
-  /** What. */
+  /** The change. */
   change: SessionChange;
-  /** Who, where it is not the owner of the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
-/** What changed about a session. */
+/** A change of a session. */
 export type SessionChange =
   | { title: string }
   | { config: string }
@@ -1747,13 +1769,13 @@ export interface ForkCreated {
 
 /** The session is over. */
 export interface SessionDeleted {
-  /** Why. */
+  /** The reason. */
   reason: string;
 }
 
 /** A transport is up. */
 export interface ConnectionEstablished {
-  /** To where. */
+  /** The other side, without secrets. */
   endpoint: string;
 }
 
@@ -1761,13 +1783,13 @@ export interface ConnectionEstablished {
 export interface ConnectionLost {
   /** From where. */
   endpoint: string;
-  /** Why. */
+  /** The reason. */
   reason?: string | null;
 }
 
 /** It will be tried again. */
 export interface Reconnecting {
-  /** To where. */
+  /** The other side, without secrets. */
   endpoint: string;
   /** Milliseconds until then. */
   retry_in_ms: number;
@@ -1782,7 +1804,7 @@ export interface ErrorRaised {
   code: string;
   /** For people. */
   message: string;
-  /** Whether the session can go on. */
+  /** Whether the session can continue. */
   recoverable: boolean;
   /** Milliseconds until it is tried again by itself; `None` where it is not. */
   retry_in_ms?: number | null;
@@ -1792,7 +1814,7 @@ export interface ErrorRaised {
 
 /** A run begins. */
 export interface RunStarted {
-  /** Which. */
+  /** The run. */
   run_id: RunId;
   /** The input that it answers. */
   message_id: MessageId;
@@ -1800,36 +1822,36 @@ export interface RunStarted {
 
 /** A run is in another state. */
 export interface RunStatusChanged {
-  /** Which run. */
+  /** The run. */
   run_id: RunId;
   /** Its state. */
   status: RunStatus;
-  /** How often the model was answered with tool results. */
+  /** The number of times that the model was answered with tool results. */
   iterations: number;
 }
 
-/** Where a run stands. */
+/** The status of a run. */
 export type RunStatus = "pending" | "building_context" | "awaiting_llm" | "awaiting_approval" | "awaiting_tool" | "stopping" | "completed" | "failed" | "timed_out" | "interrupted";
 
 /** A run has ended. */
 export interface RunFinished {
-  /** Which. */
+  /** The run. */
   run_id: RunId;
-  /** How. */
+  /** The new status. */
   status: RunStatus;
   /** Why, where it is not `completed`. */
   reason?: string | null;
-  /** How often the model was answered with tool results. */
+  /** The number of times that the model was answered with tool results. */
   iterations: number;
 }
 
-/** The part of the conversation that a model reads changes, or could not be changed. */
+/** The part of the conversation that a model reads changed, or could not be changed. */
 export interface ContextChanged {
-  /** How. */
+  /** The change. */
   change: ContextChange;
 }
 
-/** How the part of a conversation that a model reads changes. */
+/** A change of the part of a conversation that a model reads. */
 export type ContextChange =
   | { condensing: ContextRange }
   | { condensed: ContextRange }
@@ -1846,34 +1868,34 @@ export interface ContextRange {
   from_seq: number;
   /** The last event of the range. */
   to_seq: number;
-  /** How many messages a summary stands for. */
+  /** The number of messages that a summary represents. */
   messages: number;
   /** Their tokens, estimated. */
   tokens: number;
-  /** Tokens of what stands for them, estimated; 0 where that is not there yet. */
+  /** Tokens of their summary, estimated; 0 if it does not exist yet. */
   summary_tokens: number;
 }
 
 /** A person has to decide about a call. */
 export interface ApprovalRequested {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   name: string;
   /** With these arguments. */
   input: unknown;
-  /** Which rule or default asks. */
+  /** The rule or default that asks. */
   reason: string;
   /** The rule that `session` or `always` would keep. */
   suggested: Rule;
 }
 
 /**
- * What a person was asked about a call that a tool wants to make is settled, by whomever; of a call of the model its own events
- * say so.
+ * The question about a call that a tool wants to make is answered. For calls of the model, their own
+ * events report it.
  */
 export interface ApprovalSettled {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
   /** Whether it may be made. Where it may not, a person said so, a rule that came later, or the run was stopped. */
   allowed: boolean;
@@ -1885,7 +1907,7 @@ export interface Chunk {
   medium: Medium;
   /** The piece; where a script emitted something else than words, its JSON text. */
   text: string;
-  /** What a script emitted, where it is more than words. */
+  /** The value that a script emitted, if it is more than text. */
   data?: unknown;
   /** The call whose tool says it; absent where the agent itself does. */
   tool_call_id?: ToolCallId | null;
@@ -1893,19 +1915,19 @@ export interface Chunk {
 
 /** Nothing more to say to this input. */
 export interface Eof {
-  /** Which run has ended. */
+  /** The run that has ended. */
   run_id: RunId;
 }
 
 /** The stream has ended for good. */
 export interface Closed {
-  /** Why. */
+  /** The reason. */
   reason: string;
 }
 
 /** An input joined the conversation. */
 export interface UserMessageAdded {
-  /** It. */
+  /** The message. */
   message: Message;
 }
 
@@ -1913,20 +1935,20 @@ export interface UserMessageAdded {
 export interface Message {
   /** Unique in its session. */
   message_id: MessageId;
-  /** Who speaks. */
+  /** The speaker. */
   role: Role;
-  /** What is said, in order. */
+  /** The content, in order. */
   content: ContentPart[];
-  /** Who says it, where that is a person who does not own the session. */
+  /** The person, if not the session's owner. */
   by?: OwnerId | null;
 }
 
-/** Who speaks in a message. */
+/** The speaker of a message. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
 /** The model's answer, whole. */
 export interface AssistantMessageAdded {
-  /** It. */
+  /** The message. */
   message: Message;
   /** Whether the stream broke off before its end. */
   partial?: boolean;
@@ -1936,27 +1958,27 @@ export interface AssistantMessageAdded {
 export interface ToolCallMessageAdded {
   /** The answer that they are in. */
   message_id: MessageId;
-  /** Which calls. */
+  /** The calls. */
   tool_call_ids: ToolCallId[];
 }
 
 /** The outcome of a call joined the conversation. */
 export interface ToolResultMessageAdded {
-  /** It. */
+  /** The message. */
   message: Message;
 }
 
 /** A person's request. */
 export interface TurnRequest {
-  /** Which run answers it. */
+  /** The run that answers the input. */
   run_id: RunId;
-  /** What was said, as text. */
+  /** The text of the input. */
   text: string;
 }
 
 /** The answer to it. */
 export interface TurnResponse {
-  /** Which run. */
+  /** The run. */
   run_id: RunId;
   /** The last answer, as text. */
   text: string;
@@ -1966,7 +1988,7 @@ export interface TurnResponse {
   usage: Usage;
   /** Money of all its model calls. */
   cost: NanoUsd;
-  /** How many model calls. */
+  /** The number of model calls. */
   model_calls: number;
 }
 
@@ -1986,9 +2008,9 @@ export type UiEvent =
 
 /** A run begins. */
 export interface UiRunStarted {
-  /** Whose session it is. */
+  /** The owner of the session. */
   owner_key: OwnerId;
-  /** What was said. */
+  /** The text of the input. */
   user_input: string;
 }
 
@@ -2004,9 +2026,9 @@ export interface UiTextChunk {
 
 /** A tool runs. */
 export interface UiToolCallStarted {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   tool_name: string;
   /** With these arguments. */
   args: unknown;
@@ -2014,28 +2036,28 @@ export interface UiToolCallStarted {
 
 /** It has ended. */
 export interface UiToolCallFinished {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   tool_name: string;
-  /** How. */
+  /** The outcome. */
   status: UiToolStatus;
-  /** What the model is told, as text. */
+  /** The text for the model. */
   result: string;
 }
 
-/** How a tool call ended, for simple clients. */
+/** The outcome of a tool call, for simple clients. */
 export type UiToolStatus = "success" | "error";
 
 /** A person has to decide about a call. */
 export interface UiApprovalRequested {
-  /** Which call. */
+  /** The call. */
   tool_call_id: ToolCallId;
-  /** Which tool. */
+  /** The tool's name. */
   tool_name: string;
   /** With these arguments. */
   args: unknown;
-  /** Which rule or default asks. */
+  /** The rule or default that asks. */
   reason: string;
 }
 
@@ -2055,15 +2077,15 @@ export interface UiError {
 
 /** A command was carried out. */
 export interface UiCommandResult {
-  /** Which. */
+  /** The name of the command. */
   command: string;
-  /** What came of it. */
+  /** The outcome. */
   result: UiResult;
 }
 
-/** What came of a command. */
+/** The outcome of a command. */
 export interface UiResult {
-  /** How. */
+  /** The outcome. */
   status: UiToolStatus;
   /** For people. */
   message: string;
@@ -2071,7 +2093,7 @@ export interface UiResult {
   data?: unknown;
 }
 
-/** Whose session it is and who looks at it. */
+/** The owner of the session and its reader. */
 export interface UiConnectionState {
   /** Whether the reader has not said who they are. */
   visitor: boolean;

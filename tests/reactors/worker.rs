@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use agentx_bus::{ReactorId, Reactors, Restart};
 use agentx_runtime::{
-    Actions, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session, SessionIds,
-    SessionQuery, SystemBus, SystemClock, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View,
-    open_session,
+    ActionDispatcher, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session,
+    SessionIds, SessionQuery, SystemBus, SystemClock, Tool, ToolContext, ToolEnvironment, ToolOutcome,
+    UserInput, View, open_session,
 };
 use agentx_sqlite_log::{LogOptions, SqliteLog};
 use agentx_testing::fixture;
@@ -286,7 +286,7 @@ async fn main() {
         ledger: ledger.clone(),
         is_last,
     };
-    let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model));
+    let actions = ActionDispatcher::new().with(ActionKind::CallModel, Arc::new(model));
     let parts = DriverParts {
         tools: (0..TOOLS).map(spec).collect::<Vec<_>>().into(),
         ..DriverParts::new(log, actions, Arc::new(SystemClock))

@@ -305,7 +305,7 @@ pub fn refused_where_it_leads(
     };
     let written = decide(config, tool, input);
     let judged = judge(config, tool, &there);
-    // Whoever said yes to the name has said nothing about a graver file behind it.
+    // Approval of the link's name does not cover a more sensitive target.
     let (here, behind) = (
         CallSubject::of_agent(config, tool, input),
         CallSubject::of_agent(config, tool, &there),

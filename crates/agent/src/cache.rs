@@ -10,7 +10,7 @@
 pub(crate) struct CachedValue<T>(Option<T>);
 
 impl<T> CachedValue<T> {
-    /// The value, worked out if need be.
+    /// Returns the value, computing it if needed.
     pub(crate) fn get_or(&mut self, work_out: impl FnOnce() -> T) -> &mut T {
         self.0.get_or_insert_with(work_out)
     }

@@ -30,7 +30,7 @@ pub enum CallStage {
     Running {
         /// The action that hands it over; the result names it as its cause.
         action_id: ActionId,
-        /// Whether the action is on record as begun. From then on a crash leaves the outcome unknown.
+        /// Whether the action is recorded as begun. From then on a crash leaves the outcome unknown.
         started: bool,
         /// Whether it may touch what lies outside the workspace.
         outside_workspace: bool,
@@ -64,7 +64,7 @@ pub enum CallStage {
 }
 
 impl CallStage {
-    /// The action that will bring the result, if one is under way.
+    /// The action that will bring the result, if one is in progress.
     pub fn action_id(&self) -> Option<&ActionId> {
         match self {
             Self::Running { action_id, .. }

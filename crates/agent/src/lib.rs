@@ -3,7 +3,7 @@
 //! An [`Agent`] is a Mealy machine: [`Agent::step`] takes the next committed fact and says what follows:
 //! outputs for its own bus, and actions for effectors. It never fails, never blocks, reads no clock and rolls
 //! no dice; the same facts give the same agent, byte for byte, and it can be written down and read back
-//! between any two steps. Its contract stands on [`Agent`].
+//! between any two steps. [`Agent`] documents the contract.
 //!
 //! | fact in | state that changes | actions out |
 //! | --- | --- | --- |
@@ -110,8 +110,8 @@ pub use secret_files::secret_files;
 ///   rules of the server.
 /// - D. Getters, which take `&self` and may be called at any time.
 ///
-/// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a [`Transition`]; `bind_by` has nothing
-/// follow. Each action is whole when it is returned.
+/// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a [`Transition`]; `bind_by`
+/// returns nothing. Each action is whole when it is returned.
 ///
 /// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the agents of a session go in
 /// this order:
@@ -295,7 +295,7 @@ impl Agent {
         }
     }
 
-    /// The run that is under way, or the last one; `None` before the first. Its status says which of both it
+    /// The current run, or the last one; `None` before the first. Its status says which of both it
     /// is.
     pub fn run(&self) -> Option<&Run> {
         match self {
@@ -304,7 +304,7 @@ impl Agent {
         }
     }
 
-    /// The id of the run that is under way, or of the last one.
+    /// The id of the current run, or of the last one.
     pub fn run_id(&self) -> Option<&RunId> {
         self.run().map(|run| &run.id)
     }
@@ -320,7 +320,7 @@ impl Agent {
         self.inputs().backlog()
     }
 
-    /// The number of inputs in [`waiting`](Self::waiting) that join the run under way; they are the first.
+    /// The number of inputs in [`waiting`](Self::waiting) that join the run in progress; they are the first.
     pub fn joining(&self) -> usize {
         self.inputs().joining()
     }

@@ -1,4 +1,4 @@
-//! Limits that end a run. They are part of the configuration, so they can be raised while a run is under way.
+//! Limits that end a run. They are part of the configuration, so they can be raised while a run is in progress.
 //!
 //! A limit is reached when usage equals it. Work in progress finishes; the next model call is not made. Time is
 //! not checked here: it is a timer of the run (`run_lifecycle/wall_time.rs`). Without a limit nothing ends a run.

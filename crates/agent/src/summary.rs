@@ -2,7 +2,7 @@
 //! and what the summary must not lose.
 //!
 //! The transcript is data for that model, not a conversation that it takes part in: so it goes to any model,
-//! needs no tool, and can neither go on with the work nor break off in an exchange.
+//! needs no tool, and can neither continue with the work nor break off in an exchange.
 //!
 //! The request of the same part and configuration is the same to the byte. The transcript is shortened,
 //! message by message, until it fits: five grades of how much of a text, of arguments and of a result is

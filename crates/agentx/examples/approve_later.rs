@@ -29,7 +29,7 @@ fn bank(directory: String) -> AgentBuilder {
 async fn ask(directory: String) -> Result<(), AgentError> {
     let agent = bank(directory).start().await?;
     match agent.ask("transfer 100 to ada").await {
-        Err(AgentError::Undecided { calls }) => {
+        Err(AgentError::ApprovalRequired { calls }) => {
             for call in calls {
                 println!("awaited: {} {} ({})", call.name, call.input, call.reason);
             }

@@ -31,27 +31,27 @@ pub struct Answering {
     heard: AnswerProgress,
 }
 
-/// Where the run stands, as far as it was heard.
+/// The state of the run, according to the events so far.
 #[derive(Clone, Copy, PartialEq)]
 enum RunPhase {
     /// Its input waits.
     Waiting,
-    /// It is under way.
+    /// It is in progress.
     Running,
     /// It waits for a decision.
-    Undecided,
+    ApprovalRequired,
     /// It has ended, or cannot be heard any more.
     Over,
 }
 
-/// What later updates are put together from.
+/// The state from which later updates are assembled.
 #[derive(Default)]
 struct AnswerProgress {
     /// The agent that was asked, once the run has begun.
     root: Option<AgentStateId>,
-    /// What was said in the answer that the model is giving.
+    /// The text of the current answer so far.
     text: String,
-    /// What models read about their calls.
+    /// The results of calls, as models read them.
     results: BTreeMap<ToolCallId, String>,
     answer: Option<Answer>,
 }
@@ -119,7 +119,7 @@ impl Answering {
 
     /// Nobody listens any more, and the run waits for a decision.
     fn leave_undecided(&mut self) {
-        self.phase = RunPhase::Undecided;
+        self.phase = RunPhase::ApprovalRequired;
     }
 
     fn gone(&mut self, why: String) -> AgentError {
@@ -139,7 +139,7 @@ impl Answering {
             }
             RuntimeEvent::RunStatusChanged(changed) if changed.run_id == self.run => {
                 self.phase = match changed.status {
-                    RunStatus::AwaitingApproval => RunPhase::Undecided,
+                    RunStatus::AwaitingApproval => RunPhase::ApprovalRequired,
                     _ => RunPhase::Running,
                 };
                 None
@@ -186,7 +186,7 @@ impl Answering {
         }
     }
 
-    /// Has the run stopped, at once or as soon as its turn comes. What it still says is heard.
+    /// Stops the run, now or when its turn comes. Its remaining events are still delivered.
     fn stop(&self) {
         let (session, run) = (self.agent.session().clone(), self.run.clone());
         if let Ok(tokio) = tokio::runtime::Handle::try_current() {
@@ -198,7 +198,7 @@ impl Answering {
     }
 }
 
-/// Interrupts the run as soon as it is the one under way.
+/// Interrupts the run as soon as it is the one in progress.
 async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeError> {
     let state = session.state().await?;
     let mut events = session
@@ -230,7 +230,7 @@ async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeEr
 }
 
 impl AnswerProgress {
-    /// What an event of the run comes to.
+    /// Returns the update that an event of the run causes.
     fn update(&mut self, event: &RuntimeEvent) -> Option<Update> {
         match event {
             RuntimeEvent::MessageStart(_) => self.text.clear(),
@@ -263,7 +263,7 @@ impl AnswerProgress {
                 self.ended(&done.tool_call_id, &done.name, ToolStatus::Success)
             }
             RuntimeEvent::ToolFailed(failed) => self.ended(&failed.tool_call_id, &failed.name, failed.status),
-            RuntimeEvent::ApprovalRequested(asked) => Update::Undecided(PendingApproval {
+            RuntimeEvent::ApprovalRequested(asked) => Update::ApprovalRequired(PendingApproval {
                 tool_call_id: asked.tool_call_id.clone(),
                 name: asked.name.clone(),
                 input: asked.input.clone(),
@@ -308,7 +308,7 @@ impl IntoFuture for Answering {
                         let calls = self.agent.pending().await?;
                         if !calls.is_empty() {
                             self.leave_undecided();
-                            return Err(AgentError::Undecided { calls });
+                            return Err(AgentError::ApprovalRequired { calls });
                         }
                     }
                     _ => {}
@@ -321,7 +321,7 @@ impl IntoFuture for Answering {
 
 fn asks(update: &Update) -> bool {
     match update {
-        Update::Undecided(_) => true,
+        Update::ApprovalRequired(_) => true,
         Update::Child { update, .. } => asks(update),
         _ => false,
     }

@@ -37,7 +37,7 @@ pub struct AgentBuilder {
     pub(crate) place: Workplace,
 }
 
-/// What an agent is.
+/// The definition of an agent.
 pub(crate) struct Definition {
     pub(crate) instructions: Arc<str>,
     pub(crate) door: ModelAccess,
@@ -48,7 +48,7 @@ pub(crate) struct Definition {
     pub(crate) helpers: Vec<(String, Definition)>,
 }
 
-/// What it may do; what is `None` is as the configuration says, if there is one.
+/// Its permissions; a field that is `None` is taken from the configuration, if there is one.
 #[derive(Default)]
 pub(crate) struct AgentPermissions {
     pub(crate) approval: Option<ApprovalMode>,
@@ -74,8 +74,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Where the model's provider is, instead of its own address. A model that the catalog does not know is then asked by
-    /// OpenAI's protocol, which most servers speak, and needs no key.
+    /// Sets the address of the model's provider, instead of the catalog's. A model that the catalog does not
+    /// know is then called by OpenAI's protocol, which most servers speak, and needs no key.
     pub fn base_url(mut self, address: impl Into<String>) -> Self {
         self.definition.door.base_url = Some(address.into());
         self
@@ -148,9 +148,11 @@ impl AgentBuilder {
         self
     }
 
-    /// Who decides about calls that no rule decides; without it a person, unless a
-    /// configuration that was [asked for](AgentBuilder::from_user_config) says otherwise. Only calls of tools that change files or run programs are asked about: a run that comes to one ends for whoever
-    /// awaits it with [`AgentError::Undecided`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`] says so.
+    /// Sets the default for calls that no rule decides; without it a person decides, unless a configuration
+    /// that was [asked for](AgentBuilder::from_user_config) says otherwise. Only calls of tools that change
+    /// files or run programs are asked about: a run that comes to one ends for whoever awaits it with
+    /// [`AgentError::ApprovalRequired`], and continues when [`AgentHandle::approve`] or [`AgentHandle::deny`] says
+    /// so.
     pub fn approval(mut self, mode: ApprovalMode) -> Self {
         self.definition.rights.approval = Some(mode);
         self
@@ -162,9 +164,9 @@ impl AgentBuilder {
         self
     }
 
-    /// When a run has to end, instead of what a configuration says; a field that is `None` is no limit.
-    /// Without this, and without a configuration, a model is answered with results of tools 50 times. They hold for each
-    /// run by itself. A run that comes to one ends with [`AgentError::Ended`], which has what was said until then.
+    /// Sets the limits of each run, instead of the configuration's; a field that is `None` is no limit.
+    /// Without this, and without a configuration, a model is answered with tool results 50 times. A run that
+    /// reaches a limit ends with [`AgentError::Ended`], which holds the text until then.
     ///
     /// ```
     /// use agentx::types::{Limits, NanoUsd};
@@ -269,10 +271,10 @@ impl AgentBuilder {
     }
 }
 
-/// What servers know this program as.
+/// The name of this program at servers.
 #[cfg(feature = "remote")]
 const CLIENT: &str = "agentx-library";
-/// How much fits into a conversation with an environment that does not say so.
+/// The context window of an environment that declares none, in tokens.
 const OWN_WINDOW: u64 = 128_000;
 
 /// Names only: keys are secret, and instructions may be private.

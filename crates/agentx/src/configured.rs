@@ -53,7 +53,7 @@ pub(crate) fn assemble(
     }
     let mut parts = match (&place.log, &place.data_dir) {
         (None, Some(directory)) => {
-            settings.data_dir = std::path::absolute(directory).map_err(AgentError::Place)?;
+            settings.data_dir = std::path::absolute(directory).map_err(AgentError::Storage)?;
             NodeParts::from_settings(&settings, PROGRAM)?
         }
         (log, _) => {

@@ -1,10 +1,10 @@
-//! What can go wrong between a program and its agent.
+//! Errors between a program and its agent.
 
 use agentx_runtime::{LogError, PendingApproval, RuntimeError};
 use agentx_tools::DuplicateTool;
 use agentx_types::RunStatus;
 
-/// What can go wrong between a program and its agent.
+/// Errors between a program and its agent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -18,26 +18,26 @@ pub enum AgentError {
          `.from_user_config()` takes the person's settings"
     )]
     NoModel,
-    /// What was said of the agent does not go together.
+    /// Conflicting builder options.
     #[error("{0}")]
     Setup(String),
     /// Two tools have one name.
     #[error(transparent)]
     Tool(#[from] DuplicateTool),
-    /// Sessions cannot be kept.
+    /// Sessions cannot be stored.
     #[error("cannot keep sessions: {0}")]
-    Place(#[source] std::io::Error),
+    Storage(#[source] std::io::Error),
     /// An error of input or output that the program itself met, as `?` makes it in a function that asks an agent, too. The library
     /// never makes it.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// What the runtime says: an unknown model, a missing key, a session that is not there, …
+    /// An error of the runtime: an unknown model, a missing key, a missing session, …
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// The run waits for a decision: [`approve`](crate::AgentHandle::approve) or [`deny`](crate::AgentHandle::deny), then
     /// [`answer`](crate::AgentHandle::answer). It continues waiting, also when this process is gone.
     #[error("{}", undecided(.calls))]
-    Undecided {
+    ApprovalRequired {
         /// The calls to decide about.
         calls: Vec<PendingApproval>,
     },
@@ -48,7 +48,7 @@ pub enum AgentError {
         status: RunStatus,
         /// The reason.
         reason: Option<String>,
-        /// What was said until then.
+        /// The text until then.
         text: String,
     },
 }

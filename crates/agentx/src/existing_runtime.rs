@@ -98,7 +98,7 @@ fn apart((used, door): &(bool, &str), elsewhere: &str, why: &str) -> Result<(), 
 }
 
 impl Definition {
-    /// What it brings itself has to be where it runs.
+    /// Refuses parts that must be given to the runtime itself.
     fn check_on(&self, runtime: &dyn Runtime) -> Result<(), AgentError> {
         let door = &self.door;
         if door.own.is_some() || door.api_key.is_some() || door.base_url.is_some() {

@@ -25,7 +25,7 @@ pub struct AgentHandle {
 struct HandleInner {
     session: Arc<dyn Session>,
     runtime: Arc<dyn Runtime>,
-    /// The same, where the agent has it for itself.
+    /// The runtime, if this agent owns it.
     own: Option<Arc<NodeRuntime>>,
     asks: Arc<AskValues>,
 }
@@ -129,8 +129,8 @@ impl AgentHandle {
         self.ask(text).stream().await
     }
 
-    /// Says `text` in the middle of the run that is under way: the model reads it before its next answer. Where nothing is
-    /// under way it is an input like any other. Returns its `seq`.
+    /// Says `text` in the middle of the current run: the model reads it before its next answer. Where nothing is
+    /// in progress it is an input like any other. Returns its `seq`.
     ///
     /// # Errors
     /// Returns an error if it cannot be committed.
@@ -215,7 +215,7 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// The answer of the run that is under way, or of the last one: after a decision, or in a process that continues with the
+    /// The answer of the current run, or of the last one: after a decision, or in a process that continues with the
     /// session after another.
     ///
     /// # Errors
@@ -224,7 +224,7 @@ impl AgentHandle {
         self.follow().await?.await
     }
 
-    /// What the agent says and does in the run that is under way, or the last one, from its beginning.
+    /// Follows the current run, or the last one, from its beginning.
     ///
     /// # Errors
     /// Returns an error if nothing was ever asked.
@@ -260,7 +260,7 @@ impl AgentHandle {
         self.branch(None).await
     }
 
-    /// Another session that begins with this one up to the event `seq`. What was under way there is not taken over.
+    /// Another session that begins with this one up to the event `seq`. What was in progress there is not taken over.
     ///
     /// # Errors
     /// Returns an error if the event does not exist, or the log refuses it.

@@ -73,7 +73,7 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | [`types`] | ids, the three event vocabularies, envelopes, messages, actions, configuration |
+//! | [`types`] | ids, the four kinds of events, envelopes, messages, actions, configuration |
 //! | [`agent`](mod@agent) | the pure machines |
 //! | [`bus`] | the event bus and its reactors |
 //! | [`llm`] | wire codecs of the model APIs and the model catalog, without I/O |

@@ -1,4 +1,4 @@
-//! How a model is reached: what a program says of it, and what the catalog makes of that.
+//! Access to a model: the program's settings, completed from the catalog.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::AgentError;
 
 /// The provider whose protocol a server speaks that is named by its address alone.
 const COMPATIBLE: &str = "openai";
-/// How long an answer may be of a model that a program brings itself.
+/// Maximum length of an answer of a program's own model, in tokens.
 const OWN_OUTPUT_TOKENS: u64 = 8_192;
 /// The message for a missing key.
 const NO_KEY: &str = "pass it with `.api_key(..)`, or use the user's settings with `.from_user_config()`";
 
-/// What is said of the model of one agent.
+/// The program's settings for the model of one agent.
 #[derive(Default)]
 pub(crate) struct ModelAccess {
     pub(crate) model: Option<String>,
@@ -182,7 +182,7 @@ impl Models {
         Arc::new(move |model: &ModelSpec| catalog.wire_options(model))
     }
 
-    /// Who asks models where no configuration says otherwise.
+    /// Returns the effector that calls models if no configuration chooses another.
     #[cfg(feature = "http")]
     pub(crate) fn network(&self, log: Arc<dyn SessionLog>) -> Arc<dyn Effector> {
         use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts, PricesOf};
@@ -203,7 +203,7 @@ impl Models {
         })))
     }
 
-    /// Who asks models where no configuration says otherwise.
+    /// Returns the effector that calls models if no configuration chooses another.
     #[cfg(not(feature = "http"))]
     pub(crate) fn network(&self, _: Arc<dyn SessionLog>) -> Arc<dyn Effector> {
         self.beside(Arc::new(NoNetwork))

@@ -12,7 +12,7 @@ use agentx_types::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Why a provider has no answer: any error, or words (`Err("the model sleeps".into())`).
+/// The reason why a provider has no answer: any error, or a text (`Err("the model sleeps".into())`).
 pub type ProviderError = Box<dyn Error + Send + Sync>;
 
 /// A model that a program brings itself; see [`AgentBuilder::provider`](crate::AgentBuilder::provider).
@@ -44,7 +44,7 @@ pub type ProviderError = Box<dyn Error + Send + Sync>;
 /// # }
 /// ```
 pub trait Provider: Send + Sync + 'static {
-    /// What it is called, as in `name/model`.
+    /// Returns its name, as in `name/model`.
     fn name(&self) -> &str;
 
     /// The number of tokens that fit into a conversation with its models; longer ones are condensed.
@@ -79,7 +79,7 @@ pub trait Provider: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct AnswerSink {
     events: EventSink,
-    /// What makes ids of this call differ from those of others.
+    /// Makes the ids of this call differ from those of other calls.
     number: String,
     calls: usize,
     stopped: Option<StopReason>,
@@ -108,13 +108,14 @@ impl AnswerSink {
         self.emit(call).await;
     }
 
-    /// What it took, if that is known.
+    /// Reports the tokens of the call, if they are known.
     pub async fn usage(&mut self, usage: Usage) {
         self.emit(UsageReport { usage }).await;
     }
 
-    /// Why it stops here, where it has not simply said all it had to say or asked for tools: [`StopReason::MaxTokens`], say.
-    pub fn stops(&mut self, reason: StopReason) {
+    /// Sets the reason why the answer ends, if it is neither complete nor a request for tools:
+    /// [`StopReason::MaxTokens`], for example.
+    pub fn set_stop_reason(&mut self, reason: StopReason) {
         self.stopped = Some(reason);
     }
 

@@ -18,14 +18,14 @@ use crate::model_access::Models;
 use crate::tool::{AskValues, ToolWithValues};
 use crate::{AgentBuilder, AgentError, AgentHandle};
 
-/// What logs have as the program.
+/// The name of the program in logs.
 pub(crate) const PROGRAM: &str = concat!("agentx library ", env!("CARGO_PKG_VERSION"));
-/// Whose sessions are in a log that only its program has.
+/// The owner of the sessions in a log that only its program uses.
 const OWNER: &str = "own_local";
-/// How often a model is answered with results of tools in one run, by default: as in the configuration.
+/// Default number of times that a model is answered with tool results in one run, as in the configuration.
 const MOST_ROUNDS: u32 = 50;
 
-/// Where an agent works and is kept.
+/// The directories in which an agent works and is stored.
 #[derive(Default)]
 pub(crate) struct Workplace {
     pub(crate) workspace: Option<PathBuf>,
@@ -41,13 +41,13 @@ pub(crate) struct Workplace {
     pub(crate) remote: Option<Box<agentx_remote_runtime::ConnectOptions>>,
 }
 
-/// What a builder comes to.
+/// The parts that a builder produces.
 pub(crate) struct BuiltParts {
     definition: Definition,
     models: Models,
     /// The model where none is named.
     usual_model: Option<String>,
-    /// What every agent has that its definition does not say otherwise.
+    /// The defaults for every agent.
     base: Base,
     /// The tools of the runtime besides those that the definition brings.
     offered: Arc<[ToolSpec]>,
@@ -96,7 +96,7 @@ impl Workplace {
         #[cfg(feature = "sqlite")]
         if let Some(directory) = &self.data_dir {
             let file = std::path::absolute(directory)
-                .map_err(AgentError::Place)?
+                .map_err(AgentError::Storage)?
                 .join(agentx_node_runtime::DATABASE);
             return Ok(agentx_sqlite_log::SqliteLog::open(file, Default::default())?);
         }
@@ -109,7 +109,7 @@ impl Workplace {
         if directory.as_os_str().is_empty() {
             return Ok(Vec::new());
         }
-        let directory = std::path::absolute(directory).map_err(AgentError::Place)?;
+        let directory = std::path::absolute(directory).map_err(AgentError::Storage)?;
         let directory = std::fs::canonicalize(&directory).unwrap_or(directory);
         // Where the workspace lies in it, the rest there is not ours.
         let files = if workspace.starts_with(&directory) {
@@ -182,7 +182,7 @@ fn builtin(_: &Models, _: &Workplace) -> Toolbox {
     Toolbox::default()
 }
 
-/// What an agent is of which nobody says anything.
+/// Default configuration of an agent.
 pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
     let guard = Arc::new(guard);
     let workspace = workspace.to_string_lossy().into_owned();

@@ -1,4 +1,5 @@
-//! What the code that `#[agentx::tool]` writes needs, so that a crate that uses it depends on `agentx` alone.
+//! Support for the code that `#[agentx::tool]` generates, so that a crate that uses it depends on `agentx`
+//! alone.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -11,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use {schemars, serde};
 
-/// What a tool reads that has nothing to say.
+/// The result of a tool that returns nothing.
 const NOTHING_TO_SAY: &str = "Done.";
 
-/// What came of a tool's work, as the model reads it. Work that is cancelled is dropped where it waits.
+/// Returns the outcome of a tool's work, as the model reads it. Cancelled work is dropped at its next await.
 pub async fn outcome<T, E>(
     cancel: &CancellationToken,
     work: impl Future<Output = Result<T, E>> + Send,

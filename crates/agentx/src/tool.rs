@@ -1,4 +1,4 @@
-//! What can be given to an agent as a tool, and how the values of one ask reach it.
+//! Conversions into tools, and the way by which the values of one ask reach them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use agentx_types::{RunId, SessionId, ToolSpec};
 use serde_json::Value;
 use tokio::sync::RwLock;
 
-/// What [`AgentBuilder::tool`](crate::AgentBuilder::tool) takes: the name of a function with `#[agentx::tool]`, a [`TypedTool`],
-/// or anything that is a [`Tool`] already. `Form` only keeps these apart; it is found by itself.
+/// The argument of [`AgentBuilder::tool`](crate::AgentBuilder::tool): the name of a function with
+/// `#[agentx::tool]`, a [`TypedTool`], or anything that is a [`Tool`] already. `Form` only keeps these apart;
+/// it is found by itself.
 pub trait IntoTool<Form> {
     /// It as a tool.
     fn into_tool(self) -> Arc<dyn Tool>;

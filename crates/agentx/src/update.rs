@@ -1,4 +1,4 @@
-//! What is heard while an agent answers, and the answer.
+//! The updates while an agent answers, and the answer.
 
 use std::time::Duration;
 
@@ -38,12 +38,12 @@ pub enum Update {
         name: String,
         /// The outcome.
         status: ToolStatus,
-        /// What the model reads about it, as text.
+        /// The result that the model reads, as text.
         text: String,
     },
     /// A decision about a call is awaited.
-    Undecided(PendingApproval),
-    /// What an agent that this one made says or does.
+    ApprovalRequired(PendingApproval),
+    /// An update of an agent that this one made.
     Child {
         /// The agent.
         agent: AgentStateId,
@@ -70,7 +70,7 @@ pub struct Answer {
     /// From the input to the answer, without the time in which no program was there to continue with the run. After a crash the time since the
     /// last event before it is left out too, because nothing tells when the program died.
     pub duration: Duration,
-    /// How often a model was asked.
+    /// The number of model calls.
     pub model_calls: u32,
 }
 

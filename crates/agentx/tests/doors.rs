@@ -93,7 +93,7 @@ impl Provider for Counter {
             ..Usage::default()
         })
         .await;
-        says.stops(StopReason::StopSequence);
+        says.set_stop_reason(StopReason::StopSequence);
         Ok(())
     }
 }

@@ -106,13 +106,13 @@ async fn a_question_outlives_who_asked_and_can_be_refused() {
     let agent = agent(&home).start().await.unwrap();
     let mut answer = agent.stream("repeat it: hello").await.unwrap();
     let call = loop {
-        if let Update::Undecided(call) = soon(answer.next()).await.unwrap().unwrap() {
+        if let Update::ApprovalRequired(call) = soon(answer.next()).await.unwrap().unwrap() {
             break call;
         }
     };
     let again = soon(async { agent.answer().await }).await.unwrap_err();
     assert!(
-        matches!(again, AgentError::Undecided { ref calls } if calls[0] == call),
+        matches!(again, AgentError::ApprovalRequired { ref calls } if calls[0] == call),
         "{again}"
     );
     agent.deny(&call.tool_call_id, "not today").await.unwrap();

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use crate::reactor::{AnyReactor, ReactorFailure, ReactorTask};
 use crate::reactor_status::ReactorList;
 use crate::report::ReactorId;
-use crate::report::{Cause, ReactorChange, ReactorReport, Restarts};
+use crate::report::{ReactorChange, ReactorError, ReactorReport, Restarts};
 
 /// Takes reports; called from the task of whichever reactor it is about.
 pub(crate) type Reporter = Arc<dyn Fn(ReactorReport) + Send + Sync>;
@@ -34,9 +34,9 @@ pub(crate) type StopSignal = oneshot::Receiver<Duration>;
 
 impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
     /// Starts the reactor; its subscriptions are registered when this returns.
-    pub(crate) async fn start(&mut self) -> Result<ReactorTask, Cause> {
+    pub(crate) async fn start(&mut self) -> Result<ReactorTask, ReactorError> {
         let started = unwound(self.reactor.start(self.bus.clone())).await;
-        started?.map_err(|ReactorFailure(message)| Cause::Error(message))
+        started?.map_err(|ReactorFailure(message)| ReactorError::Error(message))
     }
 
     /// Runs the work until it ends for good or is stopped. Dropping this drops the work too.
@@ -100,7 +100,7 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
             what,
         };
         report.log();
-        // A reporter that panics must not take the reactor with it that it is told about.
+        // A panicking reporter must not stop the reactor it reports on.
         let told = catch_unwind(AssertUnwindSafe(|| (self.reporter)(report)));
         if told.is_err() {
             tracing::error!(reactor = self.name, "the reporter panicked");
@@ -108,24 +108,24 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
     }
 }
 
-fn outcome(ended: Result<Result<(), ReactorFailure>, JoinError>) -> Result<(), Cause> {
+fn outcome(ended: Result<Result<(), ReactorFailure>, JoinError>) -> Result<(), ReactorError> {
     match ended {
-        Ok(done) => done.map_err(|ReactorFailure(message)| Cause::Error(message)),
+        Ok(done) => done.map_err(|ReactorFailure(message)| ReactorError::Error(message)),
         Err(error) => match error.try_into_panic() {
-            Ok(panic) => Err(Cause::Panic(message_of(&*panic))),
-            Err(cancelled) => Err(Cause::Error(cancelled.to_string())),
+            Ok(panic) => Err(ReactorError::Panic(message_of(&*panic))),
+            Err(cancelled) => Err(ReactorError::Error(cancelled.to_string())),
         },
     }
 }
 
 /// Awaits a future and turns its panic into a value.
-async fn unwound<T>(future: impl Future<Output = T>) -> Result<T, Cause> {
+async fn unwound<T>(future: impl Future<Output = T>) -> Result<T, ReactorError> {
     let mut future = Box::pin(future);
     poll_fn(move |cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
         match polled {
             Ok(poll) => poll.map(Ok),
-            Err(panic) => Err(Cause::Panic(message_of(&*panic))).into(),
+            Err(panic) => Err(ReactorError::Panic(message_of(&*panic))).into(),
         }
     })
     .await

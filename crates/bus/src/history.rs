@@ -39,7 +39,7 @@ impl<E> Iterator for TakenChunk<E> {
     }
 }
 
-pub(crate) struct EventHistory<E> {
+pub(crate) struct EventBuffer<E> {
     /// In the order of their positions, without a gap, up to the tail.
     sealed: VecDeque<Sealed<E>>,
     tail: Vec<Arc<E>>,
@@ -76,7 +76,7 @@ impl<E> Sealed<E> {
     }
 }
 
-impl<E> EventHistory<E> {
+impl<E> EventBuffer<E> {
     pub(crate) fn new() -> Self {
         Self {
             sealed: VecDeque::new(),
@@ -95,7 +95,7 @@ impl<E> EventHistory<E> {
         self.head - self.tail.len() as u64
     }
 
-    /// Appends an event; true if the tail is now as long as a chunk and wants to be sealed.
+    /// Appends an event; returns true if the tail is full and must be sealed.
     pub(crate) fn push(&mut self, event: Arc<E>) -> bool {
         self.tail.push(event);
         self.head += 1;

@@ -7,7 +7,7 @@ use std::sync::Arc as EventArc;
 use std::task::{Context, Poll, Waker};
 
 use crate::filter::Filter;
-use crate::log::{DeferredWakeups, Log};
+use crate::filter_group::{DeferredWakeups, FilterGroup};
 use crate::queue::{Queue, SubscriptionEnd};
 use crate::reader_cursor::ReaderBatch;
 use crate::route::{RouteNames, Routed};
@@ -50,7 +50,7 @@ pub(crate) struct BusHub<E> {
 
 struct HubState<E> {
     /// One log for each filter that somebody has.
-    logs: Vec<Option<Log<E>>>,
+    logs: Vec<Option<FilterGroup<E>>>,
     closed: bool,
     /// The last number given to a lane or a waiting publisher.
     numbers: u64,
@@ -113,7 +113,12 @@ impl<E> BusHub<E> {
     }
 
     pub(crate) fn subscriptions(&self) -> usize {
-        lock(&self.state).logs.iter().flatten().map(Log::open).sum()
+        lock(&self.state)
+            .logs
+            .iter()
+            .flatten()
+            .map(FilterGroup::open)
+            .sum()
     }
 
     /// Takes what is next for a reader; nothing if nothing is there yet.
@@ -137,7 +142,7 @@ impl<E> BusHub<E> {
         taken.transpose().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Does something under the lock, and what follows from it after.
+    /// Runs `act` under the lock, then the deferred wakeups after releasing it.
     fn change<T>(&self, act: impl FnOnce(&mut HubState<E>, &mut DeferredWakeups<E>) -> T) -> T {
         // Dropped after the guard, also when the names of an event panic.
         let mut after = DeferredWakeups::new();
@@ -163,7 +168,7 @@ impl<E: Routed> BusHub<E> {
 
 impl<E> HubState<E> {
     fn add(&mut self, name: &str, filter: Filter, queue: Queue) -> ReaderId {
-        let same = |log: &Option<Log<E>>| log.as_ref().is_some_and(|log| *log.filter() == filter);
+        let same = |log: &Option<FilterGroup<E>>| log.as_ref().is_some_and(|log| *log.filter() == filter);
         let known = self.logs.iter().position(same);
         let place = known
             .or_else(|| self.logs.iter().position(Option::is_none))
@@ -172,7 +177,7 @@ impl<E> HubState<E> {
             self.logs.push(None);
         }
         let number = self.number();
-        let log = self.logs[place].get_or_insert_with(|| Log::new(filter));
+        let log = self.logs[place].get_or_insert_with(|| FilterGroup::new(filter));
         ReaderId {
             log: place,
             place: log.add(number, name, queue),
@@ -211,7 +216,7 @@ impl<E> HubState<E> {
     }
 
     /// Returns the log if this was its last lane, to be dropped outside the lock.
-    fn remove(&mut self, id: ReaderId, after: &mut DeferredWakeups<E>) -> Option<Log<E>> {
+    fn remove(&mut self, id: ReaderId, after: &mut DeferredWakeups<E>) -> Option<FilterGroup<E>> {
         let log = &mut self.logs[id.log];
         log.as_mut()?.remove(id.place, after);
         let unused = log.take_if(|log| log.is_unused());
@@ -231,7 +236,7 @@ impl<E> HubState<E> {
     }
 
     fn full_lane(&self, log: usize) -> String {
-        let lane = self.logs[log].as_ref().and_then(Log::full_lane);
+        let lane = self.logs[log].as_ref().and_then(FilterGroup::full_lane);
         lane.map(|lane| lane.name.to_string()).unwrap_or_default()
     }
 
@@ -261,7 +266,7 @@ impl<E: Routed> HubState<E> {
             return Err(PublishRefused::Closed);
         }
         let route = RouteNames::of(&**offered);
-        let full = |log: &Option<Log<E>>| {
+        let full = |log: &Option<FilterGroup<E>>| {
             log.as_ref()
                 .is_some_and(|log| log.full_lane().is_some() && log.wants(&route))
         };
@@ -282,7 +287,7 @@ impl<E: Routed> HubState<E> {
     }
 }
 
-/// A publication under way. Dropped early, it leaves no trace but the events that already entered.
+/// A publication in progress. Dropped early, it leaves no trace but the events that already entered.
 pub(crate) struct Publication<'a, E, I> {
     hub: &'a BusHub<E>,
     /// The event that comes next, if it was refused before.

@@ -8,14 +8,14 @@
 //! - **Bounded.** Each subscription has its own [`Queue`]: a capacity, and what happens when it is full
 //!   ([`OverflowPolicy`]: the publisher waits, the oldest event is dropped and counted, or the subscription is
 //!   cut off). One slow reader never changes what another one sees.
-//! - **Said, not swallowed.** A gap is a [`BusDelivery::Lagged`], an end is an [`SubscriptionEnd`] with its reason, and
+//! - **Explicit.** A gap is a [`BusDelivery::Lagged`], an end is an [`SubscriptionEnd`] with its reason, and
 //!   publishing on a closed bus is a [`PublishError`].
 //!
 //! Subscriptions with equal filters share one history of events, so a publication costs the same for one of
 //! them as for a hundred; each different filter costs its comparison. Nothing is copied but an `Arc`.
 //!
 //! A request goes to exactly one responder instead: [`Dispatcher`] finds the one that serves its topic and key, bounds how many it has
-//! at once, and tells whoever asked how the request ended.
+//! at once, and reports the outcome to the requester.
 //!
 //! What lives on a bus (environments, loggers, monitors, connections to other machines) is a [`Reactor`]; [`Reactors`] starts
 //! them, owns their tasks, restarts or removes one that fails, and drains them in order at shutdown.
@@ -58,9 +58,9 @@
 
 mod bus;
 mod filter;
+mod filter_group;
 mod history;
 mod hub;
-mod log;
 mod queue;
 mod reader_cursor;
 mod route;
@@ -100,7 +100,7 @@ pub use reactor_status::{ReactorList, ReactorStatus};
 #[cfg(not(loom))]
 pub use reactors::Reactors;
 #[cfg(not(loom))]
-pub use report::{Cause, ReactorChange, ReactorId, ReactorReport, Restart};
+pub use report::{ReactorChange, ReactorError, ReactorId, ReactorReport, Restart};
 #[cfg(not(loom))]
 pub use serve::{
     Addressed, Canceller, Claim, Dispatcher, Grace, KeyPattern, RequestEnd, RequestError, Requests,

@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::history::{EventHistory, HistoryChunk, Sealed, TakenChunk};
+use crate::history::{EventBuffer, HistoryChunk, Sealed, TakenChunk};
 use crate::queue::{OverflowPolicy, Queue, SubscriptionEnd};
 
 /// A reader takes at most this part of its capacity at once: what it has taken no longer counts as waiting,
@@ -88,7 +88,7 @@ impl<E> ReaderCursor<E> {
     /// Gives up what is more than its capacity, if that is its policy.
     pub(crate) fn give_up_overflow(
         &mut self,
-        history: &mut EventHistory<E>,
+        history: &mut EventBuffer<E>,
         dropped: &mut Vec<HistoryChunk<E>>,
     ) {
         let oldest = history.head().saturating_sub(self.queue.capacity() as u64);
@@ -102,7 +102,7 @@ impl<E> ReaderCursor<E> {
     /// Takes the next gap or events; nothing if the reader has had everything that is sealed.
     pub(crate) fn take(
         &mut self,
-        history: &mut EventHistory<E>,
+        history: &mut EventBuffer<E>,
         dropped: &mut Vec<HistoryChunk<E>>,
     ) -> Option<ReaderBatch<E>> {
         self.give_up_overflow(history, dropped);
@@ -129,7 +129,7 @@ impl<E> ReaderCursor<E> {
     pub(crate) fn end(
         &mut self,
         reason: SubscriptionEnd,
-        history: &mut EventHistory<E>,
+        history: &mut EventBuffer<E>,
         dropped: &mut Vec<HistoryChunk<E>>,
     ) {
         self.give_up_overflow(history, dropped);

@@ -28,9 +28,9 @@ pub enum Restart {
 /// Something that happened to a reactor.
 ///
 /// ```
-/// use agentx_bus::{Cause, ReactorReport, ReactorChange};
+/// use agentx_bus::{ReactorError, ReactorReport, ReactorChange};
 ///
-/// let failed = ReactorChange::Failed { cause: Cause::Panic("index out of bounds".into()), restarting: true };
+/// let failed = ReactorChange::Failed { cause: ReactorError::Panic("index out of bounds".into()), restarting: true };
 /// let report = ReactorReport { reactor: "recorder".into(), what: failed };
 /// assert_eq!(report.to_string(), "reactor `recorder` panicked: index out of bounds; it is started again");
 /// ```
@@ -48,7 +48,7 @@ pub enum ReactorChange {
     /// It failed, and is started again or removed.
     Failed {
         /// The cause.
-        cause: Cause,
+        cause: ReactorError,
         /// Whether it is started again; else it is removed.
         restarting: bool,
     },
@@ -64,7 +64,7 @@ pub enum ReactorChange {
 
 /// The failure of a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum ReactorError {
     /// It panicked with this message.
     Panic(String),
     /// It returned this error.
@@ -107,7 +107,7 @@ impl fmt::Display for ReactorReport {
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for ReactorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Panic(message) => write!(f, "panicked: {message}"),
@@ -119,7 +119,7 @@ impl fmt::Display for Cause {
 /// The restarts of one reactor, held against its policy.
 pub(crate) struct Restarts {
     policy: Restart,
-    /// When it was started again, oldest first; at most as many as the policy allows.
+    /// The times of restarts, oldest first; at most as many as the policy allows.
     recent: VecDeque<Instant>,
 }
 

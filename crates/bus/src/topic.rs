@@ -46,7 +46,7 @@ enum Segment {
     One,
 }
 
-/// Why a text is not a topic pattern.
+/// The reason why a text is not a topic pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// A segment is empty, or the whole pattern is.

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentx_bus::{
-    Bus, BusDelivery, Cause, Filter, Listener, Queue, Reactor, ReactorChange, ReactorFailure, ReactorList,
-    ReactorReport, ReactorStatus, ReactorTask, Reactors, Restart, StopHandle,
+    Bus, BusDelivery, Filter, Listener, Queue, Reactor, ReactorChange, ReactorError, ReactorFailure,
+    ReactorList, ReactorReport, ReactorStatus, ReactorTask, Reactors, Restart, StopHandle,
 };
 use support::{Event, event};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -395,7 +395,7 @@ async fn a_reporter_that_panics_harms_nobody() {
     assert!(matches!(
         &reports[0],
         ReactorChange::Failed {
-            cause: Cause::Panic(_),
+            cause: ReactorError::Panic(_),
             restarting: true
         }
     ));

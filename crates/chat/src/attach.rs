@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use agentx::types::{ContentPart, MediaPart, MediaSource, NoPicture, Picture};
+use agentx::types::{ContentPart, MediaPart, MediaSource, Picture, PictureError};
 use base64::Engine as _;
 
 use crate::error::ChatError;
@@ -192,12 +192,12 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     if is_picture {
         // A request with something else in a picture's place is refused, and so is every later one of that conversation.
         let picture = Picture::of(&bytes).map_err(|why| match why {
-            NoPicture::OtherKind => {
+            PictureError::OtherKind => {
                 format!(
                     "{name} is named like an image, but is not one that models accept (png, jpeg, gif, webp)"
                 )
             }
-            NoPicture::Broken => format!("{name}: {why}; nothing was sent"),
+            PictureError::Broken => format!("{name}: {why}; nothing was sent"),
         })?;
         if picture.longest_side() > LONGEST_SIDE {
             return Err(format!(

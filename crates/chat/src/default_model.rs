@@ -1,7 +1,7 @@
 //! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
-use agentx::node::model::{NoList, models_of_server};
+use agentx::node::model::{ModelListError, models_of_server};
 use agentx::types::{Api, ModelSpec};
 
 use crate::console::Console;
@@ -75,7 +75,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
         )
     };
     let models = asked.map_err(|why| {
-        if let NoList::KeyRefused(status) = why {
+        if let ModelListError::KeyRefused(status) = why {
             return key_refused(&provider, status);
         }
         let message = format!(
@@ -139,7 +139,7 @@ pub(crate) async fn known_to_own_server(
             Some(Ok(models)) if models.iter().any(|model| model == name) => {
                 return Ok(Some(format!("{}/{name}", provider.name)));
             }
-            Some(Err(NoList::KeyRefused(status))) => refused = Some(key_refused(provider, status)),
+            Some(Err(ModelListError::KeyRefused(status))) => refused = Some(key_refused(provider, status)),
             _ => {}
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentx::runtime::{
-    Delivery, EventCursor, FollowError, Follower as Following, Runtime, RuntimeError, Session, Subscribed,
-    View,
+    Delivery, EventCursor, FollowError, Follower as Following, Runtime, RuntimeError, Session,
+    SubscriptionSource, View,
 };
 use agentx::types::SessionId;
 
@@ -16,7 +16,7 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// A session that is followed wherever it is, and over every cut.
 pub struct AnyFollower {
-    following: Following<Subscribed>,
+    following: Following<SubscriptionSource>,
     /// A session that cannot go on knows why better than its events do.
     session: Option<Arc<dyn Session>>,
 }
@@ -24,7 +24,7 @@ pub struct AnyFollower {
 impl AnyFollower {
     /// Begins after `after_seq`.
     pub async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, ChatError> {
-        let events = Subscribed::to_session(session.clone(), view);
+        let events = SubscriptionSource::to_session(session.clone(), view);
         Self::begin(events, Some(session), (after_seq, view)).await
     }
 
@@ -35,12 +35,12 @@ impl AnyFollower {
         after_seq: u64,
         view: View,
     ) -> Result<Self, ChatError> {
-        let events = Subscribed::to_watched(runtime, session, view);
+        let events = SubscriptionSource::to_watched(runtime, session, view);
         Self::begin(events, None, (after_seq, view)).await
     }
 
     async fn begin(
-        events: Subscribed,
+        events: SubscriptionSource,
         session: Option<Arc<dyn Session>>,
         (after_seq, view): (u64, View),
     ) -> Result<Self, ChatError> {

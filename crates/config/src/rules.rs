@@ -95,7 +95,7 @@ impl SettingsReader<'_> {
                 "argument" => argument = self.pattern("rules.argument", value),
                 "path" => path = self.pattern("rules.path", value),
                 "workspace" => workspace = self.workspace(value),
-                "folder" => folder = self.pattern("rules.folder", value).map(FolderId::written),
+                "folder" => folder = self.pattern("rules.folder", value).map(FolderId::from_recorded),
                 "examples" => examples = self.examples(value),
                 other => {
                     let near = nearest(other, KEYS.iter().copied(), 1)

@@ -130,7 +130,7 @@ fn known(
     };
     let mut query = database.prepare("SELECT id, name FROM places WHERE path = ?1")?;
     let rows = query.query_map([folder], |row| {
-        Ok((FolderId::written(row.get::<_, String>(0)?), row.get(1)?))
+        Ok((FolderId::from_recorded(row.get::<_, String>(0)?), row.get(1)?))
     })?;
     let noted: Vec<(FolderId, String)> = rows.collect::<Result<_, _>>()?;
     if noted.is_empty() {

@@ -6,10 +6,12 @@
 
 use std::borrow::Cow;
 
+use agentx_types::is_control_or_bidi;
+
 /// A text of JSON with all of them as `\u001b`, so that a reader gets the same values. Line breaks and tabs between values stay.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
     // Whatever a writer of JSON leaves of these stands within a string, where it may be escaped.
-    let acts = |c: char| acts_on_terminals(c) && !matches!(c, '\n' | '\t' | '\r');
+    let acts = |c: char| is_control_or_bidi(c) && !matches!(c, '\n' | '\t' | '\r');
     if !json.contains(acts) {
         return Cow::Borrowed(json);
     }
@@ -24,10 +26,6 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-fn acts_on_terminals(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,7 +36,7 @@ mod tests {
         for text in [value.to_string(), format!("{value:#}\r\n\t")] {
             let plain = plain_json(&text);
             assert!(
-                !plain.contains(|c: char| acts_on_terminals(c) && !c.is_ascii_whitespace()),
+                !plain.contains(|c: char| is_control_or_bidi(c) && !c.is_ascii_whitespace()),
                 "{plain:?}"
             );
             assert_eq!(

@@ -1,4 +1,4 @@
-//! What is read out of the logs of sessions.
+//! Results read from the logs of sessions.
 //!
 //! A session as people read it ([`transcript`]), what it did to files and how its branches differ ([`SessionHistory`],
 //! [`branches_of`]), its figures ([`stats_of`]), what another rule would have decided ([`try_rule`]), and the session as one

@@ -19,13 +19,13 @@ use serde::Deserialize;
 
 use crate::escaped_json::plain_json;
 
-/// What the field `format` of a document says.
+/// The value of a document's field `format`.
 const FORMAT: &str = "agentx-session";
 
 /// A document as JSON: the head, then a line for each event.
 ///
 /// # Errors
-/// None that a document can cause which came from a log.
+/// Returns an error if serialization fails, which a document from a log never causes.
 pub fn to_json(document: &SessionExport) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(&head(document))?;
     // The head ends with the empty list of events.
@@ -84,7 +84,7 @@ fn head(document: &SessionExport) -> SessionExport {
     }
 }
 
-/// What is wrong with a document, if anything is.
+/// Returns the first error in a document, if there is one.
 fn mistake(document: &SessionExport) -> Option<String> {
     if document.events.is_empty() {
         return Some("it has no events".into());

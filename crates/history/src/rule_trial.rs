@@ -1,5 +1,5 @@
-//! What a rule would have done: the calls of a session's log, each decided as it was and as it would have been with one more
-//! rule. Rules, modes and calls are all in the log, so this is a fold of it and nothing else.
+//! Tries a rule on the calls of a session's log: each is decided with and without it. Rules, modes and calls
+//! are all in the log, so this is a pure fold of it.
 
 use agentx_agent::Agent;
 use agentx_agent::approval::{Judgement, judge};
@@ -24,27 +24,27 @@ pub struct ChangedCall {
     pub name: String,
     /// The arguments, as JSON.
     pub input: Value,
-    /// What was decided by the rules of its time.
+    /// The decision by the rules of its time.
     pub was: Decided,
-    /// Which of them, or which default.
+    /// The rule or default that decided.
     pub was_by: String,
-    /// What a person answered, where one was asked.
+    /// The person's answer, if there was a question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<ApprovalDecision>,
-    /// What would have been decided.
+    /// The decision with the rule on trial.
     pub would_be: Decided,
     /// By which rule.
     pub would_be_by: String,
 }
 
-/// What came of it in one session.
+/// The result of a trial in one session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialReport {
     /// The id of the session.
     pub session_id: SessionId,
-    /// How many calls it has.
+    /// The number of calls in it.
     pub calls: u64,
-    /// How many of them would have been decided differently.
+    /// The number of calls with a different decision.
     pub changed: u64,
     /// The first of those.
     pub changes: Vec<ChangedCall>,
@@ -126,7 +126,7 @@ impl RuleTrial {
         }
     }
 
-    /// What came of it so far.
+    /// Returns the result so far.
     pub fn report(self) -> TrialReport {
         self.report
     }

@@ -1,5 +1,5 @@
-//! What a session came to, counted from its facts: how much happened in it, what it cost, which tools it used and how often they
-//! failed. The same for a session here and one of a server.
+//! Totals of a session, counted from its facts: events, cost, tools and their failures. A session of a server
+//! gives the same totals.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use agentx_runtime::{Delivery, Runtime, RuntimeError, SessionInfo, StoredSize, V
 use agentx_types::{EnvironmentEvent, NanoUsd, ToolCallId, ToolStatus, Usage};
 use serde::{Deserialize, Serialize};
 
-/// What a session came to, or several together.
+/// Totals of one or more sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionStats {
-    /// How many sessions these are.
+    /// The number of sessions.
     pub sessions: u64,
     /// Their events.
     pub events: u64,
@@ -22,14 +22,14 @@ pub struct SessionStats {
     pub usage: Usage,
     /// Money of all model calls.
     pub cost: NanoUsd,
-    /// What is stored of them, if that is known.
+    /// Their stored size, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<StoredSize>,
     /// Tools that were called, the most called first.
     pub tools: Vec<ToolCount>,
 }
 
-/// How often a tool was called, and how that ended.
+/// The number of a tool's calls, by outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCount {
     /// The name.

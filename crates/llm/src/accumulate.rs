@@ -6,11 +6,11 @@ use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopRe
 /// The whole of one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accumulated {
-    /// The error message.
+    /// The assembled answer.
     pub message: Message,
     /// The model as the provider named it.
     pub model: String,
-    /// Why it ended; `broken` where the stream did not say.
+    /// The reason why it ended; `broken` if the stream gave none.
     pub stop_reason: StopReason,
     /// The provider's own word, where it says more.
     pub raw: Option<String>,
@@ -21,32 +21,32 @@ pub struct Accumulated {
 /// Assembles one answer from its events, in order. Events that are not of a model's stream are ignored.
 ///
 /// ```
-/// use agentx_llm::Accumulator;
+/// use agentx_llm::AnswerRecorder;
 /// use agentx_types::{StopReason, StreamEnd, StreamStart, TextChunk};
 ///
-/// let mut answer = Accumulator::default();
+/// let mut answer = AnswerRecorder::default();
 /// answer.push(&StreamStart { message_id: "msg_1".into(), model: "m".into(), attempt: 1 }.into());
 /// answer.push(&TextChunk { text: "Hel".into() }.into());
 /// answer.push(&TextChunk { text: "lo".into() }.into());
 /// answer.push(&StreamEnd { stop_reason: StopReason::EndTurn, raw: None }.into());
 /// assert_eq!(answer.finish().map(|whole| whole.message.text()), Some("Hello".to_owned()));
-/// assert!(Accumulator::default().finish().is_none(), "where nothing began there is no answer");
+/// assert!(AnswerRecorder::default().finish().is_none(), "where nothing began there is no answer");
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Accumulator {
+pub struct AnswerRecorder {
     assembler: Assembler,
     began: Option<AnswerStart>,
     end: Option<(StopReason, Option<String>)>,
 }
 
-/// What is known of an answer as soon as it begins.
+/// The data of an answer that are known when it begins.
 #[derive(Clone, Debug)]
 struct AnswerStart {
     message_id: MessageId,
     model: String,
 }
 
-impl Accumulator {
+impl AnswerRecorder {
     /// Takes the next event.
     pub fn push(&mut self, event: &EnvironmentEvent) {
         match event {

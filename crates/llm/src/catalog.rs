@@ -19,7 +19,7 @@ pub use server::origin;
 pub use suggestions::nearest;
 pub use unknown_models::tools_need_responses;
 
-/// Who serves models.
+/// A provider of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderEntry {
     /// As it is written in `provider/model`.
@@ -28,7 +28,7 @@ pub struct ProviderEntry {
     pub title: String,
     /// The protocol that it speaks.
     pub api: Api,
-    /// Where it is, without the path of the API.
+    /// The base address, without the path of the API.
     pub base_url: String,
     /// Its own address, whatever `base_url` became; `None` of one that a person added.
     pub own_url: Option<String>,
@@ -38,7 +38,7 @@ pub struct ProviderEntry {
     pub key_env: Option<String>,
     /// The environment variable with a token for `authorization: Bearer`; it takes precedence over the key.
     pub token_env: Option<String>,
-    /// How the key is sent.
+    /// The way to send the key.
     pub auth: AuthStyle,
     /// Whether nothing works without a key.
     pub needs_key: bool,
@@ -48,11 +48,11 @@ pub struct ProviderEntry {
     pub context_window: u64,
     /// The maximum length of their answers, in tokens.
     pub max_output_tokens: u64,
-    /// How it wants to be spoken to.
+    /// Options of its wire protocol.
     pub wire: WireOptions,
 }
 
-/// How a key is sent.
+/// The way to send a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuthStyle {
@@ -73,7 +73,7 @@ pub struct ModelEntry {
     pub aliases: Vec<String>,
     /// Other ids that the API takes for it, such as dated ones: who asks for one gets that one.
     pub snapshots: Vec<String>,
-    /// How this model wants to be asked, where that is not how its provider's others do.
+    /// Options of this model's wire protocol, if they differ from its provider's.
     pub wire: Option<WireOptions>,
 }
 
@@ -122,7 +122,7 @@ pub struct Catalog {
     providers: Vec<ProviderEntry>,
     /// Configured ones come first: if two models share a name, the configured one wins.
     models: Vec<ModelEntry>,
-    /// How many of them are configured.
+    /// The number of configured ones.
     own: usize,
 }
 
@@ -264,8 +264,8 @@ impl Catalog {
         Ok(known.unwrap_or_else(|| provider.unknown_model(name)))
     }
 
-    /// How to ask this model. A provider without options of its own (Azure, a gateway) gets those that OpenAI
-    /// or Anthropic has for the same model.
+    /// Returns the options of the model's wire protocol. A provider without options of its own (Azure, a
+    /// gateway) gets those that OpenAI or Anthropic has for the same model.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
         let at = |provider: &str, id: &str| {
             let mut there = self.models.iter().filter(|entry| entry.spec.provider == provider);

@@ -25,10 +25,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{StreamContext, StreamError};
 
-/// How deep values may be nested. What is read back is nested in messages, frames and states, and JSON
-/// readers refuse what is deeper than 128.
+/// Maximum nesting of values. They are later nested in messages, frames and states, and JSON readers refuse a
+/// nesting of more than 128.
 pub(crate) const MAX_DEPTH: usize = 64;
-/// How long the arguments of all calls of one answer may be together.
+/// Maximum size of the arguments of all calls of one answer.
 pub(crate) const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
 /// Kinds of parts that chunks belong to.
@@ -49,7 +49,7 @@ pub(crate) struct Emitter {
     open: Option<PartKind>,
     /// Whether the next chunk begins another part even if its kind is the open one.
     fresh: bool,
-    /// How many ids of calls were made here, because the server sent none or sent one twice.
+    /// The number of ids made here, because the server sent none or repeated one.
     minted: usize,
     /// The length of the arguments of all calls so far, in bytes.
     argument_bytes: usize,

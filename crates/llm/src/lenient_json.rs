@@ -186,7 +186,7 @@ impl<'de> Deserialize<'de> for LenientCount {
     }
 }
 
-/// What a message or a delta says: a string, or (Mistral) a list of blocks, or one block, or a number.
+/// The content of a message or a delta: a string, or (Mistral) a list of blocks, or one block, or a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content<'a> {
     /// A plain text: what nearly every server sends.
@@ -335,7 +335,7 @@ pub(crate) fn with_first_half(data: &str, half: &str) -> Option<String> {
     Some(format!("{}{half}{}", &data[..at], &data[at..]))
 }
 
-/// Where escapes in this range stand.
+/// Returns the positions of escapes in this range.
 fn halves(data: &str, range: std::ops::RangeInclusive<u16>) -> impl Iterator<Item = usize> {
     let escapes = data.match_indices("\\u").map(|(at, _)| at);
     escapes.filter(move |at| {
@@ -348,7 +348,7 @@ fn halves(data: &str, range: std::ops::RangeInclusive<u16>) -> impl Iterator<Ite
     })
 }
 
-/// How long an escape such as `\u00e9` is.
+/// The length of an escape such as `\u00e9`.
 const UNIT: usize = 6;
 
 /// The number of such an escape that begins here, if one does.

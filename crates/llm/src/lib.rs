@@ -38,7 +38,7 @@ mod secret;
 pub mod sse;
 mod stream;
 
-pub use accumulate::{Accumulated, Accumulator};
+pub use accumulate::{Accumulated, AnswerRecorder};
 pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry, origin, tools_need_responses};
 pub use error::{ErrorCode, ModelError, decode_error};
 pub use request::{BlobSource, NoBlobs, WireOptions, build, header};

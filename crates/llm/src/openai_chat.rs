@@ -75,6 +75,6 @@ pub use stream::ChatDecoder;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "openai-chat";
-/// What Gemini attaches to a tool call and wants back with it
+/// The data that Gemini attaches to a tool call and needs back with it
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const EXTRA: &str = "extra_content";

@@ -1,6 +1,6 @@
-//! Which pictures of a conversation a request may hold. A vendor that refuses one picture refuses the whole
-//! request, and with it each later one of the session; so what would be refused is replaced by words. It
-//! follows from the conversation alone: the same pictures give the same request.
+//! Selects the pictures that a request may hold. A vendor that refuses one picture refuses the whole request
+//! and each later one of the session, so such pictures are replaced by text. The selection depends on the
+//! conversation alone: the same pictures give the same request.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::base64;
 use crate::openai_chat::is_claude;
 use crate::request::{BlobSource, MediaKind, media_kind};
 
-/// What a request may hold.
+/// The limits of a request.
 struct PictureLimits {
     /// The longest side of any picture in pixels.
     side: u32,
@@ -18,7 +18,7 @@ struct PictureLimits {
     bytes: usize,
     /// Bytes of base64 of all pictures; the rest of a request is for words.
     all_bytes: usize,
-    /// How many pictures.
+    /// Maximum number of pictures.
     count: usize,
     /// From this number of pictures on, their longest side is [`SIDE_OF_MANY`] at most.
     many: usize,
@@ -60,12 +60,12 @@ struct PlacedPicture {
     side: u32,
 }
 
-/// Which part of the request. The same picture may stand in several: an older place may be left out, and a
-/// newer one not.
+/// The part of the request, by its address. The same picture may stand in several: an older place may be left
+/// out, and a newer one not.
 type PicturePosition = *const MediaPart;
 
-/// What is known of the bytes of a picture: its media type, the bytes of its base64 and its longest side; or
-/// why it cannot be sent.
+/// The media type of a picture, the size of its base64 and its longest side; or the reason why it cannot be
+/// sent.
 type PictureFacts = Result<(&'static str, usize, u32), &'static str>;
 
 impl PlacedPicture {
@@ -75,18 +75,18 @@ impl PlacedPicture {
     }
 }
 
-/// Why a large picture is not sent.
+/// The reason why a large picture is not sent.
 const TOO_LARGE_OF_MANY: &str = "a picture of more than 2,000 pixels a side, which the provider refuses in a request of more than 20 pictures";
-/// Why an older picture is not sent.
+/// The reason why an older picture is not sent.
 const TOO_OLD: &str = "an older picture: a request holds only so many, or so large ones";
 
-/// What is known of the pictures of a request.
+/// The facts about the pictures of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Pictures<'a> {
     known: BTreeMap<PicturePosition, Result<&'static str, &'static str>>,
-    /// What was found out about the bytes, by where they are: the same ones are looked at once.
+    /// The facts about pictures, by source: each is examined once.
     found: BTreeMap<&'a str, PictureFacts>,
-    /// How many pictures the vendor fetches from an address. Their size is not known here, but they count.
+    /// The number of pictures that the vendor fetches from an address. Their size is unknown, but they count.
     fetched: usize,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Pictures<'a> {
         }
     }
 
-    /// Why this picture is not sent.
+    /// Returns the reason why this picture is not sent.
     pub(crate) fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
         self.known.get(&std::ptr::from_ref(part))?.err()
     }
@@ -155,7 +155,7 @@ impl<'a> Pictures<'a> {
         }
     }
 
-    /// What is known of the bytes of a picture; nothing where they are gone.
+    /// Returns the facts about a picture; `None` if its bytes are gone.
     fn found(
         &mut self,
         source: &'a str,
@@ -226,7 +226,7 @@ fn check(bytes: &[u8], limits: &PictureLimits) -> PictureFacts {
     Ok((picture.media_type, encoded, picture.longest_side()))
 }
 
-/// What tells pictures apart whose bytes are here.
+/// Returns the key that identifies a picture whose bytes are here.
 fn source(part: &MediaPart) -> Option<&str> {
     match &part.source {
         MediaSource::Blob(id) => Some(id.as_str()),

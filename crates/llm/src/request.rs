@@ -1,5 +1,4 @@
-//! What all request builders share: where the bytes of media come from, and how a server wants to be spoken
-//! to.
+//! Parts that all request builders share: the source of media bytes, and the options of servers.
 
 use agentx_types::{
     Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec, without_author_tags,
@@ -21,7 +20,8 @@ pub trait BlobSource {
         true
     }
 
-    /// Why this picture is not sent, though the model may be shown others; `None` if it is.
+    /// Returns the reason why this picture is not sent, although the model accepts pictures; `None` if it is
+    /// sent.
     fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
         let _ = part;
         None
@@ -33,9 +33,9 @@ pub trait BlobSource {
     }
 }
 
-/// How many tokens the answer may have: what is wished, within what the model writes at most and within half
-/// of its window. Servers refuse a request whose longest answer does not fit beside what they are to read,
-/// and conversations are kept to the other half.
+/// Returns the maximum number of tokens of the answer: the requested number, limited by the model's maximum
+/// and by half of its window. Servers refuse a request if the longest answer does not fit into the window
+/// beside the input, and conversations are limited to the other half.
 pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     let model = &request.model;
     let most = model.max_output_tokens.min(model.context_window / 2).max(1);
@@ -83,7 +83,7 @@ impl BlobSource for std::collections::BTreeMap<BlobId, Vec<u8>> {
     }
 }
 
-/// How a server wants to be spoken to, beyond its API: the catalog knows it for each model
+/// Options of a server beyond its API. The catalog has them for each model
 /// ([`Catalog::wire_options`](crate::Catalog::wire_options)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -230,7 +230,7 @@ pub(crate) fn media_kind(media_type: &str) -> MediaKind {
     }
 }
 
-/// What the model reads instead of something that it cannot be sent.
+/// Returns the text that the model reads in place of a part that cannot be sent.
 pub(crate) fn placeholder(part: &MediaPart, why: &str) -> String {
     let words = match &part.name {
         Some(name) => format!("[{name} ({}): {why}]", part.media_type),

@@ -18,7 +18,7 @@ pub(crate) fn parameters(schema: &Value) -> BorrowedJson<'_> {
     json
 }
 
-/// What stands under a key of a schema.
+/// The kind of value under a key of a schema.
 enum Below {
     /// A schema.
     One,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is shorter is not looked for within other texts.
+/// Minimum length of a part that is searched within other texts.
 const SHORTEST_PART: usize = 16;
 
 /// A key or the like. Only [`Secret::expose`] gives it away, so every place that does can be found.

@@ -19,7 +19,7 @@ use memchr::memchr2;
 /// A byte order mark in UTF-8.
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// How much a stream may make the decoder hold.
+/// Limits of the decoder's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseLimits {
     /// The longest line in bytes, without its end.
@@ -114,7 +114,7 @@ impl SseDecoder {
         }
     }
 
-    /// How long the server wants a client to wait before it connects again, if it said so.
+    /// Returns the delay before a reconnect that the server requests, if it does.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }

@@ -9,12 +9,12 @@ use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
 use crate::{anthropic, openai_chat};
 
-/// What a decoder must be told about the stream that it decodes.
+/// The data that a decoder needs about its stream.
 #[derive(Clone, Debug)]
 pub struct StreamContext {
     /// The id of the message where the provider gives none, or one that the conversation already has.
     pub fallback_message_id: MessageId,
-    /// Which attempt this is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     calls: BTreeSet<ToolCallId>,
     messages: BTreeSet<MessageId>,
@@ -69,7 +69,7 @@ impl StreamContext {
     }
 }
 
-/// Why a stream came to no good end. What was said before stays said; the caller ends the stream as broken.
+/// The reason why a stream failed. Earlier events stay valid; the caller ends the stream as broken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StreamError {
     /// The bytes ended before the provider said that the answer did.
@@ -78,7 +78,7 @@ pub enum StreamError {
     /// The answer has no event at all.
     #[error("the answer is not an event stream: {head}")]
     NotAStream {
-        /// How it begins.
+        /// The beginning of the data.
         head: String,
     },
     /// The provider reports an error inside the stream.
@@ -87,13 +87,13 @@ pub enum StreamError {
     /// An event, or the body, is not what the API says.
     #[error("the answer is not what the API promises: {detail}")]
     Malformed {
-        /// What is wrong, and with what.
+        /// The error and its data.
         detail: String,
     },
     /// The arguments of the calls are too long to be meant.
     #[error("the arguments of the tool calls are longer than {limit} bytes")]
     ArgumentsTooLong {
-        /// How long those of one answer may be together.
+        /// The limit for all arguments of one answer, in bytes.
         limit: usize,
     },
     /// A line or an event is too long.
@@ -102,7 +102,7 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// What is wrong, and the beginning of what it is wrong with.
+    /// Returns the error for malformed data, with the beginning of the data.
     pub(crate) fn malformed(what: impl std::fmt::Display, data: &str) -> Self {
         const SHOWN: usize = 200;
         let (shown, more) = match data.char_indices().nth(SHOWN) {

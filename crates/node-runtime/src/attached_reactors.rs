@@ -129,13 +129,13 @@ impl NodeRuntime {
         self.reactors.set.lock().await.stop(reactor, within).await
     }
 
-    /// Stops all reactors, the one attached last first, each within `within`. Sessions go on with what the
+    /// Stops all reactors, the one attached last first, each within `within`. Sessions continue with what the
     /// runtime has itself.
     pub async fn detach_all(&self, within: Duration) {
         self.reactors.set.lock().await.stop_all(within).await;
     }
 
-    /// Who serves what, and how much of it, in the order in which they were attached.
+    /// Returns the responders, their topics and their load, in the order in which they were attached.
     pub fn responders(&self) -> Vec<ResponderInfo> {
         self.driver.actions.responders()
     }

@@ -33,7 +33,7 @@ use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, Re
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
 
-/// Whose sessions are in a data directory that only its user has.
+/// The owner of sessions in a single-user data directory.
 const LOCAL_OWNER: &str = "own_local";
 
 impl NodeRuntime {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::NodeParts;
 
 impl NodeParts {
-    /// Who asks models: over the network, or the scripted environment where the model is that.
+    /// Returns the effector for model calls: HTTP, or the scripted environment for the offline demo.
     pub fn model_effector(&self) -> Arc<dyn Effector> {
         Arc::new(ModelRouter {
             scripted: Arc::new(self.scripted.clone()),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use agentx_bus::Bus;
 use agentx_runtime::{
-    Actions, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError, ModelInfo,
-    NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds, SessionInfo, SessionLog,
-    SessionQuery, StandingRules, SystemBus, open_session,
+    ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
+    ModelInfo, NewLog, NoAgents, OfflineWriter, OpenRequest, RuntimeError, Session, SessionIds, SessionInfo,
+    SessionLog, SessionQuery, StandingRules, SystemBus, open_session,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -22,7 +22,7 @@ use crate::node_parts::{NodeParts, WireOptionsOf};
 use crate::replay;
 use crate::tool_effector::ToolEffector;
 
-/// How many sessions without an event a list may have to pass over.
+/// Maximum number of sessions without an event that a list may have to skip.
 const UNBORN: usize = 16;
 
 /// The runtime that acts.
@@ -54,7 +54,7 @@ impl NodeRuntime {
         let models = parts.model_effector();
         let bus = Bus::new();
         let tools = ToolEffector::new(parts.tools.clone(), parts.log.clone()).hearing(bus.read_only());
-        let actions = Actions::new()
+        let actions = ActionDispatcher::new()
             .with(ActionKind::CallModel, models.clone())
             .with(ActionKind::Condense, Arc::new(Condenser::new(models)))
             .with(ActionKind::CallTool, Arc::new(tools));
@@ -105,7 +105,7 @@ impl NodeRuntime {
         self
     }
 
-    /// How many tool calls run at once.
+    /// Returns the slots that bound concurrent tool calls.
     pub fn places(&self) -> &CallSlots {
         &self.driver.places
     }
@@ -117,7 +117,7 @@ impl NodeRuntime {
         self
     }
 
-    /// What binds every session that it opens, where it is a server's.
+    /// Returns the rules that apply to every session that it opens, if it is a server's.
     pub fn server_rules(&self) -> Option<Arc<ServerRules>> {
         self.driver.server_rules.clone()
     }
@@ -141,8 +141,8 @@ impl NodeRuntime {
         self
     }
 
-    /// Whose a session is, and what `person` may do in it who is not its owner. Answers for sessions of every
-    /// owner, so that a server can find out what a caller may see at all.
+    /// Returns the owner of a session and the role of `person`, if they are not the owner. It covers sessions
+    /// of every owner, so that a server can determine a caller's rights.
     ///
     /// # Errors
     /// Returns an error if the session does not exist.
@@ -167,12 +167,12 @@ impl NodeRuntime {
         SystemBus::of(&self.driver)
     }
 
-    /// Where agents are heard inside their own boundaries.
+    /// Returns the bus of agent events.
     pub fn agent_bus(&self) -> AgentEventBus {
         self.driver.agents.read_only()
     }
 
-    /// Where its data is.
+    /// Returns the data directory.
     pub fn data_dir(&self) -> &std::path::Path {
         &self.data_dir
     }
@@ -246,7 +246,7 @@ impl NodeRuntime {
         Ok(session)
     }
 
-    /// What is known of one of the owner's sessions; another owner's does not exist.
+    /// Returns the list entry of one of the owner's sessions; another owner's session counts as missing.
     pub(crate) async fn owned(&self, session: &SessionId) -> Result<SessionInfo, RuntimeError> {
         let info = self.log().info(session).await?;
         if info.owner != self.owner {
@@ -314,7 +314,7 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
-    /// Puts on record that a session is over, which whoever listens hears as `session_deleted`.
+    /// Records that a session is over, which whoever listens hears as `session_deleted`.
     ///
     /// # Errors
     /// Returns an error if the session is open or does not exist. A full disk does not prevent the deletion.

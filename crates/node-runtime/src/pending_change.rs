@@ -32,13 +32,13 @@ use crate::NodeRuntime;
 /// Files beyond this are not shown: a preview is held in memory and sent to a front end.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What of the disk is shown.
+/// The files that a preview may show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskPreview {
     /// Whatever the program can read: to whoever runs it.
     All,
-    /// What the agent could read without anybody being asked, inside of its workspace: who decides about
-    /// calls of an agent learns nothing of the machine by what it asks for.
+    /// Files in the workspace that the agent may read without approval: an approver learns nothing about the
+    /// machine from the agent's requests.
     ToTheAgent,
 }
 
@@ -110,8 +110,8 @@ fn changed_path(spec: &ToolSpec, asked: &PendingApproval) -> Option<String> {
     Some(asked.input.get(argument)?.as_str()?.to_owned())
 }
 
-/// Where a file really is, or will be, if a link on the way leads elsewhere than its name says. Somebody
-/// elsewhere is not told what lies outside the workspace.
+/// Returns the real path of a file if it differs from its name because of a link. A remote person does not
+/// learn paths outside the workspace.
 fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
     let root = std::fs::canonicalize(workspace).ok()?;
     let written = PathBuf::from(agentx_agent::pattern::normalize(&root.to_string_lossy(), path));
@@ -139,9 +139,8 @@ fn leads_to(workspace: &str, path: &str, shown: DiskPreview) -> Option<String> {
     }
 }
 
-/// Where this really is, if the agent could read it without anybody being asked and it lies inside of its
-/// workspace wherever links lead; `None` if nothing is. What is read then is that place, whatever becomes
-/// of the links meanwhile.
+/// Returns the real path if the agent may read it without approval and it is inside of its workspace after
+/// links are resolved; `None` otherwise. The caller then reads that path, even if the links change meanwhile.
 fn may_read(config: &AgentConfig, reading: Option<&ToolSpec>, path: &str) -> Result<Option<PathBuf>, String> {
     let reading = reading.ok_or("this agent reads no files")?;
     let argument = reading.path_argument.as_deref().unwrap_or("path");

@@ -75,9 +75,9 @@ pub(crate) struct LastModelRequest {
     /// What the model was asked then, as the fold builds it again; not what travelled, which the log does not
     /// keep.
     pub(crate) request: Arc<ModelRequest>,
-    /// What is condensed in it, and what has been since.
+    /// The condensed ranges in it, and the later ones.
     pub(crate) condensed: Vec<CondensedRange>,
-    /// What fills the window of that agent by then.
+    /// The fill of that agent's window at that point.
     pub(crate) fill: Option<WindowFill>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn request_at(
     })
 }
 
-/// What was condensed in a request, and the summaries that came after it: those are there to be read, too.
+/// Returns the condensed ranges of a request together with later summaries, which are readable, too.
 fn with_later(mut then: Vec<CondensedRange>, now: Vec<CondensedRange>) -> Vec<CondensedRange> {
     let last = then.last().map_or(0, |condensed| condensed.seq);
     then.extend(now.into_iter().filter(|condensed| condensed.seq > last));

@@ -40,9 +40,9 @@ impl NodeRuntime {
         Ok(self.log().rows(session, after_seq, most_bytes).await?)
     }
 
-    /// Sessions of every owner in which a run is under way and whose last writer was a server: it is at it,
+    /// Sessions of every owner in which a run is in progress and whose last writer was a server: it is at it,
     /// or died at it. What a program without a server died at waits for somebody who opens it. A session that
-    /// cannot be read is passed over, and logged: the others go on.
+    /// cannot be read is passed over, and logged: the others continue.
     ///
     /// # Errors
     /// Returns an error if the list of sessions cannot be read.
@@ -58,7 +58,7 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// Sessions of every owner in which a run is under way, or waits for somebody.
+    /// Sessions of every owner in which a run is in progress, or waits for somebody.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -66,7 +66,7 @@ impl NodeRuntime {
         Ok(self.log().under_way().await?)
     }
 
-    /// Sessions of an owner in which a run is under way, or waits for somebody.
+    /// Sessions of an owner in which a run is in progress, or waits for somebody.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

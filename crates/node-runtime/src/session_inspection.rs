@@ -12,7 +12,7 @@ use agentx_types::{BlobId, SessionId};
 use crate::NodeRuntime;
 
 impl NodeRuntime {
-    /// What lists show of one of the owner's sessions.
+    /// Returns the list entry of one of the owner's sessions.
     ///
     /// # Errors
     /// Returns an error if the owner has no such session.
@@ -31,7 +31,7 @@ impl NodeRuntime {
         Ok(fold.state().ok_or_else(never)?)
     }
 
-    /// How many bytes a blob of a session has.
+    /// Returns the size of a session's blob in bytes.
     ///
     /// # Errors
     /// Returns an error if the owner has no such session, or the session no such blob.

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{BoxFuture, CallSlots, Effector, EventSink, SessionLog, SystemEvents, ToolCalls};
+use agentx_runtime::{BoxFuture, CallSlots, Effector, EventSink, SessionLog, SystemEvents, ToolCallRunner};
 use agentx_tools::Toolbox;
 use agentx_types::{Action, LeftRunning, SessionId, ToolCallId};
 use tokio_util::sync::CancellationToken;
@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 pub struct ToolEffector {
     /// The tools, by name; shared with the runtime that lists them.
     tools: Arc<Toolbox>,
-    /// Runs calls in turn, and says their results.
-    calls: ToolCalls,
+    /// Runs calls in turn, and reports their results.
+    calls: ToolCallRunner,
 }
 
 impl ToolEffector {
@@ -30,7 +30,7 @@ impl ToolEffector {
     pub fn new(tools: Toolbox, log: Arc<dyn SessionLog>) -> Self {
         Self {
             tools: Arc::new(tools),
-            calls: ToolCalls::new(log),
+            calls: ToolCallRunner::new(log),
         }
     }
 

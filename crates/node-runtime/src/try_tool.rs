@@ -60,7 +60,7 @@ impl NodeRuntime {
                 seq += 1;
                 hears(&draft.event);
             }
-            // Who waits until it is on record waits for nothing here.
+            // Who waits until it is recorded waits for nothing here.
             said.committed.map(|committed| committed.send(Ok(seq)))
         };
         let outcome = loop {
@@ -76,7 +76,7 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Whether commands of tools that were tried may be left, by what is on record. Cheap enough for each
+    /// Whether commands of tools that were tried may be left, by what is recorded. Cheap enough for each
     /// start.
     pub fn may_have_tried(&self) -> bool {
         self.toolbox().may_have_left(&SessionId::new(NO_SESSION))

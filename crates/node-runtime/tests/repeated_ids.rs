@@ -14,8 +14,8 @@ use std::time::Duration;
 use agentx_llm::{Catalog, WireOptions};
 use agentx_node_runtime::model::{Endpoint, ModelEffector, ModelParts};
 use agentx_runtime::{
-    Actions, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest, Session,
-    SessionIds, UserInput, View, open_session,
+    ActionDispatcher, ApprovalInput, BoxFuture, Delivery, DriverParts, Effector, EventSink, OpenRequest,
+    Session, SessionIds, UserInput, View, open_session,
 };
 use agentx_testing::{FaultyLog, ServerReply, SimulatedClock, TestServer, fixture, wire};
 use agentx_types::*;
@@ -77,7 +77,7 @@ fn parts(url: &str, log: &FaultyLog) -> DriverParts {
         Arc::new(log.clone()),
     );
     model.retry.base = Duration::from_millis(1);
-    let actions = Actions::new()
+    let actions = ActionDispatcher::new()
         .with(ActionKind::CallModel, Arc::new(ModelEffector::new(model)))
         .with(ActionKind::CallTool, Arc::new(Echo));
     DriverParts {

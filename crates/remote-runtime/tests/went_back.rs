@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use agentx_remote_runtime::RemoteRuntime;
 use agentx_runtime::{
-    Delivery, EventCursor, Fact, FollowError, Follower, OpenRequest, Runtime as _, RuntimeError, Subscribed,
-    Subscription, View,
+    Delivery, EventCursor, Fact, FollowError, Follower, OpenRequest, Runtime as _, RuntimeError,
+    Subscription, SubscriptionSource, View,
 };
 use agentx_testing::{LogBuilder, fixture};
 use tokio::time::timeout;
@@ -66,12 +66,12 @@ impl Stage {
     }
 
     /// A follower as front ends have it, that has all there is.
-    async fn follower(&self, is_open: bool, view: View) -> Follower<Subscribed> {
+    async fn follower(&self, is_open: bool, view: View) -> Follower<SubscriptionSource> {
         let events = if is_open {
             let request = OpenRequest::Resume(session(), vec![]);
-            Subscribed::to_session(self.runtime.open(request).await.unwrap(), view)
+            SubscriptionSource::to_session(self.runtime.open(request).await.unwrap(), view)
         } else {
-            Subscribed::to_watched(self.runtime.clone(), session(), view)
+            SubscriptionSource::to_watched(self.runtime.clone(), session(), view)
         };
         let mut follower = events.follow(view, EventCursor::after(0));
         while !matches!(soon(follower.next()).await.unwrap(), Some(Delivery::CaughtUp(_))) {}

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use agentx_bus::{BusDelivery, BusSubscription, Filter, Queue, Reactors, Restart};
 use agentx_runtime::{
-    Actions, BoxFuture, DriverParts, MemoryLog, OpenRequest, Session, SessionIds, SystemBus, SystemClock,
-    SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, open_session,
+    ActionDispatcher, BoxFuture, DriverParts, MemoryLog, OpenRequest, Session, SessionIds, SystemBus,
+    SystemClock, SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, open_session,
 };
 use agentx_testing::{ModelScript, ScriptedModel, fixture};
 use agentx_types::{Access, ActionKind, AgentConfig, EnvironmentEvent, RuntimeEvent, ToolSpec};
@@ -87,7 +87,7 @@ async fn main() {
         let call = ModelScript::call(&format!("call_{round}"), "weather", json!({"city": "Rome"}));
         [call, ModelScript::text("sunny")]
     });
-    let actions = Actions::new().with(ActionKind::CallModel, Arc::new(ScriptedModel::new(calls)));
+    let actions = ActionDispatcher::new().with(ActionKind::CallModel, Arc::new(ScriptedModel::new(calls)));
     let parts = DriverParts::new(Arc::new(MemoryLog::new()), actions, Arc::new(SystemClock));
     let bus = SystemBus::of(&parts);
     let mut heard = bus.subscribe("bench", Filter::all(), Queue::wait(4_096)).unwrap();

@@ -93,7 +93,7 @@ fn key_of(body: &ActionBody) -> String {
 
 /// The responders that perform the actions of sessions. Clones share the same state.
 #[derive(Clone)]
-pub struct Actions(Arc<ActionsInner>);
+pub struct ActionDispatcher(Arc<ActionsInner>);
 
 struct ActionsInner {
     requests: Dispatcher<ActionRequest>,
@@ -109,7 +109,7 @@ struct AttachedEffector {
     work: TaskTracker,
 }
 
-impl Actions {
+impl ActionDispatcher {
     /// Performs timers, and nothing else yet.
     pub fn new() -> Self {
         let actions = Self(Arc::new(ActionsInner {
@@ -187,7 +187,7 @@ impl Actions {
         self.0.requests.request(request)
     }
 
-    /// A person does not want to wait for the next attempt at what failed.
+    /// Ends the pause before the next retry.
     pub(crate) fn retry_now(&self, session: &SessionId) {
         for effector in self.all() {
             effector.retry_now(session);
@@ -214,7 +214,7 @@ impl Actions {
         }
     }
 
-    /// The effectors of now, so that none is called under the lock.
+    /// Copies the current effectors, so that none is called under the lock.
     fn all(&self) -> Vec<Arc<dyn Effector>> {
         let attached = self.effectors();
         attached.values().map(|known| known.effector.clone()).collect()
@@ -225,15 +225,15 @@ impl Actions {
     }
 }
 
-impl Default for Actions {
+impl Default for ActionDispatcher {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Actions {
+impl fmt::Debug for ActionDispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Actions({} responders)", self.responders().len())
+        write!(f, "ActionDispatcher({} responders)", self.responders().len())
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
     use crate::memory::MemoryLog;
-    use crate::served_tool::{ServedTool, ToolCalls};
+    use crate::served_tool::{ServedTool, ToolCallRunner};
     use crate::tool::{Tool, ToolContext, ToolOutcome};
 
     struct Echo;
@@ -297,7 +297,7 @@ mod tests {
     /// `check_others` of `agentx-testing` does so for the effectors that other crates see.
     #[tokio::test]
     async fn effectors_of_the_runtime_are_silent_about_actions_of_other_kinds() {
-        let calls = ToolCalls::new(Arc::new(MemoryLog::new()));
+        let calls = ToolCallRunner::new(Arc::new(MemoryLog::new()));
         let effectors: [(ActionKind, Box<dyn Effector>); 2] = [
             (ActionKind::StartTimer, Box::new(Timers)),
             (

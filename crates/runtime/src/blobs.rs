@@ -99,7 +99,7 @@ impl SessionBlobs {
         }
     }
 
-    /// Whether it may be read here. One that may not be is told from one that is not there by nothing.
+    /// Checks that this reader may read the blob. A forbidden blob and a missing blob give the same error.
     async fn check(&self, blob: &BlobId) -> Result<(), LogError> {
         let is_own = self
             .kept

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The default number of places.
+/// The default number of slots.
 const USUAL: usize = 64;
 
-/// Places for tool calls; the calls that find none wait for their turn. Clones refer to the same places.
+/// Slots for tool calls; the calls that find none wait for their turn. Clones refer to the same slots.
 #[derive(Clone, Debug)]
 pub struct CallSlots {
-    /// All places.
+    /// All slots.
     all: Arc<Semaphore>,
     /// The bound of a part of the calls.
     part: Option<Arc<Semaphore>>,
@@ -39,7 +39,7 @@ impl CallSlots {
         }
     }
 
-    /// These places, for calls that may have at most `count` of them at once, at least one.
+    /// These slots, for calls that may have at most `count` of them at once, at least one.
     #[must_use]
     pub fn part(&self, count: usize) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl CallSlots {
         }
     }
 
-    /// Whether somebody else has these places too.
+    /// Whether somebody else has these slots too.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(self.part.as_ref().unwrap_or(&self.all)) > 1
     }
@@ -57,7 +57,7 @@ impl CallSlots {
     pub async fn take(&self, waits: bool) -> CallSlot {
         let mut permits = Vec::new();
         if !waits {
-            // A call that waits for its part of the places keeps none from others.
+            // A call that waits for its part of the slots keeps none from others.
             for places in self.part.iter().chain([&self.all]) {
                 // It is never closed.
                 permits.extend(Arc::clone(places).acquire_owned().await.ok());

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::api::{RuntimeError, UserInput};
 use crate::log_error::LogError;
 
-/// The system command by which a person wants the next attempt at what failed at once.
+/// The system command that retries immediately.
 pub(crate) const RETRY: &str = "retry";
 
 /// The number of inputs that may wait in a session before an environment is refused.
@@ -30,10 +30,10 @@ pub enum DriverStatus {
 pub(crate) enum SessionCommand {
     /// Put this on record.
     Record {
-        wish: Box<FactRequest>,
+        request: Box<FactRequest>,
         reply: ReplySender<u64>,
     },
-    /// Say how it stands.
+    /// Returns the session's state.
     State { reply: ReplySender<SessionState> },
     /// Say which input came with this key.
     Known {
@@ -57,9 +57,9 @@ pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, RuntimeError>>;
 #[derive(Debug)]
 pub(crate) enum FactRequest {
     /// Somebody says something. An input with the same key that came before is the answer.
-    Say(UserInput),
+    UserInput(UserInput),
     /// An environment says something by itself.
-    Tell(UserInput),
+    EnvironmentInput(UserInput),
     /// Stop running work. Nothing is recorded if nothing runs.
     Interrupt(InterruptRequested),
     /// Try again what failed: at once where it pauses between two attempts, or in a new run where the last one ended without an answer. Nothing

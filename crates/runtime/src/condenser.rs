@@ -180,7 +180,7 @@ impl SummaryProgress {
                 Some(self.came_to(Err((failed.code, failed.message))))
             }
             EnvironmentEvent::AttemptFailed(failed) => {
-                // That it takes longer is told; that it came to nothing is told by the last word.
+                // Report retries; the terminal event reports the failure.
                 if failed.retry_in_ms.is_some() {
                     events.emit(failed).await;
                 }

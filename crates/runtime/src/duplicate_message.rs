@@ -29,7 +29,7 @@ fn without_time(content: &[ContentPart]) -> &[ContentPart] {
     }
 }
 
-/// Whether a message says the same as one that was put on record before.
+/// Whether a message says the same as one that was recorded before.
 ///
 /// # Errors
 /// Returns an error if a medium of the earlier one cannot be read.

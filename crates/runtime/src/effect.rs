@@ -41,7 +41,7 @@ pub trait Effector: Send + Sync {
         cancel: CancellationToken,
     ) -> BoxFuture<'static, ()>;
 
-    /// A person does not want to wait for the next attempt: what pauses between two attempts in this session tries again now.
+    /// Ends the pause before the next retry in this session.
     fn retry_now(&self, session: &SessionId) {
         let _ = session;
     }

@@ -1,6 +1,6 @@
 //! The way into open sessions for an environment that speaks by itself: a sensor, a webhook, a clock on the wall.
 //!
-//! What it says is an input that begins a run, as a person's is. It is on record as the environment's, and the model reads it as words
+//! What it says is an input that begins a run, as a person's is. It is recorded as the environment's, and the model reads it as words
 //! of somebody else than the owner. It can say nothing else: results of calls come by their requests alone.
 
 use std::collections::BTreeMap;
@@ -52,14 +52,14 @@ impl fmt::Debug for OpenSessions {
 /// and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum BadName {
+pub enum InvalidEnvironmentName {
     /// It is empty.
     #[error("the name of an environment is empty: it needs 1 to {LONGEST_NAME} letters, digits, `-` or `_`")]
     Empty,
     /// It is too long.
     #[error("the name of an environment has {length} letters: it may have {LONGEST_NAME}")]
     Long {
-        /// The number of events that it has.
+        /// Length of the name in characters.
         length: usize,
     },
     /// It has a letter that names cannot have.
@@ -84,17 +84,17 @@ pub struct Ingress {
 impl Ingress {
     /// # Errors
     /// Returns an error if this is not a name.
-    pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, BadName> {
+    pub(crate) fn new(name: &str, sessions: OpenSessions) -> Result<Self, InvalidEnvironmentName> {
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
         if let Some(letter) = name.chars().find(|c| !is_plain(c)) {
-            return Err(BadName::Letter {
+            return Err(InvalidEnvironmentName::Letter {
                 name: name.to_owned(),
                 letter,
             });
         }
         match name.len() {
-            0 => Err(BadName::Empty),
-            length if length > LONGEST_NAME => Err(BadName::Long { length }),
+            0 => Err(InvalidEnvironmentName::Empty),
+            length if length > LONGEST_NAME => Err(InvalidEnvironmentName::Long { length }),
             _ => Ok(Self {
                 name: OwnerId::new(format!("env_{name}")),
                 sessions,
@@ -127,8 +127,8 @@ impl Ingress {
         let commands = commands.ok_or_else(|| gone("it is not open in this process"))?;
         let input = UserInput::new(content).mode(mode).by(Some(self.name.clone()));
         let (reply, answer) = oneshot::channel();
-        let wish = Box::new(FactRequest::Tell(input));
-        let sent = commands.send(SessionCommand::Record { wish, reply }).await;
+        let request = Box::new(FactRequest::EnvironmentInput(input));
+        let sent = commands.send(SessionCommand::Record { request, reply }).await;
         // The handle must not keep the session open while the answer is awaited.
         drop(commands);
         match (sent, answer.await) {

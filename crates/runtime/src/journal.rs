@@ -1,4 +1,4 @@
-//! The journal of one running call: what it does step by step is put on record, and what it did before a crash is handed
+//! The journal of one running call: what it does step by step is recorded, and what it did before a crash is handed
 //! back. A call that keeps it can be run again from its start and does nothing twice.
 //!
 //! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is
@@ -201,7 +201,7 @@ impl Journal {
         &self.pauses
     }
 
-    /// Asks about a call that this one wants to make: that is on record, a person may decide, and this waits for it. Of all that a call of
+    /// Asks about a call that this one wants to make: that is recorded, a person may decide, and this waits for it. Of all that a call of
     /// the model wants to make, one is asked about at a time. `None` if the session is gone, or there is none.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
         let events = self.events.as_ref()?;
@@ -210,7 +210,7 @@ impl Journal {
         events.ask(asked).await
     }
 
-    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are on record were taken note of already.
+    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are recorded were taken note of already.
     pub fn keep(&self, kind: &str, input: &Value) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut kept).note(kind, input);

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | [`LocalSession`] | accepts requests of front ends |
 //! | the driver ([`open_session`]) | numbers, folds, commits and publishes |
-//! | [`Actions`] | passes the actions of agents to responders |
+//! | [`ActionDispatcher`] | passes the actions of agents to responders |
 //! | an [`Effector`] | performs an action and emits its events through an [`EventSink`] |
 //! | a [`Follower`] | reads the events |
 //!
@@ -59,7 +59,7 @@ mod tool;
 mod tool_offers;
 mod writing;
 
-pub use actions::{ActionRequest, Actions};
+pub use actions::{ActionDispatcher, ActionRequest};
 pub use agentx_agent::approval::{Judgement, Verdict, describe, judge};
 pub use agentx_agent::link_targets::LineNames;
 pub use agentx_agent::recursive_programs::FolderWalk;
@@ -86,9 +86,9 @@ pub use duplicate_message::time_note;
 pub use effect::{CommitResult, Effector, EventSink, FactBatch, SessionScope};
 pub use environments::{Environment, ModelEnvironment, ToolEnvironment};
 pub use folding::fold_until;
-pub use follow::{EventSource, FollowError, Follower, PastEvents, Subscribed, watch_log};
+pub use follow::{EventSource, FollowError, Follower, PastEvents, SubscriptionSource, watch_log};
 pub use future::BoxFuture;
-pub use ingress::{BadName, Ingress, OpenSessions};
+pub use ingress::{Ingress, InvalidEnvironmentName, OpenSessions};
 pub use journal::{Extras, Journal, StartingStep};
 pub use listener::{AgentHearing, AgentListener};
 pub use log::*;
@@ -103,7 +103,7 @@ pub use request_values::RequestValues;
 pub use ruling::{
     Decided, Ruling, always_asked, names_a_tool, refused_by_the_tool, still_asked, with_pattern,
 };
-pub use served_tool::ToolCalls;
+pub use served_tool::ToolCallRunner;
 pub use serving::{ServedBy, Serving};
 pub use session::LocalSession;
 pub use session_lists::*;

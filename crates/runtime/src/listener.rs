@@ -10,7 +10,7 @@ use agentx_bus::Filter;
 use agentx_session::{Delivery, EventCursor, LiveContent, SessionReader, View};
 use agentx_types::{AgentStateId, Envelope, EnvironmentEvent, OwnerId, RuntimeEvent, SessionId};
 
-use crate::follow::{Follower, OnBus, Pages};
+use crate::follow::{BusSource, Follower, Pages};
 use crate::log::SessionLog;
 use crate::log_error::LogError;
 use crate::system_events::SystemEvents;
@@ -40,7 +40,7 @@ impl AgentListener {
         Self { session, log, bus }
     }
 
-    /// Hears `agent` from now on. What is put on record after this returns is heard. `None` if the runtime is gone.
+    /// Hears `agent` from now on. What is recorded after this returns is heard. `None` if the runtime is gone.
     pub fn from_now(&self, agent: &AgentStateId) -> Option<AgentHearing> {
         self.hearing(agent, EventCursor::default(), true)
     }
@@ -61,7 +61,7 @@ impl AgentListener {
             remembered: None,
         };
         let wish = ("hearing", filter, BUS_CAPACITY);
-        let source = OnBus::filtered(pages, self.bus.clone(), wish, from_now)?;
+        let source = BusSource::filtered(pages, self.bus.clone(), wish, from_now)?;
         let reading = SessionReader::new(View::Runtime, LiveContent::Meaning, after);
         Some(AgentHearing {
             follower: Follower::new(reading, source),
@@ -102,7 +102,7 @@ impl AgentListener {
 /// One agent, heard in order.
 /// Nothing is lost where it is not asked for long: what does not fit on the bus is read from the log.
 pub struct AgentHearing {
-    follower: Follower<OnBus>,
+    follower: Follower<BusSource>,
     agent: AgentStateId,
 }
 

@@ -84,7 +84,7 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if the store cannot be read.
     fn list(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, LogError>>;
 
-    /// Sessions of every owner in which a run is under way.
+    /// Sessions of every owner in which a run is in progress.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

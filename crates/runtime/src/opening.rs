@@ -1,6 +1,6 @@
 //! Opening a session: a new log, or the fold of one that exists, and the writer that continues with it.
 //!
-//! What differs between this program and the one that wrote last is put on record before anything is done:
+//! What differs between this program and the one that wrote last is recorded before anything is done:
 //! tools, rules, guard, settings of a server, the approval mode, in this order, then what the person who
 //! opens it changes, and last `writer_attached`, by which agents settle what is open. All of it is one
 //! commit.
@@ -134,7 +134,7 @@ async fn create(
     })
 }
 
-/// Takes over a session that exists, and works out what is put on record first.
+/// Takes over a session that exists, and works out what is recorded first.
 ///
 /// Refused, with the lock given back, where a newer version wrote it, if nothing was ever said in it, and
 /// where a call would have to continue with a tool that is not here.

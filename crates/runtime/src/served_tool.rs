@@ -21,14 +21,14 @@ use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 
 /// Performs calls of tools, each with what it may use. Clones share the same state.
 #[derive(Clone)]
-pub struct ToolCalls {
+pub struct ToolCallRunner {
     log: Arc<dyn SessionLog>,
     events: Option<SystemEvents>,
     /// For calls outside of a session.
     places: CallSlots,
 }
 
-impl ToolCalls {
+impl ToolCallRunner {
     /// Makes the calls. Results that are too long for the model go to the blobs of `log`.
     pub fn new(log: Arc<dyn SessionLog>) -> Self {
         Self {
@@ -92,9 +92,9 @@ impl ToolCalls {
     }
 }
 
-impl fmt::Debug for ToolCalls {
+impl fmt::Debug for ToolCallRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolCalls")
+        f.debug_struct("ToolCallRunner")
             .field("events", &self.events)
             .field("places", &self.places)
             .finish_non_exhaustive()
@@ -105,11 +105,11 @@ impl fmt::Debug for ToolCalls {
 /// other.
 pub(crate) struct ServedTool {
     tool: Arc<dyn Tool>,
-    calls: ToolCalls,
+    calls: ToolCallRunner,
 }
 
 impl ServedTool {
-    pub(crate) fn new(tool: Arc<dyn Tool>, calls: ToolCalls) -> Self {
+    pub(crate) fn new(tool: Arc<dyn Tool>, calls: ToolCallRunner) -> Self {
         Self { tool, calls }
     }
 }

@@ -8,7 +8,7 @@ use agentx_bus::{Grace, ReactorTask, ResponderId};
 use agentx_types::ToolSpec;
 use tokio_util::sync::CancellationToken;
 
-use crate::actions::Actions;
+use crate::actions::ActionDispatcher;
 use crate::tool_offers::ToolOffers;
 
 /// The responders that one reactor has attached, for lists. Clones share the same state.
@@ -31,7 +31,7 @@ impl ServedBy {
 /// complete the requests in progress.
 #[must_use = "nothing is served any more when this is dropped"]
 pub struct Serving {
-    actions: Actions,
+    actions: ActionDispatcher,
     responders: Vec<ResponderId>,
     by: ServedBy,
     /// The offers from which tools are taken back when nobody serves them any more.
@@ -39,7 +39,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    pub(crate) fn new(actions: &Actions, responder: ResponderId, by: &ServedBy) -> Self {
+    pub(crate) fn new(actions: &ActionDispatcher, responder: ResponderId, by: &ServedBy) -> Self {
         by.lock().insert(responder);
         Self {
             actions: actions.clone(),

@@ -32,7 +32,7 @@ pub struct LocalSession {
     live: LiveSource,
     /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
-    /// The person who acts by this handle, where it is not the owner of the session: it is on record with all that they cause.
+    /// The person who acts by this handle, where it is not the owner of the session: it is recorded with all that they cause.
     by: Option<OwnerId>,
 }
 
@@ -63,9 +63,9 @@ impl LocalSession {
     }
 
     /// Has a wish put on record. Returns the `seq` of the event when it is committed.
-    async fn record(&self, wish: FactRequest) -> Result<u64, RuntimeError> {
-        let wish = Box::new(wish);
-        self.ask(|reply| SessionCommand::Record { wish, reply }).await
+    async fn record(&self, request: FactRequest) -> Result<u64, RuntimeError> {
+        let request = Box::new(request);
+        self.ask(|reply| SessionCommand::Record { request, reply }).await
     }
 
     /// The reason for which the driver does not answer any more.
@@ -172,7 +172,7 @@ impl Session for LocalSession {
             self.check_sight(&input.content).await?;
             let content = self.store_media(input.content).await?;
             let by = self.by.clone().or(input.by);
-            self.record(FactRequest::Say(UserInput { content, by, ..input }))
+            self.record(FactRequest::UserInput(UserInput { content, by, ..input }))
                 .await
         })
     }

@@ -3,7 +3,7 @@
 use agentx_types::{NanoUsd, OwnerId, Role, RunStatus, SessionId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
-/// What lists show of a session.
+/// A session, as lists show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -12,7 +12,7 @@ pub struct SessionInfo {
     pub session_id: SessionId,
     /// The owner of the session.
     pub owner: OwnerId,
-    /// What people see in lists; empty until something was said.
+    /// The title shown in lists; empty until the first input.
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
@@ -26,7 +26,7 @@ pub struct SessionInfo {
     pub updated_at: Timestamp,
     /// The `seq` of its last event.
     pub last_seq: u64,
-    /// How many messages its conversations have.
+    /// The number of messages in its conversations.
     pub messages: u64,
     /// Tokens of all its model calls.
     pub usage: Usage,
@@ -162,7 +162,7 @@ pub struct SearchHit {
     pub snippet: String,
 }
 
-/// What a check of a session found.
+/// The findings of a check of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
@@ -174,6 +174,6 @@ pub struct VerifyReport {
     pub last_seq: u64,
     /// The hash at the end, in hexadecimal.
     pub head: String,
-    /// What is wrong, in words; empty if all is well.
+    /// The problems, for people; empty if there are none.
     pub problems: Vec<String>,
 }

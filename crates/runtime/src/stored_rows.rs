@@ -47,7 +47,7 @@ pub struct LogRow {
 pub struct LogPart {
     /// The session whose chain it is.
     pub session_id: SessionId,
-    /// What that chain begins with.
+    /// The hash that the chain begins with.
     #[serde(with = "hex")]
     #[cfg_attr(
         feature = "schema",
@@ -79,7 +79,7 @@ pub struct LogPlace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogRows {
-    /// What the session consists of, root first; the last part is its own.
+    /// The parts of the session, root first; the last part is its own.
     pub parts: Vec<LogPart>,
     /// The index of the part that the rows are of, from 0.
     pub part: usize,
@@ -87,7 +87,7 @@ pub struct LogRows {
     pub before: LogPlace,
     /// The rows, in order.
     pub rows: Vec<LogRow>,
-    /// What to ask for next; absent at the end.
+    /// The `after_seq` of the next page; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after_seq: Option<u64>,
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use agentx_bus::{BusSubscription, Closed, Filter, KeyPattern, Queue, ResponderInfo, Serve, Subscribe};
 use agentx_types::{ActionKind, topic};
 
-use crate::actions::Actions;
+use crate::actions::ActionDispatcher;
 use crate::blob_store::BlobStore;
 use crate::condenser::Condenser;
 use crate::driver::DriverParts;
 use crate::effect::Effector;
-use crate::ingress::{BadName, Ingress, OpenSessions};
+use crate::ingress::{Ingress, InvalidEnvironmentName, OpenSessions};
 use crate::log::SessionLog;
-use crate::served_tool::{ServedTool, ToolCalls};
+use crate::served_tool::{ServedTool, ToolCallRunner};
 use crate::serving::{ServedBy, Serving};
 use crate::system_events::{SystemEvent, SystemEvents};
 use crate::tool::Tool;
@@ -55,7 +55,7 @@ pub struct SystemBus {
     /// The bus of committed facts and their meaning; to listen alone.
     events: SystemEvents,
     /// The dispatcher to which responders are attached.
-    actions: Actions,
+    actions: ActionDispatcher,
     /// The tools on offer, which attached tools join.
     tools: ToolOffers,
     /// The log, for blobs and for what tools look up.
@@ -124,7 +124,7 @@ impl SystemBus {
             topic::of_action(ActionKind::CallTool),
             KeyPattern::exact(&spec.name),
         );
-        let calls = ToolCalls::new(self.log.clone()).hearing(self.events.clone());
+        let calls = ToolCallRunner::new(self.log.clone()).hearing(self.events.clone());
         let served = ServedTool::new(tool, calls);
         self.serve(serve, Arc::new(served)).offering(&self.tools, spec)
     }
@@ -138,11 +138,11 @@ impl SystemBus {
         self.serve(calls, models).and(self.serve(condensing, condenser))
     }
 
-    /// Lets an environment that speaks by itself send inputs to open sessions. They are on record as said by `env_NAME`.
+    /// Lets an environment that speaks by itself send inputs to open sessions. They are recorded as said by `env_NAME`.
     ///
     /// # Errors
-    /// [`BadName`] where `name` is none: a name has 1 to 40 ASCII letters, digits, `-` and `_`.
-    pub fn ingress(&self, name: &str) -> Result<Ingress, BadName> {
+    /// [`InvalidEnvironmentName`] where `name` is none: a name has 1 to 40 ASCII letters, digits, `-` and `_`.
+    pub fn ingress(&self, name: &str) -> Result<Ingress, InvalidEnvironmentName> {
         Ingress::new(name, self.sessions.clone())
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx_bus::{Grace, KeyPattern, Serve};
-use agentx_runtime::{Actions, BoxFuture, Effector, EventSink, Session, UserInput};
+use agentx_runtime::{ActionDispatcher, BoxFuture, Effector, EventSink, Session, UserInput};
 use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture, run_ended};
 use agentx_types::{
     Action, ActionBody, ActionKind, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, RunStatus,
@@ -63,13 +63,13 @@ fn reads() -> Serve {
 
 struct World {
     memory: MemoryWorld,
-    actions: Actions,
+    actions: ActionDispatcher,
     session: Arc<dyn Session>,
 }
 
 impl World {
     /// A session whose model calls the tool `read` so often, once in each answer, and then ends.
-    async fn new(id: &str, actions: &Actions, calls: usize) -> Self {
+    async fn new(id: &str, actions: &ActionDispatcher, calls: usize) -> Self {
         let call = |number| {
             ModelScript::call(
                 &format!("call_{number}"),
@@ -131,7 +131,7 @@ impl World {
 
 #[tokio::test]
 async fn a_call_that_nobody_serves_fails_by_name_and_the_run_goes_on() {
-    let world = World::new("ses_1", &Actions::new(), 1).await;
+    let world = World::new("ses_1", &ActionDispatcher::new(), 1).await;
     world.say().await;
     assert_eq!(world.finished().await, RunStatus::Completed);
     let (_, status, text) = &world.results()[0];
@@ -145,7 +145,7 @@ async fn a_call_that_nobody_serves_fails_by_name_and_the_run_goes_on() {
 
 #[tokio::test]
 async fn a_responder_that_comes_later_gets_what_it_serves_and_leaves_again() {
-    let actions = Actions::new().with(ActionKind::CallTool, Arc::new(Named::new("built in")));
+    let actions = ActionDispatcher::new().with(ActionKind::CallTool, Arc::new(Named::new("built in")));
     let gate = Gate::closed();
     let special = Named {
         gate: Some(gate.clone()),
@@ -164,7 +164,7 @@ async fn a_responder_that_comes_later_gets_what_it_serves_and_leaves_again() {
 
 #[tokio::test]
 async fn a_responder_that_is_gone_in_the_middle_of_a_call_leaves_it_unknown() {
-    let actions = Actions::new().with(ActionKind::CallTool, Arc::new(Named::new("built in")));
+    let actions = ActionDispatcher::new().with(ActionKind::CallTool, Arc::new(Named::new("built in")));
     let gate = Gate::closed();
     let special = Named {
         gate: Some(gate.clone()),

@@ -2,8 +2,8 @@
 //! want together.
 //!
 //! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
-//! A round is what must not outlive the fact: how many actions were wanted so far, what has to go up to the
-//! agents above, and who hears.
+//! A round holds state that lives only for one fact: the number of actions requested so far, the outputs for
+//! the agents above, and the recipients.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ const SHOWN: usize = 60;
 /// The most jobs that are remembered; a toolbox lets fewer run.
 const MOST: usize = 64;
 
-/// The jobs that run, by what is on record.
+/// The jobs that run, by what is recorded.
 ///
 /// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its result where the command went on in
 /// the background. `running: false` beside the name in a result of any tool, or `job_ended`, says that it ended. More than [`MOST`] are not
@@ -29,7 +29,7 @@ struct RunningJob {
 }
 
 impl BackgroundJobs {
-    /// Takes the next fact, with the calls that are under way, each with the configuration of its agent.
+    /// Takes the next fact, with the calls in progress, each with the configuration of its agent.
     /// Asked before the agents take the fact: a call whose result it is must still be among them.
     pub(crate) fn note<'a>(
         &mut self,
@@ -51,7 +51,7 @@ impl BackgroundJobs {
                 }
             }
             EnvironmentEvent::JobEnded(ended) => self.ended(&ended.job),
-            // Whoever writes from now on has none of them, and a copy of a session has not those of the original.
+            // A new writer has no running jobs, and a fork does not inherit its parent's.
             EnvironmentEvent::WriterAttached(_) | EnvironmentEvent::SessionForked(_) => self.running.clear(),
             _ => {}
         }

@@ -19,7 +19,7 @@
 //! | a turn begins, ends | `turn_request`, `turn_response` | – |
 //! | the Stream layer | – but `chunk` for what a tool emits | – |
 //!
-//! Each event has one emitter (invariant 4): what stands as – here is said elsewhere, or is nobody's business outside.
+//! Each event has one emitter (invariant 4): `–` means that a receptor emits the event, or that it stays internal.
 
 use agentx_types::{
     AgentOutput, ApprovalSettled, AssistantMessageAdded, Chunk, Closed, ContentPart, ContextChanged, Eof,
@@ -36,7 +36,7 @@ use crate::Projection;
 /// `out` is appended to and never cleared. The events have no envelope yet: their `seq`, `index` and agent are the fold's to give.
 ///
 /// ```
-/// use agentx_session::bridge::meaning;
+/// use agentx_session::bridge::runtime_events_for;
 /// use agentx_types::{AgentOutput, RunId, RunStatus, RuntimeEvent, StateOutput};
 ///
 /// let ended = AgentOutput::State(StateOutput::RunFinished {
@@ -46,10 +46,10 @@ use crate::Projection;
 ///     iterations: 2,
 /// });
 /// let mut said = Vec::new();
-/// meaning(&ended, &mut said);
+/// runtime_events_for(&ended, &mut said);
 /// assert!(matches!(said[..], [RuntimeEvent::Eof(_), RuntimeEvent::RunFinished(_)]));
 /// ```
-pub fn meaning(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
+pub fn runtime_events_for(output: &AgentOutput, out: &mut Vec<RuntimeEvent>) {
     match output {
         AgentOutput::Stream(StreamOutput::Emitted {
             medium,

@@ -56,7 +56,7 @@ pub struct SessionFold {
     /// The state that the derived events of later facts depend on.
     receptors: Receptors,
     /// `seq` of inputs by their idempotency key.
-    /// The first input with a key is the one; a second one with the same key is on record only where a log says so.
+    /// The first input with a key is the one; a second one with the same key is recorded only where a log says so.
     keys: BTreeMap<String, u64>,
     forked_from: Option<SessionId>,
     /// The epoch of the last writer; 0 before the first.
@@ -68,7 +68,7 @@ pub struct SessionFold {
     flows: ToolFold,
     /// The tools that the session's own agent was given.
     tools: GivenTools,
-    /// Commands that continue in the background, by what is on record.
+    /// Commands that continue in the background, by what is recorded.
     jobs: BackgroundJobs,
     /// The first event by which nobody can continue with the session here.
     newer: Option<u64>,
@@ -114,7 +114,7 @@ impl SessionFold {
             heard: true,
         };
         let actions = self.agents.step(fact, given, |heard| {
-            bridge::meaning(&heard.output, &mut meaning);
+            bridge::runtime_events_for(&heard.output, &mut meaning);
             let context = ProjectionContext {
                 seq: fact.seq,
                 agent_state_id: heard.agent,
@@ -129,7 +129,7 @@ impl SessionFold {
             outputs.push((heard.agent.clone(), heard.output));
         });
         if matches!(fact.event, EnvironmentEvent::SessionForked(_)) {
-            // What the original had under way, the original pays for.
+            // What the original had in progress, the original pays for.
             projections.retain(|projection| !matches!(projection, Projection::Spent { .. }));
         }
         Derived {
@@ -185,7 +185,7 @@ impl SessionFold {
             }
             EnvironmentEvent::SessionForked(forked) => {
                 self.forked_from = Some(forked.parent.clone());
-                // Who may see the one says nothing about the other.
+                // A fork does not inherit its parent's roles.
                 self.sharing.forked();
             }
             EnvironmentEvent::WheelChanged(_)
@@ -272,7 +272,7 @@ impl SessionFold {
         self.jobs.running()
     }
 
-    /// The tools of calls that are under way and have steps on record, by which they would continue.
+    /// The tools of unfinished calls that have recorded steps, by which they would continue.
     pub fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
         let calls = self.agents.iter().flat_map(Agent::calls);
         let with_steps = calls.filter(|entry| {

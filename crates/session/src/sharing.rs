@@ -17,7 +17,7 @@ pub struct Sharing {
     pub seat: Option<Seat>,
     /// Counts the changes of the wheel.
     pub epoch: u64,
-    /// What others than the owner may do.
+    /// The roles of people other than the owner.
     pub roles: BTreeMap<OwnerId, SessionRole>,
     /// People whose words the model has read: a message, a command that they ran, the note of a refusal, a wish for a summary. They may have
     /// caused its calls.

@@ -18,13 +18,14 @@ pub struct SessionState {
     pub last_seq: u64,
     /// Its agent.
     pub config: AgentConfig,
-    /// The run that is under way, or the last one.
+    /// The current run, or the last one.
     pub run: Option<RunState>,
     /// Calls that a person has to decide about.
     pub pending_approvals: Vec<PendingApproval>,
     /// Inputs that wait: message id and text.
     pub queued: Vec<(agentx_types::MessageId, String)>,
-    /// How many of `queued`, from the first, join the run that is under way; each of the others begins its own.
+    /// The number of `queued` inputs, from the first, that join the current run; each of the others begins
+    /// its own.
     #[serde(default)]
     pub joining: usize,
     /// Whether `queued` is held back until a person says something: the session was closed while they waited.
@@ -42,7 +43,7 @@ pub struct SessionState {
     /// The person who drives it, and the roles of others.
     #[serde(default)]
     pub sharing: Sharing,
-    /// What the program that opened it has changed about its tools, until somebody says something.
+    /// The changes that the program made to its tools when it opened the session, until the next input.
     #[serde(default, skip_serializing_if = "ToolsChange::is_nothing")]
     pub tools_change: ToolsChange,
 }
@@ -84,7 +85,7 @@ pub struct RunState {
     pub run_id: RunId,
     /// Its state.
     pub status: RunStatus,
-    /// How often the model was answered with tool results.
+    /// The number of times that the model was answered with tool results.
     pub iterations: u32,
 }
 

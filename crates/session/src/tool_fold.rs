@@ -3,7 +3,7 @@
 //!
 //! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each
 //! step is done once, and time that it spent counts on (decision 019 in `issues/`). Steps are kept here while
-//! their call is under way; what a script keeps with its agent lives as long as the agent.
+//! their call is in progress; what a script keeps with its agent lives as long as the agent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

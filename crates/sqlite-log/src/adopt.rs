@@ -215,7 +215,7 @@ impl Taking<'_> {
     }
 }
 
-/// Why rows are not taken.
+/// Returns the error for rows that are refused.
 pub(crate) fn refused(session: &SessionId, what: &str) -> Fault {
     Fault::Other(format!(
         "the rows that came for session {session} are not taken: {what}. What is here is left as it was"

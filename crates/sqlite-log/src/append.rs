@@ -18,7 +18,7 @@ pub(crate) struct OpenSession {
     pub(crate) tail: Tail,
     /// Whether the row in `sessions` is known to be behind.
     pub(crate) stale: bool,
-    /// Whether a run is under way, as far as this process has seen.
+    /// Whether a run is in progress, as far as this process has seen.
     pub(crate) running: bool,
     /// Messages whose words wait for the index.
     pub(crate) unindexed: models::Unindexed,
@@ -116,7 +116,7 @@ fn find(connection: &Connection, session: &SessionId) -> Result<(i64, u64), Faul
         .ok_or_else(|| Fault::not_found(session.as_str()))
 }
 
-/// What the writer has to know of a session, from the database.
+/// Loads the writer's state of a session from the database.
 pub(crate) fn load(connection: &Connection, row: i64, epoch: u64) -> Result<OpenSession, Fault> {
     let (at_seq, base_hash) = connection
         .prepare_cached("SELECT at_seq, base_hash FROM sessions WHERE id = ?1")?
@@ -161,7 +161,7 @@ pub(crate) fn insert(connection: &Connection, session: i64, row: &NewRow) -> Res
     Ok(())
 }
 
-/// Keeps the time of the latest event in `sessions`. A run under way only leaves a mark, once: writing the row, and the
+/// Keeps the time of the latest event in `sessions`. A run in progress only leaves a mark, once: writing the row, and the
 /// index that it is listed by, for each of its batches would double what a commit writes.
 fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -> Result<(), Fault> {
     let Some(last) = batch.facts.last() else {

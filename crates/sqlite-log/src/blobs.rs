@@ -40,7 +40,7 @@ pub(crate) fn find_references(payload: &[u8], mut found: impl FnMut(Digest)) {
 /// Bytes of more than this are written into their row piece by piece: SQLite copies what is bound to a statement twice.
 const WHOLE: usize = 256 << 10;
 
-/// How much of them at a time.
+/// The number of bytes to copy at a time.
 const PIECE: usize = 64 << 10;
 
 /// Stores bytes under their hash. One that exists is only marked as wanted now.
@@ -127,7 +127,7 @@ pub(crate) fn range(connection: &Connection, id: &BlobId, range: &Range<u64>) ->
     Ok(bytes)
 }
 
-/// What is wrong with a blob, in words; `None` if it is what was stored.
+/// Returns the fault of a blob; `None` if its content matches its hash.
 pub(crate) fn fault_of(connection: &Connection, hash: &Digest) -> Result<Option<String>, Fault> {
     let id = id_of(hash);
     let row = match find(connection, &id) {

@@ -10,7 +10,7 @@ use crate::error::Fault;
 use crate::keys::{self, digest, unsigned};
 use crate::segment::seal;
 
-/// Why a walk over rows ended early: the first event that cannot be trusted, and what is wrong with it.
+/// The reason why a walk over rows ended early: the first event that cannot be trusted, and its fault.
 #[derive(Debug)]
 pub(crate) struct Damage {
     pub(crate) seq: u64,
@@ -27,7 +27,7 @@ impl Damage {
     }
 }
 
-/// What a walk over rows can meet.
+/// A reason to stop a walk over rows.
 pub(crate) enum ChainStop {
     Damage(Damage),
     Fault(Fault),

@@ -2,7 +2,7 @@
 //! writer thread.
 //!
 //! A checkpoint waits for the disk, tens of milliseconds where appends take tens of microseconds; so it runs on a thread of
-//! its own, while appends go on. For the same reason a process that ends leaves a short write-ahead log behind instead of
+//! its own, while appends continue. For the same reason a process that ends leaves a short write-ahead log behind instead of
 //! emptying it: whoever opens the database next reads it. A longer one is emptied and cut.
 
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ const TOO_MANY_PAGES: i32 = 16 * PAGES;
 /// longer one is truncated even if all of it was checkpointed before, because people take its size for data.
 const BYTES_LEFT: u64 = 1 << 20;
 
-/// How long closing waits for readers of other processes.
+/// Timeout of closing for readers of other processes.
 const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);
 
 /// Watches how long the write-ahead log is.
@@ -106,7 +106,7 @@ impl Checkpoints {
         }
     }
 
-    /// How long the file of the write-ahead log is.
+    /// Returns the size of the write-ahead log's file.
     fn length(&self) -> u64 {
         let Location::File(path) = &self.location else {
             return 0;
@@ -136,7 +136,7 @@ impl Checkpoints {
         }
     }
 
-    /// Ends the checkpoint that is under way, and makes a last one where much is left.
+    /// Ends the checkpoint in progress, and makes a last one where much is left.
     pub(crate) fn close(self, connection: &Connection) {
         let is_long = self.length() > BYTES_LEFT;
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
@@ -169,7 +169,8 @@ fn begin_again(connection: &Connection) {
     }
 }
 
-/// What cannot be moved now stays in the write-ahead log, where it is as safe. Returns whether nothing is left there.
+/// Runs a checkpoint and returns whether the write-ahead log is empty. Pages that cannot be moved now stay
+/// there safely.
 fn checkpoint(connection: &Connection, mode: &str) -> bool {
     let done = connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| {
         Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))

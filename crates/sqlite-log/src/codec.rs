@@ -1,4 +1,4 @@
-//! How facts become bytes and bytes become facts: a compact stream of records.
+//! Encodes facts into a compact stream of records, and decodes them.
 //!
 //! Called by the writer (through [`crate::segment`]) and by every reader. A stream of model output is thousands of tiny
 //! events with the same context, so a record says only what differs from the record before it:
@@ -37,13 +37,13 @@ const LONG: u8 = 0x3f;
 
 /// Payloads longer than this are kept as blobs.
 pub(crate) const INLINE_LIMIT: usize = 4096;
-/// How many earlier contexts the encoder looks through before it writes one again.
+/// The number of earlier contexts that the encoder searches before it writes one again.
 const CONTEXT_WINDOW: usize = 32;
 
 /// Room for the text of chunks that are joined: most answers have no more.
 const ROOM: usize = 1024;
 
-/// Which of an event's surroundings are the same for many events in a row.
+/// The fields of an envelope that many successive events share.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EnvelopeContext {
     pub(crate) source: Source,
@@ -70,7 +70,7 @@ impl EnvelopeContext {
     }
 }
 
-/// What leaves the encoder beside the record stream.
+/// Output of the encoder besides the record stream.
 #[derive(Default)]
 pub(crate) struct SideOutput {
     /// Payloads that are too long for the stream, with their hashes.
@@ -176,7 +176,7 @@ pub(crate) enum StoredBody<'a> {
 }
 
 impl StoredBody<'_> {
-    /// How many bytes of it stand in its row.
+    /// Returns the number of bytes in its row.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Text(text) | Self::Thinking(text) => text.len(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_runtime::LogError;
 use rusqlite::ErrorCode;
 
-/// What went wrong inside this crate.
+/// An error inside this crate.
 #[derive(Debug)]
 pub(crate) enum Fault {
     Sql(rusqlite::Error),

@@ -23,13 +23,13 @@ pub struct Examined {
     pub format: u32,
     /// Its bytes.
     pub bytes: u64,
-    /// How many sessions it has that were not deleted.
+    /// The number of sessions that are not deleted.
     pub sessions: u64,
-    /// When its latest event was committed, if it has one.
+    /// The time of its latest commit, if there is one.
     pub latest: Option<Timestamp>,
     /// Whether all of its pages were looked at; a very large one is not read whole.
     pub checked: bool,
-    /// What SQLite says is wrong with it; empty if all is well.
+    /// The problems that SQLite reports; empty if there are none.
     pub problems: Vec<String>,
 }
 

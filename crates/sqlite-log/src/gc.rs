@@ -10,12 +10,12 @@ use crate::error::Fault;
 use crate::keys::{first_seq, int, key, unsigned};
 use crate::models;
 
-/// How many rows a step removes at most.
+/// Maximum number of rows that a step removes.
 const STEP_ROWS: i64 = 256;
 /// The number of pages that are given back to the file system at once.
 const STEP_PAGES: u64 = 1_024;
 
-/// Where a collection stands between two steps.
+/// The state of a collection between two steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GcStage {
     Sessions,

@@ -1,4 +1,4 @@
-//! How numbers are kept: row keys of `batches`, and unsigned numbers in SQLite's signed ones.
+//! Encodings of numbers: row keys of `batches`, and unsigned numbers in SQLite's signed ones.
 
 use agentx_runtime::Digest;
 use agentx_types::{SessionId, Timestamp};
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::error::Fault;
 
-/// How many bits of a row's key are its first `seq`.
+/// The number of bits of a row's key that hold its first `seq`.
 const SEQ_BITS: u32 = 36;
 /// The largest `seq` that a session can have.
 pub(crate) const LAST_SEQ: u64 = (1 << SEQ_BITS) - 1;
@@ -65,7 +65,7 @@ pub(crate) fn session_row(connection: &Connection, session: &SessionId) -> Resul
         .ok_or_else(|| Fault::not_found(session.as_str()))
 }
 
-/// Where a session's own rows end: the last `seq`, when that was, and the hash there. `None` if it has no row.
+/// Returns the last `seq` of a session's own rows, its time and its hash. `None` if it has no row.
 pub(crate) fn last_row(connection: &Connection, session: i64) -> Result<Option<(u64, i64, Digest)>, Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT last_seq, at, hash FROM batches WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1",

@@ -133,8 +133,8 @@ impl LatestMessages {
         Ok(self.messages.len() - before)
     }
 
-    /// What the index is to be asked without the beginnings that are frequent; `None` if none is. Of words in a row whose last
-    /// is one, those before it are left.
+    /// Returns the query without frequent prefixes; `None` if there is none. Of a phrase whose last word is a
+    /// frequent prefix, the words before it are kept.
     fn rest(&self, pieces: &[String], more: &str) -> Result<Option<String>, Fault> {
         let is_frequent = |asked: &str| -> Result<bool, Fault> {
             Ok(asked.ends_with('*') && self.matching(asked, STEP)?.len() >= STEP / ONE_IN)
@@ -158,7 +158,7 @@ impl LatestMessages {
         Ok(is_less.then(|| rest.join(" AND ")))
     }
 
-    /// Which of them match, the latest first.
+    /// Returns the matching ones, the latest first.
     fn matching(&self, expression: &str, limit: usize) -> Result<Vec<usize>, Fault> {
         let mut statement = self
             .index
@@ -211,7 +211,7 @@ mod tests {
         hits.iter().map(|hit| hit.seq).collect()
     }
 
-    /// What is said apart from the index.
+    /// Returns the matches of the search by latest messages; `None` if it does not apply.
     fn apart(connection: &Connection, words: &str, limit: usize) -> Option<Vec<u64>> {
         let pieces: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let parts: Vec<String> = pieces.iter().map(|piece| part(piece, "*")).collect();

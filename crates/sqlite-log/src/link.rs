@@ -107,7 +107,7 @@ fn keep_ancestor(
     })
 }
 
-/// What shared events cost was paid for by the session that they are of.
+/// Removes the cost of shared events: it belongs to the session that they come from.
 fn forget_spent(connection: &Connection, row: i64, at_seq: u64) -> Result<(), Fault> {
     connection
         .prepare_cached("DELETE FROM spent WHERE session = ?1 AND seq <= ?2")?

@@ -16,7 +16,8 @@ use agentx_types::SessionId;
 
 use crate::error::Fault;
 
-/// How often a lock is tried before its holder is believed: a reader that looks who writes holds it for an instant.
+/// Number of attempts before a lock counts as held: a reader that looks up the writer holds it for an
+/// instant.
 const ATTEMPTS: usize = 5;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
 
@@ -40,7 +41,7 @@ pub(crate) enum SessionLock {
     },
 }
 
-/// Whether a lock was had.
+/// The result of trying to take a lock.
 pub(crate) enum LockAttempt {
     Held(SessionLock),
     /// By this process.

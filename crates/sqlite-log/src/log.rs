@@ -340,7 +340,7 @@ impl SessionLog for SqliteLog {
     ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>> {
         let (owner, words) = (owner.clone(), words.to_owned());
         Box::pin(async move {
-            // The words of runs under way wait in the writer; a search in this process finds them too.
+            // The words of runs in progress wait in the writer; a search in this process finds them too.
             if self.writer.has_begun() {
                 self.change(|core| {
                     core.index_waiting();

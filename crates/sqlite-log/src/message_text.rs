@@ -1,4 +1,4 @@
-//! What a message says, read from the facts: the text itself is stored nowhere else. Called by search.rs.
+//! Reads the text of a message from the facts: it is stored nowhere else. Called by search.rs.
 
 use agentx_runtime::Fact;
 use agentx_types::{AgentStateId, ContentPart, EnvironmentEvent, SessionId};
@@ -6,7 +6,8 @@ use rusqlite::Connection;
 
 use crate::read::facts;
 
-/// How many events before its end an answer is looked for: in most cases it is short.
+/// The numbers of events before its end in which the beginning of an answer is searched: most answers are
+/// short.
 const LOOK_BACK: [u64; 3] = [128, 1024, 4096];
 
 /// The words of the message that event `seq` completed and that begins like this, from the facts; `None` where they cannot be
@@ -36,8 +37,8 @@ pub(crate) fn text_of(
     }
 }
 
-/// What is found among the facts up to `seq`: in the latest of them, else in more. The last time it is said that there are no
-/// others.
+/// Searches the facts up to `seq`: first the latest of them, then more. In the last search, `found` learns
+/// that there are no others.
 fn before(
     connection: &Connection,
     session: &SessionId,
@@ -55,7 +56,7 @@ fn text_in(content: &[ContentPart]) -> String {
     content.iter().filter_map(ContentPart::as_text).collect()
 }
 
-/// What the agent's model streamed last, text and calls; `None` if its beginning is not among these facts and is worth looking for.
+/// Returns the last answer of the agent's model, text and calls; `None` if its beginning is in earlier facts.
 fn answer_in(facts: &[Fact], agent: &AgentStateId, is_last: bool) -> Option<String> {
     let own = || {
         facts

@@ -11,7 +11,7 @@ use crate::error::Fault;
 use crate::keys::int;
 use crate::search;
 
-/// How many characters of a message are kept to be shown in lists.
+/// Maximum number of characters of a message that are kept for lists.
 const PREVIEW_CHARS: usize = 200;
 
 /// A word of a closed set, as it is written in JSON.
@@ -52,7 +52,7 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// How many bytes of text may wait for the index.
+/// Maximum number of bytes of text that may wait for the index.
 const UNINDEXED_BYTES: usize = 256 << 10;
 
 /// Messages whose words are not in the index yet: their rows and texts. Where the process dies first, the next writer
@@ -168,7 +168,7 @@ fn set(connection: &Connection, sql: &str, session: i64, value: &str) -> Result<
     Ok(())
 }
 
-/// What lists show of a message.
+/// An excerpt of a message, for lists.
 struct MessageExcerpt<'a> {
     seq: i64,
     agent_state_id: &'a str,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What an append survives once it has returned.
+/// The failures that an append survives once it has returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The death of the process. After a loss of power the last appends may be gone, whole and from the end.
@@ -12,19 +12,19 @@ pub enum Durability {
     Machine,
 }
 
-/// How a log is opened.
+/// Options for opening a log.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
-    /// What an append survives; by default the death of the process.
+    /// The failures that an append survives; by default the death of the process.
     pub durability: Durability,
-    /// How long to wait while another process has the database locked; 5 s by default.
+    /// Timeout for a database that another process has locked; 5 s by default.
     pub busy_timeout: Duration,
-    /// How long a blob that nothing refers to is kept, because the event that will name it may be on its way; 1 hour by
+    /// Time for which an unreferenced blob is kept, because the event that names it may follow; 1 hour by
     /// default.
     pub blob_grace: Duration,
-    /// How many appends and other changes may wait; whoever comes later waits to be let in. 256 by default.
+    /// Maximum number of appends and other changes that may wait; further callers wait. 256 by default.
     pub queue: usize,
-    /// How many threads read at once; they are started when they are needed. 2 by default.
+    /// Maximum number of reader threads, started on demand. 2 by default.
     pub readers: usize,
     /// The largest size of the database file in bytes; by default what the disk has.
     pub max_bytes: Option<u64>,

@@ -24,7 +24,7 @@ pub(crate) struct SessionRange {
     /// The session's row.
     pub(crate) session: i64,
     pub(crate) id: String,
-    /// What its chain begins with.
+    /// The hash that its chain begins with.
     pub(crate) base_hash: Digest,
     /// Its own events begin after this.
     pub(crate) after: u64,
@@ -162,7 +162,7 @@ pub(crate) fn ends(chain: &Chain, rest: &[u8]) -> Result<(), Damage> {
     })
 }
 
-/// How many bytes of facts whoever reads a session gets at once, however many facts they want.
+/// Maximum number of bytes of facts in one page, however many facts are requested.
 pub(crate) const PAGE_BYTES: usize = 4 << 20;
 
 /// Up to `limit` facts of a session after `after_seq`.
@@ -271,7 +271,7 @@ pub(crate) fn fact(
     fact_of(session, (seq, decoder), body, aside.as_deref())
 }
 
-/// What of an event lies in a blob.
+/// Reads the part of an event that is stored in a blob.
 fn aside(connection: &Connection, body: &StoredBody<'_>, seq: u64) -> Result<Option<String>, ChainStop> {
     match body {
         StoredBody::InBlob { hash, .. } => blob_payload(connection, hash, seq).map(Some),

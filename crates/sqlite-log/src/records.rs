@@ -6,16 +6,14 @@ use agentx_runtime::{Digest, Fact};
 use agentx_types::{AsRead, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
 use crate::codec::{SegmentDecoder, SegmentEncoder, SideOutput, StoredBody};
+use crate::scan::JOINED_BYTES;
 
-/// Number of bytes up to which pieces of an answer are joined.
-const JOINED_BYTES: usize = 8 * 1024;
-
-/// What a run of records says.
+/// The decoded content of a run of records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Records {
     /// The facts, numbered from 1.
     pub facts: Vec<Fact>,
-    /// What is wrong with the first record that cannot be read; `None` if all of them can.
+    /// The fault of the first unreadable record; `None` if all are readable.
     pub problem: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use agentx_runtime::LogError;
 
 use crate::error::{DatabaseFile, Fault};
 
-/// Which file was opened.
+/// The identity of the opened file.
 pub(crate) struct SameFile {
     /// Device and inode of the file; `None` if the system has none, or the database is not a file.
     opened: Option<(u64, u64)>,
@@ -19,7 +19,7 @@ impl SameFile {
         }
     }
 
-    /// Nothing, where the name is still that of the file.
+    /// Returns an error if the path no longer names the opened file.
     pub(crate) fn check(&self, place: &DatabaseFile) -> Result<(), LogError> {
         if self.opened.is_some() && identity(place) != self.opened {
             Err(place.error(Fault::Other(LogError::LOST.into())))

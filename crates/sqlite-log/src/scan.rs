@@ -15,7 +15,7 @@ use crate::keys::session_row;
 use crate::read::{ChainStop, ends, fact, next_body, parts, rows};
 
 /// Number of bytes up to which pieces of an answer are joined.
-const JOINED_BYTES: usize = 8 * 1024;
+pub(crate) const JOINED_BYTES: usize = 8 * 1024;
 
 /// Lends the facts of a session after `after_seq` up to `upto` to `take`, until it wants no more.
 pub(crate) fn scan(
@@ -51,7 +51,7 @@ pub(crate) fn scan(
     Ok(())
 }
 
-/// What lends facts, and the fact that is lent.
+/// The lender of facts, and the lent fact.
 struct Lending<'a> {
     connection: &'a Connection,
     session: &'a SessionId,

@@ -24,7 +24,7 @@ const WAL_HEADER_BYTES: u64 = 32;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// Where the database is.
+/// The location of the database.
 #[derive(Clone, Debug)]
 pub(crate) enum Location {
     File(PathBuf),
@@ -170,8 +170,8 @@ fn create(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
     Ok(format.max(FORMAT))
 }
 
-/// Where the database is missing or empty and a write-ahead log with commits lies beside it, nothing is opened: SQLite would throw the log away
-/// and begin anew, as if there had never been a session.
+/// Refuses a missing or empty database beside a write-ahead log with commits: SQLite would discard that log
+/// and begin an empty database.
 pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<(), LogError> {
     let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
     let mut log = path.as_os_str().to_owned();

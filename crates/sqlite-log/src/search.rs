@@ -116,7 +116,7 @@ fn with_copies(
     Ok(hits)
 }
 
-/// Where it is looked, whose messages are wanted, what the index is asked, and what the person asked.
+/// The scope, the owner, the query for the index, and the person's query.
 #[derive(Clone, Copy)]
 pub(crate) struct SearchTerms<'a> {
     pub(crate) connection: &'a Connection,
@@ -201,7 +201,7 @@ impl CandidateMessage {
         })
     }
 
-    /// What is said there, from the facts where they can be read.
+    /// Returns the text there, from the facts if they are readable.
     pub(crate) fn text(&self, connection: &Connection) -> String {
         let text = text_of(connection, &self.session_id, &self.agent, self.seq, &self.preview);
         text.filter(|text| !text.is_empty())
@@ -267,14 +267,14 @@ fn pieces(words: &str) -> Vec<String> {
     pieces
 }
 
-/// What FTS5 is asked: every piece must be there.
+/// Returns the FTS5 query that requires every piece.
 fn expression(pieces: &[String], more: &str) -> Option<String> {
     let parts: Vec<String> = pieces.iter().map(|piece| part(piece, more)).collect();
     (!parts.is_empty()).then(|| parts.join(" AND "))
 }
 
-/// What FTS5 is asked for a piece: words may continue where `more` is `*`, phrases of dense scripts may not. A single character of
-/// such a script is the beginning of a pair.
+/// Returns the FTS5 query for a piece: words may continue where `more` is `*`, phrases of dense scripts may
+/// not. A single character of such a script is the beginning of a pair.
 pub(crate) fn part(piece: &str, more: &str) -> String {
     let chars: Vec<char> = piece.chars().collect();
     match chars.as_slice() {

@@ -17,7 +17,7 @@ pub(crate) const SEGMENT_ROWS: usize = 256;
 /// Rows that are longer than this on average are not worth packing.
 const PACKED_ENOUGH: usize = 8 * 1024;
 
-/// What the record of a word that a model streams takes, about: room for as many is made at once.
+/// Approximate size of the record of a streamed word, for reserving memory.
 const CHUNK_BYTES: usize = 12;
 
 /// A row of the `batches` table, about to be written.
@@ -27,7 +27,7 @@ pub(crate) struct NewRow {
     pub(crate) last_seq: u64,
     /// Whether a segment begins here.
     pub(crate) starts: bool,
-    /// When its last event was taken into the log.
+    /// The time at which the log took its last event.
     pub(crate) at: i64,
     pub(crate) hash: Digest,
     /// `None` if a batch continues in the next row.
@@ -43,12 +43,12 @@ struct Segment {
     first_seq: u64,
     rows: usize,
     bytes: Vec<u8>,
-    /// Where the row that is being written begins in `bytes`.
+    /// The offset in `bytes` at which the current row begins.
     row_start: usize,
     row_first_seq: u64,
 }
 
-/// Where a session's log ends, and its open segment.
+/// The end of a session's log, and its open segment.
 pub(crate) struct Tail {
     /// The `seq` of the last event.
     pub(crate) last_seq: u64,
@@ -148,7 +148,8 @@ pub(crate) fn seal(hasher: &blake3::Hasher, derived: Option<&Digest>, last_seq: 
     *hasher.finalize().as_bytes()
 }
 
-/// What the chain of a session begins with: its id and, for a fork, the hash of all that it shares.
+/// Returns the hash that a session's chain begins with: of its id and, for a fork, the hash of all shared
+/// events.
 pub(crate) fn base_hash(session_id: &str, shared: Option<&Digest>) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("agentx session log 1");
     hasher.update(shared.unwrap_or(&[0; 32]));

@@ -14,7 +14,7 @@ use crate::segment::base_hash;
 use crate::spending::estimated;
 use crate::writer::WriterState;
 
-/// What a fork takes from its parent.
+/// The data that a fork takes from its parent.
 struct InheritedByFork {
     base: Option<i64>,
     hash: Option<agentx_runtime::Digest>,
@@ -107,7 +107,7 @@ fn shared_with(connection: &Connection, parent: &SessionId, at_seq: u64) -> Resu
     })
 }
 
-/// How many messages the first `at_seq` events have.
+/// Returns the number of messages in the first `at_seq` events.
 fn messages_upto(connection: &Connection, parts: &[read::SessionRange], at_seq: u64) -> Result<u64, Fault> {
     for part in parts.iter().rev().filter(|part| part.after < at_seq) {
         let number = connection
@@ -192,7 +192,7 @@ fn completed(connection: &Connection, (mut info, epoch): (SessionInfo, u64), loc
     info
 }
 
-/// What is known of one session.
+/// Returns the list entry of one session.
 pub(crate) fn info(
     connection: &Connection,
     locks: &Locks,
@@ -267,7 +267,7 @@ pub(crate) fn shared(
         .collect::<Result<Vec<_>, Fault>>()
 }
 
-/// Whose a session is, and what `person` may do in it who is not its owner.
+/// Returns the owner of a session and the role of `person`, if they are not the owner.
 pub(crate) fn access(
     connection: &Connection,
     session: &SessionId,

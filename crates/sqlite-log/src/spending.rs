@@ -1,4 +1,4 @@
-//! What was spent, added up from the ledger, and what sessions take on disk. Called by `SessionLog::usage` and
+//! Sums of the ledger of costs, and the sizes of sessions on disk. Called by `SessionLog::usage` and
 //! `SessionLog::stored`.
 //!
 //! The ledger has no times and no causes: when is the time of the row of facts that paid for a call, and why is read from
@@ -25,13 +25,13 @@ const SPENT: &str = "
           AND (?3 IS NULL OR s.session_id = ?3))
   WHERE at >= ?2";
 
-/// What is added up for one key, and by what it is put in order.
+/// The sum for one key, and its sort key.
 struct Sum {
     row: UsageRow,
     last_at: i64,
 }
 
-/// What was spent, added up.
+/// Returns the sums of costs.
 pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<UsageRow>, Fault> {
     let since = begins(connection, query.since.as_ref())?;
     let mut statement = connection.prepare_cached(SPENT)?;
@@ -97,8 +97,8 @@ impl Sum {
     }
 }
 
-/// How many tokens that a session spent are an estimate: all, or those of the fact `seq`. 0 if an early database that can only be
-/// read has no place for it.
+/// Returns the number of estimated tokens of a session, or of its fact `seq`. 0 for an early, read-only
+/// database without this column.
 pub(crate) fn estimated(connection: &Connection, session: i64, seq: Option<u64>) -> u64 {
     let sum =
         "SELECT coalesce(sum(tokens), 0) FROM estimated WHERE session = ?1 AND (?2 IS NULL OR seq = ?2)";
@@ -138,7 +138,7 @@ fn key_of(connection: &Connection, by: UsageBy, row: &Row<'_>) -> Result<String,
     })
 }
 
-/// What is stored of a session, or of all of an owner's.
+/// Returns the stored size of a session, or of all sessions of an owner.
 pub(crate) fn stored(
     connection: &Connection,
     owner: &OwnerId,

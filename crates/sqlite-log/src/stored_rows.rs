@@ -14,7 +14,7 @@ use crate::keys::{LAST_SEQ, last_row, session_row};
 use crate::read::{self, Chain, ChainStop, GoodRow, SessionRange};
 use crate::segment::seal;
 
-/// What a row takes beside its data, about.
+/// Approximate size of a row besides its data.
 const ROW_BYTES: usize = 128;
 
 /// Whole segments of one part, from the one on that holds the event after `after_seq`.
@@ -76,7 +76,7 @@ fn as_told(part: &SessionRange, own_end: u64) -> LogPart {
     }
 }
 
-/// What was found so far.
+/// The rows read so far.
 struct RowsRead<'a> {
     part: &'a SessionRange,
     most_bytes: usize,

@@ -1,6 +1,7 @@
-//! Who writes: one connection, one at a time. A small append that finds nobody writing is committed where it is made,
-//! since handing it to a thread and back takes about as long as the commit. Everything else goes through one bounded queue
-//! to the one thread that writes, which commits appends of all sessions in groups.
+//! Writes through one connection, one caller at a time. A small append that finds the connection free is
+//! committed by its caller, since handing it to a thread and back takes about as long as the commit.
+//! Everything else goes through one bounded queue to the one thread that writes, which commits appends of all
+//! sessions in groups.
 //!
 //! While a commit runs, what arrives waits; all of it goes into the next transaction. Each append has its own answer: one
 //! that is refused takes nothing away from the others, and where SQLite itself fails, each is tried again alone.
@@ -29,7 +30,7 @@ pub(crate) struct Append {
     pub(crate) batch: Batch,
 }
 
-/// Who waits for an append.
+/// The sender for the outcome of an append.
 type AppendReply = oneshot::Sender<Result<(), LogError>>;
 
 /// Something else that only the writer does; it answers by itself.
@@ -47,13 +48,13 @@ const HERE_FACTS: usize = 1024;
 /// Sessions whose writers were dropped: what is known of them can be forgotten.
 pub(crate) type Released = Arc<Mutex<Vec<(SessionId, u64)>>>;
 
-/// What whoever writes has to himself.
+/// The state that only the current writer accesses.
 pub(crate) struct WriterState {
     pub(crate) connection: Connection,
     pub(crate) place: DatabaseFile,
     /// Sessions that are attached, as far as this process knows. Boxed, since a table has room for twice as many as it holds.
     pub(crate) sessions: HashMap<SessionId, Box<OpenSession>>,
-    /// Why nothing may be written, if so.
+    /// The newer versions that forbid writing, if any.
     newer: Option<(u32, u32)>,
     checkpoints: Option<Checkpoints>,
     released: Released,

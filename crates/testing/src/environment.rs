@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_bus::{Reactors, Restart};
-use agentx_runtime::{Actions, DriverParts, Environment, SystemBus};
+use agentx_runtime::{ActionDispatcher, DriverParts, Environment, SystemBus};
 
 use crate::{FaultyLog, SimulatedClock};
 
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Panics if it does not start, serves nothing, or still serves something after it was stopped.
 pub async fn check_environment(environment: impl Environment) {
     let kind = environment.kind().to_owned();
-    let actions = Actions::new();
+    let actions = ActionDispatcher::new();
     let (log, clock) = (FaultyLog::new(), SimulatedClock::default());
     let parts = DriverParts::new(Arc::new(log), actions.clone(), Arc::new(clock));
     let mut reactors = Reactors::new(SystemBus::of(&parts), |_report| {});

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Actions, Delivery, DriverParts, Effector, OpenRequest, RuntimeError, Session, SessionIds, View,
+    ActionDispatcher, Delivery, DriverParts, Effector, OpenRequest, RuntimeError, Session, SessionIds, View,
     open_session,
 };
 use agentx_types::{
@@ -35,7 +35,7 @@ impl MemoryWorld {
     /// Creates a world with a log that another world has written: another process that continues.
     pub fn on(log: FaultyLog, answers: impl IntoIterator<Item = ModelScript>) -> Self {
         let model = ScriptedModel::new(answers);
-        let actions = Actions::new().with(ActionKind::CallModel, Arc::new(model.clone()));
+        let actions = ActionDispatcher::new().with(ActionKind::CallModel, Arc::new(model.clone()));
         let clock = Arc::new(SimulatedClock::default());
         let parts = DriverParts {
             tools: fixture::tools().into(),

@@ -16,9 +16,9 @@ use crate::{
 pub struct Action {
     /// Events that answer it carry this as their `cause`.
     pub action_id: ActionId,
-    /// Which agent wants it.
+    /// The agent that requested it.
     pub agent_state_id: AgentStateId,
-    /// In which run.
+    /// The run that it belongs to.
     pub run_id: Option<RunId>,
     /// The requested action.
     pub body: ActionBody,
@@ -38,11 +38,11 @@ pub enum ActionBody {
     AnswerCall(AnswerCall),
     /// Wake the agent later. Answered by one `timer_fired`.
     StartTimer(StartTimer),
-    /// Stop an action that is under way. Answered by whatever that action still says.
+    /// Stop a running action. Answered by the cancelled action's own terminal event.
     Cancel(Cancel),
-    /// Tell a tool that runs whether it may make a call of its own. Answered by what that tool does.
+    /// Tells a running tool whether its nested call is allowed. It has no terminal event.
     DecideInnerCall(DecideInnerCall),
-    /// Put on record why the run ends. Answered by one `interrupted` or `error`.
+    /// Records why the run ends. Answered by one `interrupted` or `error`.
     Report(Report),
     /// Make another agent. Answered by one `agent_spawned`.
     SpawnAgent(SpawnAgent),
@@ -123,14 +123,14 @@ pub struct CallModel {
 /// Every request carries them while the session adds to them, so they are kept where clones are cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakenIds {
-    /// Of tool calls, also of those that a model began and did not end.
+    /// Ids of tool calls, including unfinished ones.
     pub calls: SharedSet<ToolCallId>,
-    /// Of answers.
+    /// Ids of answers.
     pub messages: SharedSet<MessageId>,
 }
 
 impl TakenIds {
-    /// Whether an event gives an id that is not here.
+    /// Returns whether the event introduces a new id.
     pub fn is_news(&self, event: &EnvironmentEvent) -> bool {
         match event {
             EnvironmentEvent::StreamStart(start) => !self.messages.contains(&start.message_id),
@@ -168,9 +168,9 @@ fn is_empty(ids: &Arc<TakenIds>) -> bool {
 /// Run a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallTool {
-    /// Which call of the model this performs.
+    /// The model's call that this performs.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// Its arguments.
     pub input: Value,
@@ -202,11 +202,11 @@ pub struct CallingAgent {
 /// Answer a tool call without running anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswerCall {
-    /// Which call.
+    /// The call.
     pub tool_call_id: ToolCallId,
-    /// Why nothing is run.
+    /// The reason why nothing runs.
     pub status: ToolStatus,
-    /// The content that the model is told.
+    /// The text for the model.
     pub content: Vec<ContentPart>,
 }
 
@@ -219,7 +219,7 @@ pub struct StartTimer {
     pub timer: Timer,
 }
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -235,7 +235,7 @@ pub enum Timer {
 /// Stop an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancel {
-    /// Which.
+    /// The action to cancel.
     pub action_id: ActionId,
 }
 
@@ -264,38 +264,38 @@ pub struct SpawnAgent {
 pub struct SendInput {
     /// To which.
     pub to: AgentStateId,
-    /// What.
+    /// The message.
     pub message: UserMessage,
 }
 
-/// Stop what another agent does; it can go on with its next input.
+/// Stops another agent's run; it can continue with its next input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterruptAgent {
-    /// Which.
+    /// The agent to stop.
     pub to: AgentStateId,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
 /// End another agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseAgent {
-    /// Which.
+    /// The agent.
     pub agent_state_id: AgentStateId,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Put on record why the run ends.
+/// Records why the run ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
     /// It was stopped from outside.
     Interrupted {
-        /// By what.
+        /// The cause of the interruption.
         reason: String,
     },
-    /// It cannot go on.
+    /// The run cannot continue.
     Error {
         /// Stable, for programs: `iteration_limit`, `cost_limit`, …
         code: String,

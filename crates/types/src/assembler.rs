@@ -8,12 +8,12 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A call that the model asked for.
+/// A call that the model requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestedCall {
     /// The model's name for it.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// Its arguments.
     pub input: Value,
@@ -32,8 +32,7 @@ pub struct AssembledAnswer {
     pub usage: Usage,
 }
 
-/// The key of a part that a decoder attaches to words where it turns out that all words of the answer until there were thinking, and
-/// that nothing marked their beginning.
+/// Key of the marker by which a decoder reclassifies all preceding text as thinking.
 pub const WAS_THINKING: &str = "was_thinking";
 
 /// Assembles one answer at a time.
@@ -110,8 +109,8 @@ impl Assembler {
         self.usage
     }
 
-    /// Takes what `api` has signed thinking with where that stands behind text of white space alone. [`Assembler::finish`] leaves such text
-    /// out, and a signature may hold only behind all that stood before it.
+    /// Removes signatures of `api` that follow whitespace-only text. [`Assembler::finish`] drops such text, and a
+    /// signature may cover everything before it.
     pub fn unsign_behind_blanks(&mut self, api: &str) {
         let is_blank_text = |part: &ContentPart| matches!(part, ContentPart::Text(_)) && is_blank(part);
         let parts = self.parts.iter_mut().skip_while(|part| !is_blank_text(part));
@@ -220,7 +219,8 @@ impl Assembler {
         });
     }
 
-    /// What belongs to the part before it, but to another API than what that has, becomes a part of its own.
+    /// Attaches provider data to the part before it. Data of another API than that part's becomes a separate
+    /// part.
     fn provider_part(&mut self, part: &ProviderPart) {
         let provider = ProviderData {
             api: part.api.clone(),

@@ -1,4 +1,4 @@
-//! Why an attempt to reach a model came to nothing, and what is to be learned from it.
+//! A failed attempt to call a model, and what its error says about limits.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::vocabulary::payloads;
 payloads! {
     /// An attempt to reach a model came to nothing.
     AttemptFailed {
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
         /// Stable, for programs: `rate_limited`, `overloaded`, `unauthorized`, …
         code: String,
@@ -24,13 +24,15 @@ payloads! {
         /// none follows, or attempts are counted instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gives_up_in_ms: Option<u32>,
-        /// Where the conversation did not fit into the model: what the server says about sizes.
+        /// The sizes that the server reports, if the conversation did not fit into the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         overflow: Option<Overflow>,
-        /// Which part of the request the provider refuses for its form, where it does: the same request would be refused again.
+        /// The part of the request whose form the provider refuses, if it does: the same request would be
+        /// refused again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<RequestPart>,
-        /// Where that is the longest answer: how many tokens it may have, if the provider says so.
+        /// The longest answer that the provider accepts, in tokens, if it refuses the requested one and names
+        /// its limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest_answer: Option<u32>,
     }

@@ -1,5 +1,5 @@
 //! Condensing: a range of a conversation is represented by a summary, and what it says stays in the log. How it is set up, what
-//! is wanted, what is on record of it, and what front ends hear of it.
+//! is wanted, what is recorded of it, and what front ends hear of it.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ impl ModelRequest {
     }
 }
 
-/// When and how an agent's conversation is condensed. An agent without it never condenses by itself.
+/// The settings for condensing an agent's conversation. Without them the agent never condenses by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Condensing {
-    /// How full the model's window is when it is done, in percent; 0 for only when a person wants it, or the model says that
-    /// the window is full.
+    /// The fill of the model's window at which it is condensed, in percent; 0 means only if a person requests
+    /// it or the model reports a full window.
     pub at_percent: u8,
-    /// How many of the latest exchanges stay as they are, as long as they fit into a quarter of the window.
+    /// The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window.
     pub tail: u32,
     /// The model that writes the summaries; the agent's own where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,9 +57,9 @@ pub struct Condense {
     /// Messages in the range that stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<MessageId>,
-    /// Tokens of what the summary stands for, estimated: one that has no fewer is of no use.
+    /// Tokens of the condensed range, estimated: a summary with as many or more is useless.
     pub tokens: u64,
-    /// What the model is asked.
+    /// The request to the model.
     pub request: Arc<ModelRequest>,
     /// Whether a model that is away is not waited for: the next request of the conversation fits without the summary, or the last
     /// summary came to nothing.
@@ -70,10 +70,10 @@ pub struct Condense {
 payloads! {
     /// A person wants the conversation condensed now.
     CondenseRequested {
-        /// What the summary must not leave out, in their words.
+        /// What the summary must contain, in the person's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
@@ -83,12 +83,12 @@ payloads! {
         from_seq: u64,
         /// The last event of the range.
         to_seq: u64,
-        /// What stands for it.
+        /// The summary.
         summary: String,
         /// Messages in the range that stay as they are.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         kept: Vec<MessageId>,
-        /// What the summary cost.
+        /// The cost of the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
     }
@@ -98,17 +98,17 @@ payloads! {
         code: String,
         /// For people.
         message: String,
-        /// What it cost all the same.
+        /// The cost of the failed attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
     }
-    /// A range that was condensed is again as it was, and with it what was condensed on top of it.
+    /// A condensed range is restored, together with later summaries that contain it.
     ContextRestored {
         /// The first event of the range.
         from_seq: u64,
         /// The last event of the range.
         to_seq: u64,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
@@ -118,25 +118,25 @@ payloads! {
         message_id: MessageId,
         /// Whether it stays.
         pinned: bool,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// The part of the conversation that a model reads changes, or could not be changed.
+    /// The part of the conversation that a model reads changed, or could not be changed.
     ContextChanged {
-        /// How.
+        /// The change.
         change: ContextChange,
     }
 }
 
-/// How the part of a conversation that a model reads changes.
+/// A change of the part of a conversation that a model reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContextChange {
-    /// A model was asked for a summary of this range.
+    /// A model was called for a summary of this range.
     Condensing(ContextRange),
-    /// A summary stands for this range from now on.
+    /// A summary now represents this range.
     Condensed(ContextRange),
     /// It stays as it is.
     Failed {
@@ -159,15 +159,15 @@ pub enum ContextChange {
     /// The server cut the beginning of what was sent and did not say so: its counts show it. The smaller window holds from now on, and
     /// the conversation is condensed to fit into it.
     Cut {
-        /// How many tokens the server reads at most.
+        /// The number of tokens that the server reads at most.
         window: u64,
-        /// How many were assumed.
+        /// The number of tokens that was assumed.
         assumed: u64,
     },
     /// The conversation did not fit, and no summary would help: less of it is sent, with shorter results of tools, and the model is
     /// asked again.
     Shortened {
-        /// How many tokens are taken for the model's window from now on.
+        /// The size of the model's window from now on, in tokens.
         window: u64,
     },
 }
@@ -180,11 +180,11 @@ pub struct ContextRange {
     pub from_seq: u64,
     /// The last event of the range.
     pub to_seq: u64,
-    /// How many messages a summary stands for.
+    /// The number of messages that a summary represents.
     pub messages: u64,
     /// Their tokens, estimated.
     pub tokens: u64,
-    /// Tokens of what stands for them, estimated; 0 where that is not there yet.
+    /// Tokens of their summary, estimated; 0 if it does not exist yet.
     pub summary_tokens: u64,
 }
 
@@ -196,6 +196,6 @@ pub struct CondensedRange {
     pub seq: u64,
     /// Which, and what it weighs.
     pub range: ContextRange,
-    /// What stands for it.
+    /// The summary.
     pub summary: String,
 }

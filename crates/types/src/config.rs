@@ -16,7 +16,7 @@ pub const MAX_AGENTS_AT_ONCE: u32 = 256;
 /// Maximum number of agents that may be made in a session before a person says something again.
 pub const MAX_AGENTS_MADE: u32 = 1_000;
 
-/// Which machine drives the agent.
+/// The state machine that drives the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -26,7 +26,7 @@ pub enum AgentKind {
     React,
     /// Sort inputs by rules, and give them to other agents.
     Match,
-    /// One of a newer version: what it did is read, and nothing more is asked of it.
+    /// A kind from a newer version. Its log can be read but not continued.
     Unknown,
 }
 
@@ -34,9 +34,9 @@ pub enum AgentKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentConfig {
-    /// Which machine drives the agent.
+    /// The state machine that drives the agent.
     pub kind: AgentKind,
-    /// What people call this agent.
+    /// The name shown to people.
     pub name: String,
     /// The model that it asks.
     pub model: ModelSpec,
@@ -50,33 +50,32 @@ pub struct AgentConfig {
     pub workspace: String,
     /// The tools on offer.
     pub tools: Arc<[ToolSpec]>,
-    /// Who decides about calls.
+    /// The default decision about calls.
     pub approval: ApprovalMode,
     /// Approval rules, in order of their source: a `deny` beats an `ask`, an `ask` beats an `allow`, whatever the order.
     pub rules: Vec<Rule>,
-    /// When a run has to end.
+    /// The limits of a run.
     pub limits: Limits,
     /// Agents that this one may make, by their names: with its tool `delegate`, or in its scripts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentConfig>,
-    /// Which agent gets which input, where this one sorts them.
+    /// The routing of inputs, if this agent routes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<Box<Routing>>,
-    /// When its conversation is condensed; without it never by itself.
+    /// When its conversation is condensed; `None` if never automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condensing: Option<Box<Condensing>>,
-    /// Which version of the agent's own rules holds: up to [`RULES_VERSION`]; 0 in logs from before there was such a number.
+    /// The version of the agent's built-in rules, up to [`RULES_VERSION`]; 0 in logs older than this number.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rules_version: u32,
     /// Files that its calls are kept from by default; none in logs from before there was such a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Arc<Guard>>,
-    /// What the settings of a server say about each call of the session, whatever else stands here; absent where no server has the
-    /// session open, and in logs from before there was such a field. Only the program writes it.
+    /// Requirements of a server for each call of the session, which override everything else here; absent if
+    /// no server has the session open, and in logs older than this field. Only the program writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_rules: Option<Arc<ServerRules>>,
-    /// Whether its tools are all that the program offers: one that continues with the session adds those that it offers besides. Where it is
-    /// not set, only `tools` are ever on offer.
+    /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
 }
@@ -121,8 +120,9 @@ pub struct Guard {
     /// The program's own files, such as sessions and keys: refused, whatever rules say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<String>,
-    /// What Git runs because the workspace's repository says so (`filter.lfs.clean`, `hooks/pre-commit`), and the person has not
-    /// accepted: a rule with a star allows no command of Git.
+    /// Programs that Git runs because the workspace's repository configures them (`filter.lfs.clean`,
+    /// `hooks/pre-commit`) and that the person has not accepted: while there are any, a rule with a star
+    /// allows no command of Git.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub git: Vec<String>,
     /// Whether the person made the workspace read-only: the rules refuse every tool that does more than read, and say that it is so.
@@ -130,8 +130,8 @@ pub struct Guard {
     pub read_only: bool,
 }
 
-/// What a server requires of each call in a session, from its operator's settings. They are recorded anew when the session is opened
-/// and the settings are other ones by then, so they hold in sessions that are older than a rule, too.
+/// Requirements of a server for each call in a session, from its operator's settings. They are recorded again
+/// when the session is opened with changed settings, so a rule also applies to older sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRules {
@@ -175,12 +175,12 @@ impl Instructions {
     }
 }
 
-/// When a run has to end. `None` is no limit.
+/// The limits of a run. `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// How many times in one run the model may be answered with tool results.
+    /// Maximum number of times in one run that the model is answered with tool results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
     /// Tokens in one run, read and written.
@@ -189,12 +189,12 @@ pub struct Limits {
     /// Money in one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<NanoUsd>,
-    /// Milliseconds from the start of a run to its end, without those in which no program was there to go on with it.
+    /// Milliseconds from the start of a run to its end, without times in which no program was running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_wall_ms: Option<u64>,
 }
 
-/// Who decides about a call that no rule allows or denies.
+/// The default for a call that no rule allows or denies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -202,9 +202,9 @@ pub enum ApprovalMode {
     /// A person is asked.
     #[default]
     Ask,
-    /// It is done.
+    /// The call runs.
     Auto,
-    /// It is refused, and the model is told so.
+    /// The call is refused, and the model reads the refusal.
     Deny,
 }
 
@@ -227,7 +227,7 @@ impl ApprovalMode {
     }
 }
 
-/// What a rule says about a call.
+/// The effect of a rule on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -245,7 +245,7 @@ pub enum RuleEffect {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What it says.
+    /// The effect.
     pub effect: RuleEffect,
     /// The tool's name; `*` stands for any run of characters. `NAME@HASH` is a tool of a folder's file as long as that does not change
     /// ([`crate::ToolReach::file`]).
@@ -285,7 +285,7 @@ pub enum ConfigChange {
     Model(Box<ModelSpec>),
     /// Other settings from the next call on.
     Params(ModelParams),
-    /// Other limits, also for the run that is under way.
+    /// Other limits, also for the current run.
     Limits(Limits),
     /// Another way to decide.
     Approval(ApprovalMode),

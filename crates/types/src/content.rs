@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{BlobId, MessageId, OwnerId, ToolCallId};
 
-/// Who speaks in a message.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -27,11 +27,11 @@ pub enum Role {
 pub struct Message {
     /// Unique in its session.
     pub message_id: MessageId,
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said, in order.
+    /// The content, in order.
     pub content: Vec<ContentPart>,
-    /// Who says it, where that is a person who does not own the session.
+    /// The person, if not the session's owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<OwnerId>,
 }
@@ -60,7 +60,7 @@ pub enum ContentPart {
     Thinking(ThinkingPart),
     /// The model asks for a tool.
     ToolCall(ToolCallPart),
-    /// What a tool answered.
+    /// The result of a tool call.
     ToolResult(ToolResultPart),
     /// Something that only its provider understands and that must be sent back verbatim.
     Opaque(OpaquePart),
@@ -90,7 +90,7 @@ impl ContentPart {
 pub struct TextPart {
     /// The words.
     pub text: String,
-    /// What the provider attached (citations) and wants back.
+    /// Data that the provider attached (citations) and needs back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<ProviderData>,
 }
@@ -101,14 +101,14 @@ pub struct TextPart {
 pub struct MediaPart {
     /// For example `image/png`.
     pub media_type: String,
-    /// Where the bytes are.
+    /// The location of the bytes.
     pub source: MediaSource,
     /// A file name to show, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// Where the bytes of a medium are.
+/// The location of a medium's bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -127,7 +127,7 @@ pub enum MediaSource {
 pub struct ThinkingPart {
     /// The words; may be empty where the provider hides them.
     pub text: String,
-    /// What the provider attached (a signature) and wants back.
+    /// Data that the provider attached (a signature) and needs back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<ProviderData>,
 }
@@ -138,22 +138,22 @@ pub struct ThinkingPart {
 pub struct ToolCallPart {
     /// The model's name for this call.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// The arguments; `{}` where none came.
     pub input: Value,
-    /// What the provider attached and wants back.
+    /// Data that the provider attached and needs back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<ProviderData>,
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResultPart {
-    /// Which call this answers.
+    /// The call that this answers.
     pub tool_call_id: ToolCallId,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// The answer: text and media parts.
     pub content: Vec<ContentPart>,

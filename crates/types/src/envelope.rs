@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::{ActionId, AgentStateId, RunId, SessionId, Timestamp, UnknownEvent, Vocabulary};
 
-/// Where an event comes from.
+/// The origin of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -31,13 +31,13 @@ pub struct Envelope<E> {
     pub seq: u64,
     /// For derived events: which of those that come from the same `seq`, from 0.
     pub index: Option<u32>,
-    /// When it was taken into the log.
+    /// The time at which the log took the event.
     pub at: Timestamp,
-    /// Where it comes from.
+    /// The origin.
     pub source: Source,
-    /// Which session.
+    /// The session.
     pub session_id: SessionId,
-    /// Which agent it is addressed to or comes from; `None` where it concerns the session.
+    /// The agent that it is addressed to or comes from; `None` if it concerns the session.
     pub agent_state_id: Option<AgentStateId>,
     /// In which run.
     pub run_id: Option<RunId>,
@@ -52,9 +52,9 @@ pub struct Envelope<E> {
 /// An event before it is in a log: all of an [`Envelope`] but what the sequencer adds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventDraft<E> {
-    /// Where it comes from.
+    /// The origin.
     pub source: Source,
-    /// Which agent it is addressed to.
+    /// The agent that it is addressed to.
     pub agent_state_id: Option<AgentStateId>,
     /// In which run.
     pub run_id: Option<RunId>,

@@ -16,13 +16,13 @@ use crate::{
 };
 
 vocabulary! {
-    /// What came from outside: people, models, tools, transports, clocks, the system.
+    /// An event from outside: from people, models, tools, transports, clocks or the system.
     pub enum EnvironmentEvent {
         /// A person says something.
         UserMessage = "user_message",
         /// A person wants what runs to stop.
         InterruptRequested = "interrupt_requested",
-        /// A person takes back an input that waits, or wants it looked at sooner or later.
+        /// A person takes back a queued input, or gives it another mode.
         InputRevised = "input_revised",
         /// A person decides about a tool call.
         Approval = "approval",
@@ -44,9 +44,9 @@ vocabulary! {
         ToolCall = "tool_call",
         /// Something that only the provider understands.
         ProviderPart = "provider_part",
-        /// What the call costs so far, in tokens; a later one replaces an earlier one of the same stream.
+        /// The tokens of the call so far; a later one replaces an earlier one of the same stream.
         UsageReport = "usage",
-        /// The provider lets another model go on with the answer.
+        /// The provider lets another model continue the answer.
         ModelFellBack = "model_fell_back",
         /// A model has ended its answer.
         StreamEnd = "stream_end",
@@ -76,7 +76,7 @@ vocabulary! {
         TimerFired = "timer_fired",
         /// A session begins.
         SessionOpened = "session_opened",
-        /// A process became the session's writer. Whatever was under way before has ended.
+        /// A process became the session's writer. All earlier work has ended.
         WriterAttached = "writer_attached",
         /// The session continues from a point in another one.
         SessionForked = "session_forked",
@@ -120,23 +120,23 @@ payloads! {
     UserMessage {
         /// Unique in the session.
         message_id: MessageId,
-        /// What is said.
+        /// The content of the message.
         content: Vec<ContentPart>,
-        /// When it is looked at.
+        /// When the agent handles it.
         #[serde(default)]
         mode: InputMode,
         /// A second message with the same key is the same message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
     /// A person decides about a tool call.
     Approval {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// What was decided.
+        /// The decision.
         decision: ApprovalDecision,
         /// A word to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ payloads! {
         /// For `session` and `always`: the rule that is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Box<Rule>>,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
         /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
@@ -158,7 +158,7 @@ payloads! {
         message_id: MessageId,
         /// The model as the provider names it.
         model: String,
-        /// Which attempt this is, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
     }
     /// Words of the answer.
@@ -177,12 +177,12 @@ payloads! {
     ToolCallStart {
         /// The model's name for this call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
     }
     /// A piece of the arguments.
     ToolCallChunk {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// A piece of JSON text.
         json: String,
@@ -191,7 +191,7 @@ payloads! {
     ToolCall {
         /// The model's name for this call, unique in the session.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
         /// The arguments; `{}` where none came or they are not JSON.
         input: Value,
@@ -201,29 +201,30 @@ payloads! {
     }
     /// Something that only the provider understands.
     ProviderPart {
-        /// Which API it belongs to.
+        /// The API that it belongs to.
         api: String,
         /// Whether it belongs to the part before it; else it is a part of its own.
         attach: bool,
         /// As it came.
         data: Value,
     }
-    /// What the call costs so far.
+    /// The tokens of the call so far.
     UsageReport {
         /// Tokens since the stream began.
         usage: Usage,
     }
-    /// The provider lets another model go on with the answer: the tokens of the whole stream are paid at that model's prices.
+    /// The provider lets another model continue the answer: the tokens of the whole stream are paid at that
+    /// model's prices.
     ModelFellBack {
         /// The model that answers from here on, as the provider names it.
         model: String,
-        /// What it costs; absent where it is not in the catalog, and the prices of the model that was asked hold.
+        /// Its prices; absent if the catalog does not know it, and then the requested model's prices apply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
     /// A model has ended its answer.
     StreamEnd {
-        /// Why.
+        /// The reason.
         stop_reason: StopReason,
         /// The provider's own word, where it says more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -231,30 +232,30 @@ payloads! {
     }
     /// An action is about to be performed. The envelope's `cause` is its id.
     ActionStarted {
-        /// What kind of action.
+        /// The kind of action.
         kind: ActionKind,
-        /// Which call, for tools.
+        /// The call, for tools.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call_id: Option<ToolCallId>,
     }
     /// Output of a tool while it runs.
     ToolOutputChunk {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Where it came out.
+        /// The channel of the output.
         channel: OutputChannel,
         /// The output; bytes that are not UTF-8 are replaced.
         text: String,
     }
     /// The outcome of a tool call.
     ToolResult {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// What the model is told.
+        /// The text for the model.
         result: Vec<ContentPart>,
         /// Whether the model should read it as a failure.
         is_error: bool,
-        /// How it ended.
+        /// The outcome.
         status: ToolStatus,
         /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was.
         #[serde(
@@ -270,7 +271,7 @@ payloads! {
         job: String,
         /// The command line, cut where it is long.
         command: String,
-        /// How it ended, in words: `exit 0, 3.20 s`.
+        /// The outcome in words: `exit 0, 3.20 s`.
         how: String,
     }
     /// A transport is up.
@@ -282,7 +283,7 @@ payloads! {
     Disconnected {
         /// From where, without secrets.
         endpoint: String,
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// Milliseconds until it is tried again; `None` where it is not.
@@ -291,12 +292,12 @@ payloads! {
     }
     /// A timer is due. The envelope's `cause` is the action that started it.
     TimerFired {
-        /// What it is for.
+        /// The timer's purpose.
         timer: Timer,
     }
     /// A session begins. The envelope's `agent_state_id` is its first agent.
     SessionOpened {
-        /// Whose it is.
+        /// The owner.
         owner: OwnerId,
         /// The agent, resolved.
         config: Box<AgentConfig>,
@@ -311,7 +312,7 @@ payloads! {
         program: String,
         /// Its process id.
         process: u32,
-        /// What the process before it had left running, and this one has ended.
+        /// Programs left running by the previous process and ended by this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ended: Vec<LeftRunning>,
         /// Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked.
@@ -324,28 +325,28 @@ payloads! {
         parent: SessionId,
         /// The last event that both have.
         at_seq: u64,
-        /// Whether inputs that wait go on waiting until a person says something, as with `interrupt_requested`.
+        /// Whether queued inputs keep waiting until a person sends a message, as with `interrupt_requested`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hold: bool,
     }
     /// The session has a title.
     SessionTitled {
-        /// What people see in lists.
+        /// The title shown in lists.
         title: String,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
     /// The session is over.
     SessionClosed {
-        /// Why.
+        /// The reason.
         reason: String,
     }
     /// The agent's configuration changes.
     ConfigChanged {
-        /// What changes.
+        /// The change.
         change: ConfigChange,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
@@ -355,14 +356,14 @@ payloads! {
         agent_state_id: AgentStateId,
         /// The agent that made it.
         parent: AgentStateId,
-        /// What it is.
+        /// The agent's configuration.
         config: Box<AgentConfig>,
     }
     /// An agent is gone.
     AgentClosed {
-        /// Which.
+        /// The agent.
         agent_state_id: AgentStateId,
-        /// Why.
+        /// The reason.
         reason: String,
     }
     /// A run was stopped from outside.
@@ -376,7 +377,7 @@ payloads! {
         code: String,
         /// For people.
         message: String,
-        /// Whether the session can go on.
+        /// Whether the session can continue.
         recoverable: bool,
     }
 }

@@ -9,7 +9,7 @@ use crate::{BlobId, OwnerId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileImage {
-    /// What was in it.
+    /// The content.
     pub blob: BlobId,
     /// Its permissions, as Unix numbers them, where they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,12 +20,12 @@ pub struct FileImage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileReplaced {
-    /// Where it is: absolute, without links.
+    /// The absolute path, without links.
     pub path: String,
-    /// As it is before; absent where there is none.
+    /// The file before the restore; `None` if it did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<FileImage>,
-    /// As it is to be; absent where it is removed.
+    /// The file after the restore; `None` if it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub becomes: Option<FileImage>,
 }
@@ -34,9 +34,9 @@ pub struct FileReplaced {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileFailed {
-    /// Where it is.
+    /// The path.
     pub path: String,
-    /// Why not.
+    /// The reason why it was not restored.
     pub what: String,
 }
 
@@ -47,7 +47,7 @@ payloads! {
         to_seq: u64,
         /// Which, each with what it is before and after.
         files: Vec<FileReplaced>,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
@@ -55,7 +55,7 @@ payloads! {
     FilesRestored {
         /// The `files_restoring` that this ends.
         restoring: u64,
-        /// What stayed as it was.
+        /// The files that were not restored.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         failed: Vec<FileFailed>,
     }

@@ -10,18 +10,18 @@ use serde_json::Value;
 use crate::vocabulary::payloads;
 use crate::{Medium, NanoUsd, ToolCallId, ToolSpec, Usage};
 
-/// How a step of a call ended.
+/// The outcome of a step of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EffectOutcome {
-    /// What came of it.
+    /// The result.
     Done(Value),
-    /// Why nothing came of it.
+    /// The reason for the failure.
     Failed(EffectFailure),
 }
 
-/// Why a step came to nothing.
+/// The failure of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectFailure {
@@ -31,7 +31,7 @@ pub struct EffectFailure {
     pub message: String,
 }
 
-/// What a step cost that asked a model.
+/// The cost of a step that called a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectBill {
@@ -46,32 +46,33 @@ pub struct EffectBill {
 payloads! {
     /// A running call begins a step.
     EffectStarted {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which step, counted in the order in which the call begins them; 0 is the call's own beginning.
+        /// The number of the step, in the order in which the call begins them; 0 is the beginning of the call
+        /// itself.
         step: u64,
-        /// What kind of step: `generate`, `http`, `emit`, …
+        /// The kind of step: `generate`, `http`, `emit`, …
         kind: String,
-        /// What is wanted, without secrets.
+        /// The request, without secrets.
         input: Value,
     }
     /// A step of a running call has ended.
     EffectEnded {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which step.
+        /// The number of the step.
         step: u64,
-        /// What kind of step.
+        /// The kind of step.
         kind: String,
-        /// What was wanted, where no `effect_started` says so.
+        /// The request, if no `effect_started` has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Box<Value>>,
-        /// How it ended, without secrets.
+        /// The outcome, without secrets.
         outcome: Box<EffectOutcome>,
-        /// What it cost, where it asked a model.
+        /// Its cost, if it called a model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
-        /// Where it called a tool that changed a file: what that tool's details say of the file.
+        /// If it called a tool that changed a file, that tool's details about the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Box<Value>>,
     }
@@ -85,7 +86,7 @@ payloads! {
         input: Box<Value>,
         /// The tool that makes the call.
         by: String,
-        /// Where in its file: `tools/report.luau:12`, `step fetch`; absent where that is not known.
+        /// The place in its file: `tools/report.luau:12`, `step fetch`; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<String>,
         /// Whether its file names the tool that is called, and does not only say `*`.
@@ -94,7 +95,7 @@ payloads! {
     }
 }
 
-/// What was decided about a call that a running call wants to make.
+/// The decision about a call that a running call wants to make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InnerDecision {
@@ -110,10 +111,10 @@ pub enum InnerDecision {
     },
 }
 
-/// The kind of step by which a tool says something to whoever listens to its agent.
+/// The kind of step by which a tool emits output for listeners of its agent.
 const EMIT: &str = "emit";
 
-/// What a tool says to whoever listens to its agent.
+/// The output of a tool for listeners of its agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emitted {
     /// `medium`, or `tool` where it names none.
@@ -163,11 +164,11 @@ impl EffectEnded {
 /// One step of a call, as the log has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedEffect {
-    /// What kind of step.
+    /// The kind of step.
     pub kind: String,
-    /// What was wanted.
+    /// The request.
     pub input: Value,
-    /// How it ended; `None` where the program stopped before it did.
+    /// The outcome; `None` if the program stopped before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<EffectOutcome>,
 }
@@ -177,11 +178,11 @@ pub struct RecordedEffect {
 pub struct RecordedEffects {
     /// From 0; a step that began later may have ended earlier.
     pub steps: BTreeMap<u64, RecordedEffect>,
-    /// What the calls did that steps of this one made of other tools, by the ids of those calls: see [`ToolCallId::inner`].
+    /// The progress of the calls that steps of this one made, by their ids: see [`ToolCallId::inner`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inner: BTreeMap<ToolCallId, Arc<RecordedEffects>>,
-    /// How long the call was under way before it is run again, in milliseconds by the times of the log. What counts is the time
-    /// in which a program was there.
+    /// The time that the call had run before it runs again, in milliseconds by the times of the log. Only
+    /// time in which a program was running counts.
     #[serde(default, skip_serializing_if = "no_time")]
     pub spent_ms: u64,
 }

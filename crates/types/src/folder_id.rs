@@ -1,4 +1,4 @@
-//! Which folder lies at a path: the path alone does not say, because another folder may come to lie there.
+//! The identity of the folder at a path. The path alone is not enough, because another folder may replace it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ const GIT: char = '+';
 /// A folder as it lies at its path now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderNow {
-    /// Which one it is.
+    /// The folder's identity.
     pub id: FolderId,
     /// Whether it is a folder within a repository that has files in it: a checkout may remove it and make it again.
     pub is_checked_out: bool,
@@ -56,7 +56,7 @@ impl FolderId {
     }
 
     /// One that was written down.
-    pub fn written(text: impl Into<String>) -> Self {
+    pub fn from_recorded(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 

@@ -98,7 +98,7 @@ ids! {
     MessageId = "msg_";
     /// A content-addressed blob: `b3_` and the BLAKE3 hash of its bytes in hexadecimal.
     BlobId = "b3_";
-    /// Whose session it is. One owner never sees another's data.
+    /// The owner of a session. One owner never sees another's data.
     OwnerId = "own_";
 }
 

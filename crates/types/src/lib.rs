@@ -1,7 +1,7 @@
-//! The words of AgentX, as types.
+//! The vocabulary of AgentX, as types.
 //!
-//! Everything that more than one crate speaks of is here: [ids](SessionId), the three event vocabularies
-//! ([`EnvironmentEvent`], [`RuntimeEvent`], [`AgentOutput`]), the [`Envelope`] around an event, [messages](Message),
+//! Everything that more than one crate uses is here: [ids](SessionId), the four kinds of events
+//! ([`EnvironmentEvent`], [`RuntimeEvent`], [`AgentOutput`], [`UiEvent`]), the [`Envelope`] around an event, [messages](Message),
 //! [actions](Action) and the resolved [configuration](AgentConfig) of an agent, and the one [`Assembler`] that makes a message
 //! of a stream. The crate is pure: plain data, no I/O, no clock, no randomness.
 //!
@@ -24,6 +24,7 @@ mod author_tags;
 mod condensing;
 mod config;
 mod content;
+mod control_characters;
 pub mod envelope;
 mod environment;
 mod files;
@@ -65,6 +66,7 @@ pub use author_tags::*;
 pub use condensing::*;
 pub use config::*;
 pub use content::*;
+pub use control_characters::is_control_or_bidi;
 pub use envelope::{Envelope, EventDraft, Source};
 pub use environment::*;
 pub use files::*;
@@ -76,7 +78,7 @@ pub use newer::from_newer_json;
 pub use outcome::*;
 pub use output::*;
 pub use people::*;
-pub use picture::{NoPicture, Picture};
+pub use picture::{Picture, PictureError};
 pub use public_address::{embedded_ipv4, is_public_address};
 pub use routing::*;
 pub use run_event::*;

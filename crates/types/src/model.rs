@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Message, Prices};
 
-/// Which wire protocol a model is spoken to in.
+/// The wire protocol of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -41,7 +41,7 @@ impl Api {
 pub struct ModelSpec {
     /// The id that the API expects.
     pub id: String,
-    /// Which configured provider serves it, for example `anthropic` or `ollama`.
+    /// The configured provider that serves it, for example `anthropic` or `ollama`.
     pub provider: String,
     /// The protocol.
     pub api: Api,
@@ -49,10 +49,10 @@ pub struct ModelSpec {
     pub context_window: u64,
     /// The longest answer in tokens.
     pub max_output_tokens: u64,
-    /// What its tokens cost.
+    /// Its prices.
     #[serde(default)]
     pub prices: Prices,
-    /// What it takes beside text; `None` where nobody knows.
+    /// Its input media besides text; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
     /// The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own. It is never connected
@@ -68,7 +68,7 @@ impl ModelSpec {
     }
 }
 
-/// What a model may be given beside text.
+/// A kind of input besides text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -92,12 +92,12 @@ pub struct ModelParams {
     /// 0 to 2, as the provider understands it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// How many tokens the model may spend on reasoning; `None` asks for none.
+    /// The number of tokens for reasoning; `None` requests no reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u64>,
 }
 
-/// What using a tool touches; approval rules start from it.
+/// The effect of a tool's use; approval rules start from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -125,7 +125,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema (2020-12) of the arguments.
     pub input_schema: Value,
-    /// What using it touches.
+    /// The effect of its use.
     pub access: Access,
     /// The argument that holds a path, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,8 @@ pub struct ToolSpec {
     /// anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
-    /// What it reaches beside its arguments, where a file describes it: for the question to a person, and for rules that name a host.
+    /// Its reach beyond its arguments, if a file describes it: for the question to a person and for rules
+    /// that name a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Box<ToolReach>>,
 }
@@ -225,7 +226,7 @@ impl ToolSpec {
     }
 }
 
-/// What a tool that a file describes reaches, as its file says.
+/// The reach of a tool that a file describes, as its file declares it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolReach {
@@ -238,8 +239,8 @@ pub struct ToolReach {
     /// Tools that it calls, by name; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Where the file is a folder's: the beginning of a hash of all that describes the tool. A rule of this file alone names the tool as
-    /// `NAME@HASH`.
+    /// If the file belongs to a folder: the beginning of a hash of everything that describes the tool. A rule
+    /// for this file alone names the tool as `NAME@HASH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Whether the file is a folder's and takes the name of a tool that the person has from elsewhere: then only a rule of this file
@@ -253,7 +254,7 @@ pub struct ToolReach {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequestPart {
-    /// What the model thought before: it no longer fits what stands before it, or is damaged.
+    /// Earlier thinking of the model: it no longer fits the parts before it, or is damaged.
     Thinking,
     /// Settings that not every server knows.
     Extras,
@@ -261,11 +262,11 @@ pub enum RequestPart {
     Media,
     /// Calls of tools and their results.
     ToolCalls,
-    /// How a tool on offer is described: its name or its parameters.
+    /// The description of an offered tool: its name or its parameters.
     Tools,
     /// The order of roles, or a role that the chat template of a model does not know.
     Roles,
-    /// How long the answer may be at most.
+    /// The maximum length of the answer.
     LongestAnswer,
     /// Parts of answers that only their provider reads, and that are sent back as they came: calls of its own tools and what it found.
     Blocks,
@@ -273,7 +274,7 @@ pub enum RequestPart {
     Temperature,
     /// `stream_options`, which asks for the counts of tokens.
     StreamOptions,
-    /// How much the model is to reason: `reasoning_effort` and its like.
+    /// The amount of reasoning: `reasoning_effort` and similar settings.
     ReasoningEffort,
     /// `prompt_cache_key`.
     CacheKey,
@@ -290,7 +291,7 @@ pub enum RequestPart {
 /// Everything that is sent to the model in one call, independent of its API.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {
-    /// Which model.
+    /// The model.
     pub model: ModelSpec,
     /// Settings.
     pub params: ModelParams,

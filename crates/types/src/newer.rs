@@ -16,7 +16,7 @@ use crate::ContentPart;
 /// The `api` of a content part of a newer version: no provider is called so, and so none is sent it.
 const NEWER_PART: &str = "newer-agentx";
 
-/// As what an unknown word of each set is read: the least specific, and where something is allowed by it the strictest.
+/// The fallback for unknown words of each set: the least specific word, or the strictest if it allows something.
 const LEAST: &[(&str, &str)] = &[
     ("Source", "system"),
     ("Role", "assistant"),
@@ -42,7 +42,7 @@ const LEAST: &[(&str, &str)] = &[
     ("UiToolStatus", "error"),
 ];
 
-/// Why a value cannot be read.
+/// The reason why a value cannot be read.
 #[derive(Debug)]
 pub enum Unreadable {
     /// A newer version has a variant or a condition there that this one does not know.

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::ToolCallId;
 
-/// When an input is looked at.
+/// When the agent handles an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InputMode {
-    /// After the run that is under way.
+    /// After the current run.
     #[default]
     Queue,
-    /// Before the next model call of the run that is under way.
+    /// Before the next model call of the current run.
     Steer,
-    /// Now: the run that is under way is stopped.
+    /// Now: the current run is stopped.
     Interrupt,
 }
 
-/// What a person decides about a tool call.
+/// The decision of a person about a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -44,11 +44,11 @@ pub struct LeftRunning {
     pub tool_call_id: Option<ToolCallId>,
     /// The name of the first program, as the system shows it, or `!` and the command that a person ran; the beginning of the command line of one that ended with its program.
     pub program: String,
-    /// How many processes there were; 0 for a command that ended with its program.
+    /// The number of its processes; 0 for a command that ended with its program.
     pub processes: u32,
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +67,7 @@ pub enum StopReason {
     Refusal,
     /// The context window is full.
     ContextWindow,
-    /// The stream broke off: what came before is partial.
+    /// The stream broke; the text so far is partial.
     Broken,
     /// It was stopped from outside.
     Interrupted,
@@ -75,7 +75,7 @@ pub enum StopReason {
     Other,
 }
 
-/// How a tool call ended.
+/// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -98,7 +98,7 @@ pub enum ToolStatus {
     Unknown,
 }
 
-/// Where a piece of tool output came out.
+/// The channel of a piece of tool output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -117,6 +117,6 @@ pub enum OutputChannel {
 pub struct InvalidInput {
     /// As the model wrote them.
     pub raw: String,
-    /// What is wrong.
+    /// The error.
     pub error: String,
 }

@@ -10,13 +10,13 @@ use crate::{
     Usage,
 };
 
-/// What an agent says.
+/// An output of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "layer", content = "output", rename_all = "snake_case")]
 pub enum AgentOutput {
     /// As it arrives.
     Stream(StreamOutput),
-    /// What the agent is doing.
+    /// The state of the agent.
     State(StateOutput),
     /// Whole messages.
     Message(MessageOutput),
@@ -45,59 +45,59 @@ pub enum StreamOutput {
     },
     /// The model begins to ask for a tool.
     ToolUseStart {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
     },
     /// A piece of the arguments.
     InputJsonDelta {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// JSON text.
         json: String,
     },
     /// The call is whole.
     ToolUseStop {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// Its arguments.
         input: Value,
     },
     /// The call was answered.
     ToolResult {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// Whether as a failure.
         is_error: bool,
     },
-    /// A tool of the agent says something to whoever listens to the agent.
+    /// A tool of the agent emits output for listeners of the agent.
     Emitted {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// Of which medium.
         medium: Medium,
         /// The words, or JSON text.
         text: String,
-        /// What was emitted, where it is more than words.
+        /// The emitted value, if it is more than text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
     /// The answer has ended.
     MessageStop {
-        /// Why.
+        /// The reason.
         stop_reason: StopReason,
     },
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// Its input waits.
     Pending,
-    /// What the model will read is put together.
+    /// The request to the model is being built.
     BuildingContext,
     /// The model was asked.
     AwaitingLlm,
@@ -105,11 +105,11 @@ pub enum RunStatus {
     AwaitingApproval,
     /// Tools run.
     AwaitingTool,
-    /// What runs is being stopped.
+    /// The running actions are being stopped.
     Stopping,
     /// It has its answer.
     Completed,
-    /// It could not go on.
+    /// The run failed.
     Failed,
     /// It reached a limit.
     TimedOut,
@@ -127,93 +127,93 @@ impl RunStatus {
     }
 }
 
-/// What the agent is doing.
+/// The state of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StateOutput {
     /// A run begins.
     RunStarted {
-        /// Which.
+        /// The run.
         run_id: RunId,
         /// Its input.
         message_id: MessageId,
     },
     /// A run is in another state.
     RunStatus {
-        /// Which.
+        /// The run.
         run_id: RunId,
         /// Its state.
         status: RunStatus,
-        /// How often the model was answered with tool results.
+        /// The number of times that the model was answered with tool results.
         iterations: u32,
     },
     /// A run has ended.
     RunFinished {
-        /// Which.
+        /// The run.
         run_id: RunId,
-        /// How.
+        /// The new status.
         status: RunStatus,
-        /// Why.
+        /// The reason.
         reason: Option<String>,
-        /// How often the model was answered with tool results.
+        /// The number of times that the model was answered with tool results.
         iterations: u32,
     },
     /// An input waits.
     InputQueued {
-        /// Which.
+        /// The input.
         message_id: MessageId,
-        /// How many wait.
+        /// The number of waiting inputs with mode `queue`, including this one.
         position: u32,
     },
     /// A person has to decide.
     ApprovalRequested {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
         /// Its arguments.
         input: Value,
-        /// Which rule or default asks.
+        /// The rule or default that asks.
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: Rule,
     },
-    /// What a person was asked about a call that a tool wants to make is settled.
+    /// The question about a call that a tool wants to make is answered.
     ApprovalSettled {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// Whether it may be made.
         allowed: bool,
     },
     /// A tool is on its way.
     ToolStarted {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
     },
     /// A tool has ended.
     ToolEnded {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// How.
+        /// The outcome.
         status: ToolStatus,
     },
     /// A model call was paid for.
     Spent {
-        /// Which model.
+        /// The model.
         model: String,
         /// Tokens of the call.
         usage: Usage,
         /// Money of the call.
         cost: NanoUsd,
     },
-    /// What its model reads changes.
+    /// The part of the conversation that the model reads changed.
     Context {
-        /// How.
+        /// The change.
         change: ContextChange,
     },
     /// The agent is gone.
     Closed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -224,19 +224,19 @@ pub enum StateOutput {
 pub enum MessageOutput {
     /// An input joined the conversation.
     User {
-        /// It.
+        /// The message.
         message: Arc<Message>,
     },
     /// The model's answer.
     Assistant {
-        /// It.
+        /// The message.
         message: Arc<Message>,
         /// Whether the stream broke off.
         partial: bool,
     },
     /// The outcome of a call.
     ToolResult {
-        /// It.
+        /// The message.
         message: Arc<Message>,
     },
 }
@@ -247,14 +247,14 @@ pub enum MessageOutput {
 pub enum TurnOutput {
     /// A person's request.
     Request {
-        /// Which run answers it.
+        /// The run that answers the input.
         run_id: RunId,
-        /// What was said.
+        /// The text of the input.
         text: String,
     },
     /// The answer.
     Response {
-        /// Which run.
+        /// The run.
         run_id: RunId,
         /// The last answer.
         text: String,
@@ -264,7 +264,7 @@ pub enum TurnOutput {
         usage: Usage,
         /// Money of all its model calls.
         cost: NanoUsd,
-        /// How many model calls.
+        /// The number of model calls.
         model_calls: u32,
     },
 }

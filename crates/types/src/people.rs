@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::OwnerId;
 use crate::vocabulary::payloads;
 
-/// The person that stands for everybody who has not said who they are.
+/// The id shared by all unauthenticated visitors.
 pub const VISITORS: &str = "own_visitors";
 
-/// What a person may do in a session. Each may do what the ones before it may.
+/// The rights of a person in a session. Each role includes the rights of the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionRole {
-    /// See it.
+    /// May read the session.
     Watch,
-    /// Decide about tool calls.
+    /// May decide about tool calls.
     Approve,
-    /// Say something, stop it, change it, while holding the wheel.
+    /// May send input, stop runs and change the session, while holding the wheel.
     Drive,
-    /// All of it, and say who else may: whose session it is.
+    /// May do everything, including giving roles: the owner.
     Own,
 }
 
@@ -27,24 +27,24 @@ pub enum SessionRole {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Seat {
-    /// Who.
+    /// The person.
     pub person: OwnerId,
-    /// Which of their programs, as it named itself; the same after it has connected again.
+    /// The name that the person's program gave itself; it stays the same after a reconnect.
     pub client: String,
 }
 
-/// Why the wheel changed hands.
+/// The reason why the driver changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WheelReason {
-    /// Nobody had it, or who had it was asked and said nothing.
+    /// The wheel was free, or its holder did not answer the request.
     Taken,
-    /// Who had it gave it.
+    /// The holder passed the wheel on.
     HandedOver,
-    /// Who had it let it go.
+    /// The holder released the wheel.
     Released,
-    /// Who had it was gone for too long.
+    /// The holder was away for too long.
     TimedOut,
 }
 
@@ -53,11 +53,11 @@ payloads! {
     CommandRan {
         /// The command line.
         command: String,
-        /// What it printed; of a long output the beginning and the end.
+        /// Its output; of a long output the beginning and the end.
         output: String,
-        /// How it ended, in words: `exit 0`.
+        /// The outcome in words: `exit 0`.
         how: String,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
@@ -65,32 +65,32 @@ payloads! {
     CommandFinished {
         /// The command line.
         command: String,
-        /// What it printed; of a long output the beginning and the end.
+        /// Its output; of a long output the beginning and the end.
         output: String,
-        /// How it ended, in words: `exit 0`.
+        /// The outcome in words: `exit 0`.
         how: String,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// Another one drives.
+    /// The driver changed.
     WheelChanged {
-        /// Who drives now; `None` where nobody does.
+        /// The driver; `None` if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seat: Option<Seat>,
-        /// Counts the changes, from 1; what a driver of an earlier one sends is refused.
+        /// Counts the changes, from 1; frames of an earlier driver are refused.
         epoch: u64,
-        /// Why.
+        /// The reason.
         reason: WheelReason,
     }
-    /// A person may do more or less than before.
+    /// The role of a person changed.
     AccessChanged {
-        /// Who.
+        /// The person.
         person: OwnerId,
-        /// What they may do from now on; `None` for nothing.
+        /// The new role; `None` for none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<SessionRole>,
-        /// The person who says so, where it is not the owner of the session.
+        /// The person who changed it, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }

@@ -14,16 +14,16 @@ pub struct Picture {
     pub height: u32,
 }
 
-/// Why bytes are no picture that models can be shown.
+/// The reason why bytes are not a picture that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoPicture {
+pub enum PictureError {
     /// They do not begin as a PNG, JPEG, GIF or WebP does.
     OtherKind,
     /// They begin so, and are broken or end too early.
     Broken,
 }
 
-impl fmt::Display for NoPicture {
+impl fmt::Display for PictureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OtherKind => "it is no PNG, JPEG, GIF or WebP",
@@ -39,20 +39,20 @@ impl Picture {
     /// Returns an error if they are no picture, or not a whole one.
     ///
     /// ```
-    /// use agentx_types::{NoPicture, Picture};
+    /// use agentx_types::{PictureError, Picture};
     ///
     /// let gif = Picture::of(b"GIF89a\x02\0\x03\0\0\0\0;").unwrap();
     /// assert_eq!((gif.media_type, gif.width, gif.height), ("image/gif", 2, 3));
-    /// assert_eq!(Picture::of(b"GIF89a\x02\0"), Err(NoPicture::Broken));
-    /// assert_eq!(Picture::of(b"hello"), Err(NoPicture::OtherKind));
+    /// assert_eq!(Picture::of(b"GIF89a\x02\0"), Err(PictureError::Broken));
+    /// assert_eq!(Picture::of(b"hello"), Err(PictureError::OtherKind));
     /// ```
-    pub fn of(bytes: &[u8]) -> Result<Self, NoPicture> {
+    pub fn of(bytes: &[u8]) -> Result<Self, PictureError> {
         let (media_type, size) = match bytes {
             [0x89, b'P', b'N', b'G', ..] => ("image/png", png(bytes)),
             [0xff, 0xd8, 0xff, ..] => ("image/jpeg", jpeg(bytes)),
             [b'G', b'I', b'F', b'8', ..] => ("image/gif", gif(bytes)),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => ("image/webp", webp(bytes)),
-            _ => return Err(NoPicture::OtherKind),
+            _ => return Err(PictureError::OtherKind),
         };
         match size {
             Some((width, height)) if width > 0 && height > 0 => Ok(Self {
@@ -60,7 +60,7 @@ impl Picture {
                 width,
                 height,
             }),
-            _ => Err(NoPicture::Broken),
+            _ => Err(PictureError::Broken),
         }
     }
 
@@ -186,19 +186,19 @@ mod tests {
             for cut in 4..whole.len() - 1 {
                 assert_eq!(
                     Picture::of(&whole[..cut]),
-                    Err(NoPicture::Broken),
+                    Err(PictureError::Broken),
                     "{cut} of {whole:?}"
                 );
             }
         }
-        assert_eq!(Picture::of(&empty_png(0, 7)), Err(NoPicture::Broken));
+        assert_eq!(Picture::of(&empty_png(0, 7)), Err(PictureError::Broken));
         for garbage in [
             &b"\xff\xd8\xff\xd9"[..],
             b"\x89PNG",
             b"RIFF\xff\xff\xff\xffWEBPVP8 ",
         ] {
-            assert_eq!(Picture::of(garbage), Err(NoPicture::Broken), "{garbage:?}");
+            assert_eq!(Picture::of(garbage), Err(PictureError::Broken), "{garbage:?}");
         }
-        assert_eq!(Picture::of(b""), Err(NoPicture::OtherKind));
+        assert_eq!(Picture::of(b""), Err(PictureError::OtherKind));
     }
 }

@@ -12,12 +12,12 @@ enum EventProgress {
     PartEnd,
     /// Anything else that belongs to it: where it begins, a call in it, its cost.
     Item,
-    /// It stands by itself: a person, a tool or an agent may go on because of it.
+    /// A complete event: a person, a tool or an agent may continue because of it.
     Whole,
 }
 
 impl EnvironmentEvent {
-    /// Whether it adds a few letters to something that goes on, and nothing else.
+    /// Returns whether it only adds a few characters to something unfinished.
     ///
     /// ```
     /// use agentx_types::{EnvironmentEvent, PartEnd, TextChunk};
@@ -46,7 +46,7 @@ impl EnvironmentEvent {
         matches!(self, Self::SessionTitled(_) | Self::AccessChanged(_))
     }
 
-    /// Whether more of the same is to be expected at once, so that a commit may wait for it.
+    /// Whether more events like this will follow immediately; a commit may wait for them.
     pub fn goes_on(&self) -> bool {
         self.progress() != EventProgress::Whole
     }

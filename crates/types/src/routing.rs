@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::AgentConfig;
 
-/// Which agent gets which input.
+/// The rules that give each input to an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Routing {
-    /// What people may want.
+    /// The intents of people.
     pub rules: Vec<IntentRule>,
-    /// Who does what.
+    /// The agents and the rules that they serve.
     pub routes: Vec<Route>,
-    /// Who gets what no rule fits; `None` where nobody does.
+    /// The agent for inputs that fit no rule; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Box<AgentConfig>>,
 }
@@ -24,7 +24,7 @@ pub struct Routing {
 pub struct Route {
     /// Their names.
     pub rules: Vec<String>,
-    /// It.
+    /// The agent.
     pub agent: AgentConfig,
 }
 
@@ -32,15 +32,15 @@ pub struct Route {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentRule {
-    /// What it is called, in answers of the model too.
+    /// Its name, used in answers of the model too.
     pub name: String,
-    /// What a model has to know to read the words.
+    /// Background that a model needs to understand the input.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<IntentReference>,
-    /// What may be filled in.
+    /// The variables of the rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vars: Vec<IntentVar>,
-    /// How people say it.
+    /// Phrases that people use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<IntentPattern>,
     /// Inputs as they may come, with what they mean.
@@ -59,9 +59,9 @@ impl IntentRule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentReference {
-    /// What it is about.
+    /// The topic.
     pub topic: String,
-    /// What there is to know.
+    /// The knowledge, as text.
     pub text: String,
 }
 
@@ -69,16 +69,16 @@ pub struct IntentReference {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentVar {
-    /// How patterns and answers name it.
+    /// The name in patterns and answers.
     pub name: String,
-    /// What people call it.
+    /// The name shown to people.
     pub label: String,
-    /// What it is.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: VarKind,
 }
 
-/// What a variable holds.
+/// The type of a variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -112,7 +112,7 @@ impl VarKind {
 pub struct IntentPattern {
     /// The words, with `[name]` where a variable stands.
     pub input: String,
-    /// What it means, as a line `rule: name=value, name=value`; `None` where it fills in the variables that stand in `input`.
+    /// Its meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
@@ -121,12 +121,12 @@ pub struct IntentPattern {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentExample {
-    /// What it shows.
+    /// The subject of the example.
     pub subject: String,
-    /// What a person says.
+    /// The input of a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// What it means, in lines `rule: name=value`.
+    /// Its meaning, in lines `rule: name=value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::vocabulary::{payloads, present};
 use crate::{Message, MessageId, NanoUsd, RunId, RunStatus, ToolCallId, Usage};
 
-/// What an agent's output stream is made of. On the wire it is its name.
+/// The medium of an agent's output stream. On the wire it is its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(from = "String", into = "String")]
@@ -18,7 +18,7 @@ pub enum Medium {
     Thinking,
     /// Sound: `audio`.
     Audio,
-    /// What tools say: `tool`.
+    /// Output of tools: `tool`.
     Tool,
     /// Any other name that a script gave to what it emits.
     Named(String),
@@ -61,49 +61,49 @@ impl From<Medium> for String {
 payloads! {
     /// A run begins.
     RunStarted {
-        /// Which.
+        /// The run.
         run_id: RunId,
         /// The input that it answers.
         message_id: MessageId,
     }
     /// A run is in another state.
     RunStatusChanged {
-        /// Which run.
+        /// The run.
         run_id: RunId,
         /// Its state.
         status: RunStatus,
-        /// How often the model was answered with tool results.
+        /// The number of times that the model was answered with tool results.
         iterations: u32,
     }
     /// A run has ended.
     RunFinished {
-        /// Which.
+        /// The run.
         run_id: RunId,
-        /// How.
+        /// The new status.
         status: RunStatus,
         /// Why, where it is not `completed`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// How often the model was answered with tool results.
+        /// The number of times that the model was answered with tool results.
         iterations: u32,
     }
     /// A person has to decide about a call.
     ApprovalRequested {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
         /// With these arguments.
         input: Value,
-        /// Which rule or default asks.
+        /// The rule or default that asks.
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: crate::Rule,
     }
-    /// What a person was asked about a call that a tool wants to make is settled, by whomever; of a call of the model its own events
-    /// say so.
+    /// The question about a call that a tool wants to make is answered. For calls of the model, their own
+    /// events report it.
     ApprovalSettled {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// Whether it may be made. Where it may not, a person said so, a rule that came later, or the run was stopped.
         allowed: bool,
@@ -114,7 +114,7 @@ payloads! {
         medium: Medium,
         /// The piece; where a script emitted something else than words, its JSON text.
         text: String,
-        /// What a script emitted, where it is more than words.
+        /// The value that a script emitted, if it is more than text.
         #[serde(
             default,
             deserialize_with = "present",
@@ -127,22 +127,22 @@ payloads! {
     }
     /// Nothing more to say to this input.
     Eof {
-        /// Which run has ended.
+        /// The run that has ended.
         run_id: RunId,
     }
     /// The stream has ended for good.
     Closed {
-        /// Why.
+        /// The reason.
         reason: String,
     }
     /// An input joined the conversation.
     UserMessageAdded {
-        /// It.
+        /// The message.
         message: Message,
     }
     /// The model's answer, whole.
     AssistantMessageAdded {
-        /// It.
+        /// The message.
         message: Message,
         /// Whether the stream broke off before its end.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -152,24 +152,24 @@ payloads! {
     ToolCallMessageAdded {
         /// The answer that they are in.
         message_id: MessageId,
-        /// Which calls.
+        /// The calls.
         tool_call_ids: Vec<ToolCallId>,
     }
     /// The outcome of a call joined the conversation.
     ToolResultMessageAdded {
-        /// It.
+        /// The message.
         message: Message,
     }
     /// A person's request.
     TurnRequest {
-        /// Which run answers it.
+        /// The run that answers the input.
         run_id: RunId,
-        /// What was said, as text.
+        /// The text of the input.
         text: String,
     }
     /// The answer to it.
     TurnResponse {
-        /// Which run.
+        /// The run.
         run_id: RunId,
         /// The last answer, as text.
         text: String,
@@ -179,7 +179,7 @@ payloads! {
         usage: Usage,
         /// Money of all its model calls.
         cost: NanoUsd,
-        /// How many model calls.
+        /// The number of model calls.
         model_calls: u32,
     }
 }

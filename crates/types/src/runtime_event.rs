@@ -1,5 +1,5 @@
-//! RuntimeEvents: what EnvironmentEvents mean to the system. Derived, never stored as truth; for UIs, logs, monitors.
-//! Each has exactly one emitter, named in the comment of its group.
+//! RuntimeEvents: the meaning of EnvironmentEvents for the system. They are derived, never the stored truth, and serve
+//! UIs, logs and monitors. Each has exactly one emitter, named in the doc of its variant.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,11 +13,11 @@ use crate::{
 };
 
 vocabulary! {
-    /// What an EnvironmentEvent means to the system.
+    /// The meaning of an EnvironmentEvent for the system.
     pub enum RuntimeEvent {
         /// StreamReceptor: a model begins an answer.
         MessageStart = "message_start",
-        /// StreamReceptor: the provider lets another model go on with the answer.
+        /// StreamReceptor: the provider lets another model continue the answer.
         FallbackAnswers = "fallback_answers",
         /// StreamReceptor: words of the answer.
         TextDelta = "text_delta",
@@ -37,27 +37,27 @@ vocabulary! {
         ToolExecuting = "tool_executing",
         /// ToolReceptor: the tool says something while it runs.
         ToolOutput = "tool_output",
-        /// ToolReceptor: the tool did what was asked.
+        /// ToolReceptor: the tool succeeded.
         ToolCompleted = "tool_completed",
-        /// ToolReceptor: it did not.
+        /// ToolReceptor: the tool failed.
         ToolFailed = "tool_failed",
         /// ToolReceptor: a command in the background has ended.
         JobFinished = "job_finished",
-        /// A command that a person ran beside the conversation has ended.
+        /// ToolReceptor: a command that a person ran beside the conversation has ended.
         CommandFinished = "command_finished",
         /// ConversationReceptor: an input waits.
         ConversationQueued = "conversation_queued",
-        /// An input that waits was taken back, or will be looked at sooner or later than it was sent for.
+        /// ConversationReceptor: a queued input was taken back, or got another mode.
         ConversationRevised = "conversation_revised",
         /// ConversationReceptor: an input is taken up.
         ConversationStart = "conversation_start",
-        /// ConversationReceptor: the model was asked.
+        /// ConversationReceptor: the model was called.
         ConversationThinking = "conversation_thinking",
         /// ConversationReceptor: the first words of an answer.
         ConversationResponding = "conversation_responding",
         /// ConversationReceptor: the last answer was given.
         ConversationEnd = "conversation_end",
-        /// ConversationReceptor: it was stopped.
+        /// ConversationReceptor: the run was stopped.
         ConversationInterrupted = "conversation_interrupted",
         /// AgentReceptor: an agent exists.
         AgentStarted = "agent_started",
@@ -79,7 +79,7 @@ vocabulary! {
         ConnectionEstablished = "connection_established",
         /// TransportReceptor: a transport is down.
         ConnectionLost = "connection_lost",
-        /// TransportReceptor: it will be tried again.
+        /// TransportReceptor: the connection will be tried again.
         Reconnecting = "reconnecting",
         /// TransportReceptor: a sign of life.
         Heartbeat = "heartbeat",
@@ -95,7 +95,7 @@ vocabulary! {
         ContextChanged = "context_changed",
         /// AgentBridge: a person has to decide about a call.
         ApprovalRequested = "approval_requested",
-        /// AgentBridge: what a person was asked about a call that a tool wants to make is settled.
+        /// AgentBridge: the question about a call that a tool wants to make is answered.
         ApprovalSettled = "approval_settled",
         /// AgentBridge: a whole piece of an agent's output stream, one medium at a time.
         Chunk = "chunk",
@@ -118,7 +118,7 @@ vocabulary! {
     }
 }
 
-/// What changed about a session.
+/// A change of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -129,20 +129,20 @@ pub enum SessionChange {
     Config(String),
     /// A part of its conversation is represented by a summary.
     Condensed,
-    /// Who drives it.
+    /// Its driver changed.
     Wheel(crate::WheelChanged),
-    /// Who may do what in it.
+    /// The role of a person changed.
     Access(crate::AccessChanged),
 }
 
 payloads! {
-    /// The provider lets another model go on with the answer.
+    /// The provider lets another model continue the answer.
     FallbackAnswers {
         /// The answer's id.
         message_id: MessageId,
         /// The model that answers from here on, as the provider names it.
         model: String,
-        /// What it costs; absent where the catalog does not know it.
+        /// Its prices; absent if the catalog does not know it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
@@ -152,7 +152,7 @@ payloads! {
         message_id: MessageId,
         /// The model as the provider names it.
         model: String,
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
     }
     /// Words of the answer.
@@ -167,18 +167,18 @@ payloads! {
     }
     /// The model asks for a tool.
     ToolCallRequested {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
         /// The arguments.
         input: Value,
     }
     /// The model will read this about its call.
     ToolCallAnswered {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// What it reads.
+        /// The text that the model reads.
         result: Vec<ContentPart>,
         /// Whether as a failure.
         is_error: bool,
@@ -187,9 +187,9 @@ payloads! {
     MessageStop {
         /// The answer's id.
         message_id: MessageId,
-        /// Why.
+        /// The reason.
         stop_reason: StopReason,
-        /// What it cost in tokens.
+        /// The tokens of the call.
         usage: Usage,
     }
     /// A run was stopped from outside.
@@ -199,34 +199,34 @@ payloads! {
     }
     /// The model has begun to ask for a tool.
     ToolPlanned {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
     }
     /// The tool runs.
     ToolExecuting {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
         /// With these arguments.
         input: Value,
     }
     /// The tool says something while it runs.
     ToolOutput {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Where it came out.
+        /// The channel of the output.
         channel: OutputChannel,
-        /// What.
+        /// The output.
         text: String,
     }
     /// The tool did what was asked.
     ToolCompleted {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
         /// Milliseconds that it ran; 0 where it never ran.
         duration_ms: u64,
@@ -240,13 +240,13 @@ payloads! {
     }
     /// The tool did not do what was asked.
     ToolFailed {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         name: String,
-        /// How it ended.
+        /// The outcome.
         status: ToolStatus,
-        /// What the model is told, in short.
+        /// The beginning of the text for the model.
         error: String,
         /// Milliseconds that it ran; 0 where it never ran.
         duration_ms: u64,
@@ -264,21 +264,21 @@ payloads! {
         job: String,
         /// The command line, cut where it is long.
         command: String,
-        /// How it ended, in words: `exit 0, 3.20 s`.
+        /// The outcome in words: `exit 0, 3.20 s`.
         how: String,
     }
     /// An input waits.
     ConversationQueued {
         /// The input.
         message_id: MessageId,
-        /// How many wait, this one included.
+        /// The number of waiting inputs with mode `queue`, including this one.
         position: u32,
     }
-    /// An input that waits was taken back, or will be looked at at another time.
+    /// A queued input was taken back, or got another mode.
     ConversationRevised {
         /// The input.
         message_id: MessageId,
-        /// When it is looked at from now on; absent where it is taken back.
+        /// The new mode; absent if the input is taken back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<InputMode>,
     }
@@ -293,20 +293,20 @@ payloads! {
     ConversationResponding {}
     /// The last answer was given.
     ConversationEnd {
-        /// Why it ended: the last stop reason or the code of the error.
+        /// The last stop reason or the code of the error.
         reason: String,
     }
     /// It was stopped.
     ConversationInterrupted {
         /// By what.
         reason: String,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
     /// An agent exists.
     AgentStarted {
-        /// What people call it.
+        /// The name shown to people.
         name: String,
         /// The agent that made it; absent for the one that people talk to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,7 +319,7 @@ payloads! {
     AgentReady {}
     /// An agent is gone.
     AgentDestroyed {
-        /// Why.
+        /// The reason.
         reason: String,
     }
     /// A session begins.
@@ -339,9 +339,9 @@ payloads! {
     }
     /// Title or configuration changed.
     SessionUpdated {
-        /// What.
+        /// The change.
         change: SessionChange,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
@@ -354,25 +354,25 @@ payloads! {
     }
     /// The session is over.
     SessionDeleted {
-        /// Why.
+        /// The reason.
         reason: String,
     }
     /// A transport is up.
     ConnectionEstablished {
-        /// To where.
+        /// The other side, without secrets.
         endpoint: String,
     }
     /// A transport is down.
     ConnectionLost {
         /// From where.
         endpoint: String,
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     }
     /// It will be tried again.
     Reconnecting {
-        /// To where.
+        /// The other side, without secrets.
         endpoint: String,
         /// Milliseconds until then.
         retry_in_ms: u64,
@@ -385,7 +385,7 @@ payloads! {
         code: String,
         /// For people.
         message: String,
-        /// Whether the session can go on.
+        /// Whether the session can continue.
         recoverable: bool,
         /// Milliseconds until it is tried again by itself; `None` where it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]

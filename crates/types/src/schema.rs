@@ -56,7 +56,7 @@ pub(crate) fn tagged<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) ->
     json_schema!({"type": "object", "oneOf": alternatives})
 }
 
-/// What every event carries beside itself.
+/// The fields that every event carries besides its own.
 struct EnvelopeFields;
 
 impl JsonSchema for EnvelopeFields {

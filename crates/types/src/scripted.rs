@@ -1,4 +1,4 @@
-//! The answers of the offline demo: part of the configuration of a runtime, whoever wrote it.
+//! The answers of the offline demo: part of a runtime's configuration.
 
 use serde_json::Value;
 
@@ -15,10 +15,10 @@ pub struct ScriptedAnswer {
     pub input: Option<String>,
     /// A pattern for the results of tools that came since the input; without it, the answer is given only before any came.
     pub result: Option<String>,
-    /// Which answer of the conversation it is, from 1.
+    /// The number of the answer in the conversation, from 1.
     pub nth: Option<u64>,
-    /// What is said.
+    /// The text of the answer.
     pub say: String,
-    /// The tools that are asked for, each with its arguments.
+    /// The requested tools, each with its arguments.
     pub calls: Vec<(String, Value)>,
 }

@@ -47,7 +47,7 @@ impl<T: Ord + Hash + Clone> SharedSet<T> {
             })
     }
 
-    /// Adds a value. Whether it is new.
+    /// Adds a value and returns whether it was new.
     pub fn insert(&mut self, value: T) -> bool {
         let hash = hash_of(&value);
         if self.has(hash, &value) {

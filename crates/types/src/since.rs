@@ -49,7 +49,7 @@ pub const WINDOWS_ARE_COMPARED_WHOLE: u32 = 4;
 /// Results of tools are shortened after an overflow.
 pub const RESULTS_ARE_SHORTENED: u32 = 4;
 
-/// Limits of tokens and money are looked at before a model call is tried again.
+/// Limits of tokens and money are checked before a model call is retried.
 pub const LIMITS_BETWEEN_ATTEMPTS: u32 = 5;
 
 /// Results of tools are shortened before a request that is larger than a known window is sent.
@@ -67,7 +67,7 @@ pub const LESS_IS_SAID: u32 = 5;
 /// The counts of a server are compared across changes of settings that no request shows.
 pub const COUNTS_OUTLIVE_CHANGES: u32 = 5;
 
-/// A longest answer that is refused is asked for as the provider takes it.
+/// A refused maximum length of the answer is requested in the provider's form.
 pub const LONGEST_ANSWER_IS_REPAIRED: u32 = 5;
 
 /// Rules by path and the guard of files with secrets see through globs, braces, `cd`, `xargs` and code in a command line; a command that a rule
@@ -117,7 +117,7 @@ pub const FED_COMMANDS_NEED_A_STAR: u32 = 6;
 /// Commands of this program are found in scripts, texts and other spellings.
 pub const OWN_PROGRAM_IN_DISGUISE: u32 = 6;
 
-/// If nobody is asked, a command line that hides something from a rule that denies is refused.
+/// If no person is asked, a command line that hides something from a rule that denies is refused.
 pub const HIDDEN_IS_REFUSED: u32 = 6;
 
 /// A star over `git status` stands for no option that shows what is in files.
@@ -148,7 +148,8 @@ pub const SENT_AGAIN_UNCHANGED: u32 = 7;
 /// Pictures are left out only for the model that refused them.
 pub const PICTURES_BY_MODEL: u32 = 7;
 
-/// A summary that the conversation fits without is not waited for, and none is asked for in the rounds after one failed.
+/// The run does not wait for a summary without which the conversation fits, and requests none in the rounds
+/// after a failure.
 pub const SUMMARIES_REST: u32 = 7;
 
 /// No longer answer is asked for than fits beside what was refused.
@@ -177,7 +178,7 @@ pub const SETTINGS_ARE_LEFT_OUT: u32 = 8;
 /// Parts that were left out, and that no answer has confirmed, are sent to another model.
 pub const OTHER_MODELS_ARE_ASKED_ANEW: u32 = 8;
 
-/// A copy tells its model that a call that was under way runs in the original, not that the program stopped.
+/// A fork tells its model that an unfinished call runs in the original, not that the program stopped.
 pub const COPIES_LEAVE_CALLS: u32 = 8;
 
 /// A rule about files that `read` opens holds for command lines.

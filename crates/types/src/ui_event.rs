@@ -8,7 +8,7 @@ use crate::vocabulary::{payloads, vocabulary};
 use crate::{OwnerId, ToolCallId};
 
 vocabulary! {
-    /// What a simple client shows.
+    /// An event for a simple client.
     pub enum UiEvent {
         /// A run begins.
         UiRunStarted = "run_started",
@@ -26,12 +26,12 @@ vocabulary! {
         UiError = "error",
         /// A command was carried out.
         UiCommandResult = "command_result",
-        /// Whose session it is and who looks at it; the first frame of a subscription.
+        /// The owner of the session and its reader; the first frame of a subscription.
         UiConnectionState = "connection_state",
     }
 }
 
-/// How a tool call ended, for simple clients.
+/// The outcome of a tool call, for simple clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -45,9 +45,9 @@ pub enum UiToolStatus {
 payloads! {
     /// A run begins.
     UiRunStarted {
-        /// Whose session it is.
+        /// The owner of the session.
         owner_key: OwnerId,
-        /// What was said.
+        /// The text of the input.
         user_input: String,
     }
     /// A piece of the answer.
@@ -63,33 +63,33 @@ payloads! {
     }
     /// A tool runs.
     UiToolCallStarted {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         tool_name: String,
         /// With these arguments.
         args: Value,
     }
     /// It has ended.
     UiToolCallFinished {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         tool_name: String,
-        /// How.
+        /// The outcome.
         status: UiToolStatus,
-        /// What the model is told, as text.
+        /// The text for the model.
         result: String,
     }
     /// A person has to decide about a call.
     UiApprovalRequested {
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// Which tool.
+        /// The tool's name.
         tool_name: String,
         /// With these arguments.
         args: Value,
-        /// Which rule or default asks.
+        /// The rule or default that asks.
         reason: String,
     }
     /// A run has ended.
@@ -107,14 +107,14 @@ payloads! {
     }
     /// A command was carried out.
     UiCommandResult {
-        /// Which.
+        /// The name of the command.
         command: String,
-        /// What came of it.
+        /// The outcome.
         result: UiResult,
     }
-    /// What came of a command.
+    /// The outcome of a command.
     UiResult {
-        /// How.
+        /// The outcome.
         status: UiToolStatus,
         /// For people.
         message: String,
@@ -122,7 +122,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     }
-    /// Whose session it is and who looks at it.
+    /// The owner of the session and its reader.
     UiConnectionState {
         /// Whether the reader has not said who they are.
         visitor: bool,

@@ -19,14 +19,14 @@ pub struct Usage {
     /// Written into the provider's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// How much of the output was reasoning.
+    /// The part of the output that was reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
-    /// How many of these tokens are an estimate, because the provider did not count them: the answer was cut off, or the server
-    /// reports no usage.
+    /// The number of these tokens that are estimated, because the answer was cut off or the server reports no
+    /// usage.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub estimated_tokens: u64,
-    /// What the provider itself says that it charges; 0 where it says nothing. It counts where nobody knows the model's prices.
+    /// The cost that the provider reports; 0 if it reports none. It counts if the model's prices are unknown.
     #[serde(default, skip_serializing_if = "NanoUsd::is_nothing")]
     pub reported_cost: NanoUsd,
 }
@@ -107,7 +107,7 @@ pub struct Prices {
     pub cache_read: u64,
     /// Per token written into the cache.
     pub cache_write: u64,
-    /// What the tokens of a call cost that reads more than so many.
+    /// The prices of a call that reads more than a number of tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPrices>,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a model would be given next, by what it is made of.
+/// The tokens of the next request, by kind of content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowFill {
@@ -10,12 +10,12 @@ pub struct WindowFill {
     pub seq: u64,
     /// Tokens that fit into one call, answer included.
     pub window: u64,
-    /// How many of them are kept free for the answer.
+    /// The number of tokens kept free for the answer.
     pub answer: u64,
-    /// How many are in use: what the provider counted last, and an estimate of what has come since.
+    /// The number of used tokens: the provider's last count, plus an estimate of everything since.
     pub in_use: u64,
-    /// How many messages are not sent any more because they no longer fit. What stays of them is not counted: the goal, what is
-    /// to be done now, and what is pinned.
+    /// The number of messages that are not sent any more because they no longer fit. Parts that are always
+    /// sent are not counted: the goal, the current task and pinned messages.
     #[serde(default, skip_serializing_if = "is_none")]
     pub left_out: u64,
     /// The parts that there are, in the order in which the model reads kinds of them first.
@@ -31,9 +31,9 @@ fn is_none(n: &u64) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowShare {
-    /// Which.
+    /// The kind of content.
     pub kind: WindowKind,
-    /// How many pieces.
+    /// The number of pieces.
     pub count: u64,
     /// Tokens, estimated.
     pub tokens: u64,
@@ -54,18 +54,18 @@ pub enum WindowKind {
     Tools,
     /// Summaries that stand for what was condensed.
     Summaries,
-    /// What persons said, and other agents.
+    /// Messages of people and of other agents.
     Inputs,
-    /// What the model answered.
+    /// Answers of the model.
     Answers,
     /// Its reasoning, where it is sent back.
     Reasoning,
     /// Calls of tools.
     ToolCalls,
-    /// What tools answered.
+    /// Results of tools.
     ToolResults,
     /// Pictures, sound and files.
     Media,
-    /// What only the provider can read.
+    /// Data that only the provider can read.
     Opaque,
 }

@@ -27,14 +27,14 @@ pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
 /// The header in which a client sends a nonce of its own. The server proves that it has its key by a signature over the nonce.
 pub const NONCE_HEADER: &str = "agentx-nonce";
 
-/// Which events a subscriber gets.
+/// The events that a subscriber gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WireView {
     /// The facts, for mirrors.
     Environment,
-    /// What they mean.
+    /// The RuntimeEvents.
     #[default]
     Runtime,
     /// A small projection, for simple clients.
@@ -42,7 +42,7 @@ pub enum WireView {
 }
 
 vocabulary! {
-    /// What a client asks.
+    /// A request of a client.
     pub enum ClientRequest {
         /// Says who it is, once, before anything else.
         Authenticate = "authenticate",
@@ -66,7 +66,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What a server says beside events.
+    /// A notice of a server, besides events.
     pub enum ServerNotice {
         /// The first frame: what is spoken here, and what has to be signed.
         Hello = "hello",
@@ -78,13 +78,13 @@ vocabulary! {
         Subscribed = "subscribed",
         /// All that was there when it began has been sent.
         CaughtUp = "caught_up",
-        /// A subscription ended before the client wanted it to.
+        /// A subscription ended before the client ended it.
         Unsubscribed = "unsubscribed",
-        /// Who is there.
+        /// The connected people.
         Presence = "presence",
-        /// Who drives, and who would like to.
+        /// The driver, and the person who asks to drive.
         Wheel = "wheel",
-        /// A call in a session of a member waits for somebody who decides.
+        /// A call in a member's session waits for a decision.
         ApprovalWaiting = "approval_waiting",
         /// A sign of life, in both directions.
         Heartbeat = "ping",
@@ -93,14 +93,14 @@ vocabulary! {
     }
 }
 
-/// What a client wants with the wheel.
+/// A client's request about the wheel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WheelWish {
-    /// Whoever has it is asked for it; after some time without an answer it may be taken.
+    /// Asks the holder for the wheel; after some time without an answer it may be taken.
     Ask,
-    /// To have it: where nobody has it, where who has it is gone, or was asked and said nothing.
+    /// Takes the wheel if it is free, or if its holder is away or did not answer the request.
     Take,
     /// Somebody else is to have it.
     Hand(Seat),
@@ -117,7 +117,7 @@ payloads! {
         /// The signature over the server's challenge, base64url; absent for a visitor.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
-        /// What this program calls itself; the same when it connects again. At most 64 characters.
+        /// The program's name for itself; the same after a reconnect. At most 64 characters.
         client: String,
     }
     /// Says something to the agent.
@@ -131,13 +131,13 @@ payloads! {
             schemars(schema_with = "crate::schema::text_or_parts")
         )]
         content: Vec<ContentPart>,
-        /// When it is looked at.
+        /// When the agent handles it.
         #[serde(default)]
         mode: InputMode,
         /// A second message with the same key is the same message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idempotency_key: Option<String>,
-        /// When it was said, by the client's clock: ISO 8601, UTC. The model is told.
+        /// The time of the input by the client's clock: ISO 8601, UTC. The model reads it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timestamp_utc: Option<String>,
         /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it.
@@ -164,9 +164,9 @@ payloads! {
     ApprovalFrame {
         /// In which session.
         session_id: SessionId,
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
-        /// What is decided.
+        /// The decision.
         decision: ApprovalDecision,
         /// A word to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,12 +188,12 @@ payloads! {
     }
     /// Wants the events of a session from a point on.
     Subscribe {
-        /// Which session. One subscription a session and connection.
+        /// The session. Each connection has at most one subscription per session.
         session_id: SessionId,
         /// After which event; 0 for all.
         #[serde(default)]
         after_seq: u64,
-        /// Which events.
+        /// The kind of events.
         #[serde(default)]
         view: WireView,
         /// Only events of these agents, and those of no agent; all where it is empty.
@@ -205,14 +205,14 @@ payloads! {
     }
     /// Wants them no more.
     Unsubscribe {
-        /// Which session.
+        /// The session.
         session_id: SessionId,
     }
     /// Wants something with the wheel.
     WheelFrame {
         /// Of which session.
         session_id: SessionId,
-        /// What.
+        /// The request.
         wish: WheelWish,
     }
     /// Wants a sign of life.
@@ -233,19 +233,20 @@ payloads! {
         /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), where there is one; base64url.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<String>,
-        /// Whether somebody who does not say who they are is let in.
+        /// Whether unauthenticated visitors may connect.
         visitors: bool,
-        /// How often a heartbeat comes, in milliseconds; twice as long without any frame means that the connection is dead.
+        /// The interval of heartbeats in milliseconds; twice as long without any frame means that the
+        /// connection is dead.
         heartbeat_ms: u64,
     }
     /// The client's frame with this id was done.
     Accepted {
-        /// Which.
+        /// The id of the request.
         id: String,
         /// The event that it became, if it became one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seq: Option<u64>,
-        /// What came of it.
+        /// The outcome.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         result: Value,
     }
@@ -254,7 +255,7 @@ payloads! {
         /// Which; absent where the frame had none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// Why.
+        /// The reason.
         problem: Problem,
     }
     /// A subscription began.
@@ -267,7 +268,7 @@ payloads! {
         after_seq: u64,
         /// The last event when it began.
         head_seq: u64,
-        /// What the reader may do.
+        /// The reader's role.
         role: SessionRole,
     }
     /// All that was there when a subscription began has been sent.
@@ -277,14 +278,14 @@ payloads! {
         /// The last event that was there.
         seq: u64,
     }
-    /// A subscription ended before the client wanted it to.
+    /// A subscription ended before the client ended it.
     Unsubscribed {
         /// Of which session.
         session_id: SessionId,
-        /// Why.
+        /// The reason.
         problem: Problem,
     }
-    /// Who is there.
+    /// The connected people.
     Presence {
         /// In which session.
         session_id: SessionId,
@@ -295,37 +296,37 @@ payloads! {
     Present {
         /// Who, and with which program.
         seat: Seat,
-        /// What they may do.
+        /// Their role.
         role: SessionRole,
         /// Whether they drive.
         driving: bool,
     }
-    /// Who drives, and who would like to.
+    /// The driver, and the person who asks to drive.
     Wheel {
         /// Of which session.
         session_id: SessionId,
         /// Counts the changes.
         epoch: u64,
-        /// Who drives; absent where nobody does.
+        /// The driver; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seat: Option<Seat>,
-        /// Why it changed last.
+        /// The reason for the last change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<WheelReason>,
-        /// Who asks for it.
+        /// The person who asks to drive.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<Seat>,
     }
-    /// A call in a session of a member waits for the operator of the server or somebody whom they named.
+    /// A call in a session of a member waits for the operator of the server or a person whom they named.
     ApprovalWaiting {
         /// In which session.
         session_id: SessionId,
-        /// Whose session it is.
+        /// The owner of the session.
         owner: OwnerId,
-        /// What they are called at the server.
+        /// The name of the owner at the server.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner_name: Option<String>,
-        /// Which call.
+        /// The call.
         tool_call_id: ToolCallId,
         /// Of which tool.
         name: String,
@@ -335,15 +336,15 @@ payloads! {
     Heartbeat {
         /// The server's time: microseconds since 1970.
         at: i64,
-        /// How far subscriptions have come that want only a part of their session.
+        /// The progress of subscriptions that request only a part of their session.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<Seen>,
     }
-    /// How far a subscription has come.
+    /// The progress of a subscription.
     Seen {
         /// To which session.
         session_id: SessionId,
-        /// All that is wanted of the events up to this one has been sent.
+        /// All selected events up to this one have been sent.
         seq: u64,
     }
     /// The connection ends.
@@ -352,17 +353,17 @@ payloads! {
         code: u16,
         /// For people.
         reason: String,
-        /// When to come back, in milliseconds; absent where that makes no sense.
+        /// The time until a new attempt makes sense, in milliseconds; absent if none does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     }
-    /// What went wrong, over HTTP as `application/problem+json` too.
+    /// An error; over HTTP also as `application/problem+json`.
     Problem {
         /// Stable, for programs.
         code: String,
         /// For people: what was wrong, where, and what to do.
         detail: String,
-        /// When to try again, in milliseconds.
+        /// The time until a new attempt, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
         /// More, by code.

@@ -1,4 +1,4 @@
-//! What a person wants beside what they say: an end of what runs, another time for an input, a command.
+//! Requests of a person besides messages: stopping a run, another mode for an input, a command.
 
 use serde_json::Value;
 
@@ -11,21 +11,23 @@ payloads! {
         /// Why, if it was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Whether inputs that wait go on waiting until a person says something. Set where the session is being closed.
+        /// Whether queued inputs keep waiting until a person sends a message. Set while the session is being
+        /// closed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hold: bool,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// A person takes back an input that waits, or wants it looked at sooner or later. One that waits no more stays as it was.
+    /// A person takes back a queued input, or gives it another mode. An input that is no longer queued is not
+    /// changed.
     InputRevised {
         /// The input.
         message_id: MessageId,
-        /// When it is looked at from now on; absent where it is taken back.
+        /// The new mode; absent if the input is taken back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<InputMode>,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
@@ -35,7 +37,7 @@ payloads! {
         command: String,
         /// Its arguments.
         args: Value,
-        /// Who, where it is not the owner of the session.
+        /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }

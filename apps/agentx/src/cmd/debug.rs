@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use agentx::llm::{Accumulator, StreamContext, StreamDecoder, StreamError, decode_body};
+use agentx::llm::{AnswerRecorder, StreamContext, StreamDecoder, StreamError, decode_body};
 use agentx::types::{Api, EnvironmentEvent};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
 fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, ChatError> {
     let mut events = Vec::new();
     let decoded = events_of(api, bytes, &mut events);
-    let mut whole = Accumulator::default();
+    let mut whole = AnswerRecorder::default();
     for event in &events {
         whole.push(event);
         console.out_json(event)?;

@@ -113,7 +113,7 @@ impl Conversation {
         (part.range.tokens.saturating_mul(10) >= size).then_some(part)
     }
 
-    /// Everything but the latest exchanges and what has to stay: the first input, that of the run under way,
+    /// Everything but the latest exchanges and what has to stay: the first input, that of the run in progress,
     /// and those that a person wants to stay.
     ///
     /// `tail` is how many of the latest units stay; they may take a quarter of the window. `None` if no
@@ -314,7 +314,7 @@ impl Conversation {
         self.fixed.clear();
     }
 
-    /// Notes that it is of no use to condense until notably more was said.
+    /// Suspends condensing until the conversation has grown noticeably.
     pub(crate) fn rest(&mut self) {
         self.rests = true;
         self.grown = 0;

@@ -5,7 +5,7 @@
 //! Words of a person are removed. Calls that were run are not, or the model would run them again: their results are rephrased, so that they
 //! say that the calls were run, and no more.
 //!
-//! A refusal calls `unanswered` while the run is under way, and `leave_out_from` at its end; between them the
+//! A refusal calls `unanswered` while the run is in progress, and `leave_out_from` at its end; between them the
 //! request may be asked again in another form.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const NOT_DONE: &str = "[This call failed, was cut off, or was not run. It may o
      Its result is left out, because the answer to it was declined.]";
 
 impl Conversation {
-    /// The event that begins what is to be removed if the request under way is declined: all that no model
+    /// The event that begins what is to be removed if the request in progress is declined: all that no model
     /// had answered before it.
     ///
     /// `None` if nothing of the run that answers `input` is in the conversation.

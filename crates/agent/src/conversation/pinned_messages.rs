@@ -21,7 +21,7 @@ const STAY_PERCENT: u64 = 20;
 /// later in this order goes first, and within one reason the older.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum StayReason {
-    /// The input of the run under way.
+    /// The input of the run in progress.
     ToDo,
     /// The first input of the conversation.
     Goal,
@@ -72,7 +72,7 @@ impl Landmarks {
 impl Conversation {
     /// The messages that stay of what the window has moved past, in order, with their estimated tokens.
     ///
-    /// `budget` is what all messages may take, `input` that of the run under way. A message with several
+    /// `budget` is what all messages may take, `input` that of the run in progress. A message with several
     /// reasons has the weightiest.
     pub(super) fn staying(
         &mut self,

@@ -138,7 +138,7 @@ impl Repairs {
 
 impl Conversation {
     /// Notes that something before the thinking of the conversation has changed: none of it is sent any more,
-    /// nor that of an answer which is under way. Only agents whose configuration says `keeps_beginning` care.
+    /// nor that of an answer which is in progress. Only agents whose configuration says `keeps_beginning` care.
     pub(crate) fn beginning_changed(&mut self, config: &AgentConfig) {
         let keeps = config
             .condensing

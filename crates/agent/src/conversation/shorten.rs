@@ -64,7 +64,7 @@ impl Conversation {
     /// Moves the window past an earlier input that is larger than `budget` by itself, if nothing else is
     /// left to leave out.
     ///
-    /// The run of that input failed, and each later run would. The input of the run under way is never left
+    /// The run of that input failed, and each later run would. The input of the run in progress is never left
     /// out. Returns whether there was one; from version 6 of the rules on.
     pub(super) fn leave_out_what_never_fits(
         &mut self,

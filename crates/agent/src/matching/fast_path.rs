@@ -38,7 +38,7 @@ pub struct FastPath {
     by_last: WordIndex,
     /// Templates that begin and end with a variable.
     open: Vec<usize>,
-    /// Which kana a mark behind it changes.
+    /// How a following mark changes the kana.
     kana: Kana,
 }
 

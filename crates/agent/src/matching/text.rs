@@ -122,7 +122,7 @@ const VOICED_KANA: &str = "カガキギクグケゲコゴサザシジスズセ�
 /// The same for the mark that makes it half voiced.
 const HALF_VOICED_KANA: &str = "ハパヒピフプヘペホポはぱひぴふぷへぺほぽ";
 
-/// Which kana a mark behind it changes.
+/// How a following mark changes a kana.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kana {
     /// Those that Unicode composes.

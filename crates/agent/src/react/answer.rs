@@ -28,7 +28,7 @@ use crate::run_lifecycle::{RunStep, StopCause};
 /// turn after several calls of its own tools (ten at Anthropic), so a turn that ends needs no more.
 const PAUSES: u32 = 8;
 impl ReactAgent {
-    /// Takes up an answer that is whole and paid for, when no model call is under way any more.
+    /// Takes up an answer that is whole and paid for, when no model call is in progress any more.
     ///
     /// `reason` is why it ended, `word` the provider's own for that. The message joins the conversation
     /// first, whatever follows: a call without the message that asked for it could not be sent back.
@@ -132,7 +132,7 @@ impl ReactAgent {
     }
 
     /// Asks the model to continue after a pause. No tool asked for this call, so that it counts as a round: else
-    /// it could go on for ever.
+    /// it could continue for ever.
     fn go_on_after_pause(&mut self, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
@@ -267,7 +267,7 @@ impl ReactAgent {
         }
     }
 
-    /// Adds a call to the ledger that is answered without being run. Does nothing if no run is under way.
+    /// Adds a call to the ledger that is answered without being run. Does nothing if no run is in progress.
     pub(super) fn answer_new(
         &mut self,
         call: RequestedCall,

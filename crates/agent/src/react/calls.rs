@@ -122,7 +122,7 @@ impl ReactAgent {
     }
 
     /// Answers the open call at `index` without running anything.
-    /// Nothing happens where no run is under way.
+    /// Nothing happens where no run is in progress.
     pub(super) fn answer_open(
         &mut self,
         index: usize,
@@ -182,7 +182,7 @@ impl ReactAgent {
         self.course.set_status(status, step);
     }
 
-    /// It is on record that the tool is about to begin: from here on a crash leaves the outcome unknown.
+    /// It is recorded that the tool is about to begin: from here on a crash leaves the outcome unknown.
     pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         let Some(tool_call_id) = fact.cause.as_ref().and_then(|id| self.ledger.mark_started(id)) else {
             return;

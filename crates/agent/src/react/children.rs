@@ -275,7 +275,7 @@ impl ReactAgent {
         self.course.is_at_a_limit() && (status == RunStatus::TimedOut || nothing_left())
     }
 
-    /// Takes the answer of an agent in the background as an input: it joins the run under way, or opens one.
+    /// Takes the answer of an agent in the background as an input: it joins the run in progress, or opens one.
     /// Who stops an agent wants no answer to that: it is known to the next run.
     fn background_answer(
         &mut self,

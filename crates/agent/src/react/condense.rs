@@ -1,5 +1,5 @@
-//! When the conversation is condensed: before a model call that it is too full for, when a person wants it,
-//! and once after a model has said that its window is full.
+//! Decides when the conversation is condensed: before a model call for which it is too full, if a person
+//! requests it, and once after a model has reported that its window is full.
 //!
 //! While a summary is awaited, the run waits for it as for a model's answer. Whatever becomes of it the run
 //! continues; a conversation that could not be condensed stays whole, and its window moves on. What a summary
@@ -10,7 +10,7 @@
 //! condense_requested ──┘        └──────────▶ condensing_failed ──▶ call_model, and 8 rounds of rest
 //! ```
 //!
-//! Invariant: at most one summary is under way. It is an action (`condense`) that the condenser of the
+//! Invariant: at most one summary is in progress. It is an action (`condense`) that the condenser of the
 //! runtime answers with one `context_condensed` or one `condensing_failed`; an answer to an action that is
 //! not awaited any more counts for nothing.
 
@@ -27,7 +27,7 @@ use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunStep, StopCause};
 use crate::{recall, summary};
 
-/// The number of latest exchanges that stay if a person wants the rest condensed.
+/// Number of latest exchanges kept when a person requests condensing.
 const TAIL_WHEN_WANTED: u32 = 2;
 /// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
@@ -40,12 +40,12 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// The state of condensing: the one under way, the one that is wanted, and how the last one went.
+/// The state of condensing: the one in progress, the one that is wanted, and how the last one went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CondenseState {
     /// The summary that is awaited.
     pub(super) under_way: Option<OpenCondensing>,
-    /// A person's wish for a summary that could not be asked for yet, because a run is under way.
+    /// A person's wish for a summary that could not be asked for yet, because a run is in progress.
     wanted: Option<SummaryWish>,
     /// Whether the last summary was made because a model said that its window is full, and none has answered
     /// since: a second one is not tried.
@@ -57,7 +57,7 @@ pub(crate) struct CondenseState {
     /// For how many more model calls no summary is asked for while the conversation fits: the last one failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     rounds_to_rest: u32,
-    /// Whether the last summary came to nothing: its model is not waited for again until one has come.
+    /// Whether the last summary failed. Until one succeeds, the run does not wait for its model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
     /// The decisions of persons about calls, with the `seq` of each: they hold whatever is condensed.
@@ -142,7 +142,7 @@ impl ReactAgent {
         rests
     }
 
-    /// Asks for the summary that a person wants, if one is wanted and none is under way. `false` where
+    /// Asks for the summary that a person wants, if one is wanted and none is in progress. `false` where
     /// nothing was asked.
     ///
     /// Where nothing can be condensed, that is said, and the wish is over.
@@ -170,7 +170,7 @@ impl ReactAgent {
         }
     }
 
-    /// A person wants the conversation condensed: now, if no run is under way, else before its next model call. A second wish while a
+    /// A person wants the conversation condensed: now, if no run is in progress, else before its next model call. A second wish while a
     /// summary is written is that summary.
     pub(super) fn on_condense_requested(&mut self, wish: &CondenseRequested, step: &mut RunStep<'_>) {
         if self.condenser.under_way.is_some() {
@@ -258,7 +258,7 @@ impl ReactAgent {
     /// Notes that no summary came: the conversation stays whole, and it is not tried again until much has
     /// come to it.
     ///
-    /// After an overflow the run may still go on with less (from version 6 of the rules on); else it ends.
+    /// After an overflow the run may still continue with less (from version 6 of the rules on); else it ends.
     pub(super) fn on_condensing_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -337,7 +337,7 @@ impl ReactAgent {
         }
     }
 
-    /// Forgets the summary under way and the wish for one: a fork continues without what its parent had under
+    /// Forgets the summary in progress and the wish for one: a fork continues without what its parent had under
     /// way.
     pub(super) fn forget_condensing(&mut self) {
         self.condenser.under_way = None;

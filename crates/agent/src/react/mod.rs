@@ -109,7 +109,7 @@ impl ReactAgent {
         &self.config
     }
 
-    /// The run that is under way, or the last one.
+    /// The current run, or the last one.
     pub fn run(&self) -> Option<&Run> {
         self.course.run.as_ref()
     }
@@ -305,7 +305,7 @@ impl ReactAgent {
         self.course.ask(&self.config.model, request, step);
     }
 
-    /// Ends the run that is under way, if one is, and begins what comes next: the end of the agent, the next
+    /// Ends the current run, if one is, and begins what comes next: the end of the agent, the next
     /// input, or a summary that a person wants.
     ///
     /// What was declined is left out and what was only guessed about the window is taken back first, so that

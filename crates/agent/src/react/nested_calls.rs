@@ -11,7 +11,7 @@
 //! | 3 | the agent | tells the tool by the action `decide_inner_call` |
 //! | 4 | the tool | begins the step (`effect_started`), or gets the refusal |
 //!
-//! Invariant: a question is on record before anybody waits for it, and it is settled exactly once.
+//! Invariant: a question is recorded before anybody waits for it, and it is settled exactly once.
 
 use agentx_types::{
     ActionBody, Approval, ApprovalDecision, DecideInnerCall, Envelope, EnvironmentEvent, InnerCallAsked,

@@ -33,7 +33,7 @@ const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, becau
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
 
 impl ReactAgent {
-    /// A fork continues from here without what its parent had under way: the run ends as interrupted once a
+    /// A fork continues from here without what its parent had in progress: the run ends as interrupted once a
     /// writer has settled its calls. `hold` keeps what waits back until a person says something.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
@@ -76,7 +76,7 @@ impl ReactAgent {
         }
     }
 
-    /// Another process takes over: whatever the old one had under way has ended without a word. See the table
+    /// Another process takes over: whatever the old one had in progress has ended without a word. See the table
     /// above for what becomes of each.
     ///
     /// `ended` is what the new process found still running of the old one, and has ended. Rules may have

@@ -1,7 +1,7 @@
 //! The end of runs before their answer: interrupts, limits, errors.
 //!
 //! A stop has three parts: what runs is cancelled and what waits is answered ([`begin_stop`](ReactAgent::begin_stop)); everything that
-//! runs says how it ended; and when nothing is open, the stop is put on record (`Report`) and the run ends
+//! runs says how it ended; and when nothing is open, the stop is recorded (`Report`) and the run ends
 //! ([`settle`](ReactAgent::settle)). Between the first and the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
@@ -23,7 +23,7 @@ const NOT_RUN: &str = "Not run: the run was stopped before anybody allowed this 
 const BY_PARENT: &str = "the agent that made it was stopped";
 
 impl ReactAgent {
-    /// Takes a failed attempt of the model call under way: notes what its server refused.
+    /// Takes a failed attempt of the model call in progress: notes what its server refused.
     ///
     /// Where another attempt is to follow, looks whether the run may still pay for it: an answer that broke
     /// off is paid for like a whole one (from version 5 of the rules on).
@@ -58,7 +58,7 @@ impl ReactAgent {
         }
     }
 
-    /// Takes an error. One of the model call that was under way ends its answer too; any other ends the run
+    /// Takes an error. One of the model call that was in progress ends its answer too; any other ends the run
     /// that it names.
     ///
     /// Before an error of the model ends the run, what may help is tried, once each: a shorter answer within
@@ -103,7 +103,7 @@ impl ReactAgent {
         }
     }
 
-    /// Ends the agent, and with it those in the background. Called once no run is under way.
+    /// Ends the agent, and with it those in the background. Called once no run is in progress.
     pub(super) fn leave(&mut self, reason: String, step: &mut RunStep<'_>) {
         self.close_children(&reason, step);
         step.state(StateOutput::Closed { reason });
@@ -113,7 +113,7 @@ impl ReactAgent {
     /// not stopped again.
     ///
     /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
-    /// summary are cancelled, and say themselves how they ended. Where no run is under way, agents in the
+    /// summary are cancelled, and say themselves how they ended. Where no run is in progress, agents in the
     /// background and a summary are stopped anyway.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         if self.course.active().is_none() {
@@ -179,7 +179,7 @@ impl ReactAgent {
     }
 }
 
-/// Why agents in the background are stopped with the run of their maker.
+/// Returns the reason why background agents are stopped with the run of the agent that made them.
 pub(super) fn because_stopped(cause: &StopCause) -> String {
     format!("the agent that made it was stopped: {}", cause.message)
 }

@@ -11,7 +11,7 @@
 //! stream_start ─ pieces ─ stream_end(reason) ─── on_answer
 //! ```
 //!
-//! Facts that answer another action than the one that is under way are passed over.
+//! Facts that answer another action than the one in progress are passed over.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl ReactAgent {
             return;
         }
         match end.stop_reason {
-            // The call is still under way: another attempt or an error follows.
+            // The call is still in progress: another attempt or an error follows.
             StopReason::Broken => self.set_aside(step),
             StopReason::Interrupted => {
                 self.cut_off(step);
@@ -134,7 +134,7 @@ impl ReactAgent {
         }
     }
 
-    /// Ends the model call that is under way without an answer, and keeps what it came to.
+    /// Ends the model call in progress without an answer, and keeps what it came to.
     ///
     /// That stands in the conversation as a partial answer, without its calls: nobody would answer them.
     pub(super) fn cut_off(&mut self, step: &mut RunStep<'_>) {

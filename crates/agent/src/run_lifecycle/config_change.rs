@@ -26,7 +26,7 @@ use agentx_types::{
 use super::{RunLifecycle, RunStep};
 
 impl RunLifecycle {
-    /// Puts a change into effect, also for the run that is under way.
+    /// Puts a change into effect, also for the current run.
     ///
     /// The timer of the wall time is the only part of a run that has to be told: a lower limit needs an
     /// earlier timer. Every other value is read from the configuration when it is next needed.

@@ -1,6 +1,6 @@
-//! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one under way.
+//! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one in progress.
 //!
-//! | mode | no run under way | a run under way |
+//! | mode | no run in progress | a run in progress |
 //! | --- | --- | --- |
 //! | `queue` | opens a run, or waits behind those that were held back | waits for its own, in order |
 //! | `steer` | opens a run | joins before the next model call |
@@ -56,9 +56,9 @@ pub(crate) enum InputDecision {
     Opens(RunInput),
     /// It waits for a run of its own.
     Waits,
-    /// It joins the run under way before that run's next model call.
+    /// It joins the run in progress before that run's next model call.
     Joins,
-    /// It interrupts the run under way, and opens the next one.
+    /// It interrupts the run in progress, and opens the next one.
     Interrupts,
 }
 
@@ -84,7 +84,7 @@ impl RunInput {
 }
 
 impl RunLifecycle {
-    /// A person says something: says what becomes of it, by its mode and by whether a run is under way (the
+    /// A person says something: says what becomes of it, by its mode and by whether a run is in progress (the
     /// table above).
     ///
     /// Where nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
@@ -143,13 +143,13 @@ impl RunLifecycle {
         })
     }
 
-    /// Lines the input up for the run under way, and hands `taken` on.
+    /// Lines the input up for the run in progress, and hands `taken` on.
     fn join(&mut self, input: RunInput, taken: InputDecision) -> InputDecision {
         self.inputs.steer(input);
         taken
     }
 
-    /// Whether an input opens a run at once: no run is under way, and the agent is not gone.
+    /// Whether an input opens a run at once: no run is in progress, and the agent is not gone.
     pub(crate) fn is_free(&mut self) -> bool {
         self.active().is_none() && self.inputs.closed().is_none()
     }
@@ -191,7 +191,7 @@ fn written(provider: &ProviderData) -> usize {
 pub(crate) struct InputQueue {
     /// Inputs that open a run each, in the order in which they came.
     waiting: VecDeque<RunInput>,
-    /// Inputs that join the run under way before its next model call. Where no such call comes, they open the
+    /// Inputs that join the run in progress before its next model call. Where no such call comes, they open the
     /// next run.
     steering: Vec<RunInput>,
     /// Notes that the next model call is to know, and that open no run: commands that ended in the
@@ -237,22 +237,22 @@ impl InputQueue {
         self.waiting.remove(at)
     }
 
-    /// The number of inputs that join the run under way: the first of those that wait.
+    /// The number of inputs that join the run in progress: the first of those that wait.
     pub(crate) fn joining(&self) -> usize {
         self.steering.len()
     }
 
-    /// Whether any input wants to join the run under way.
+    /// Whether any input wants to join the run in progress.
     pub(crate) fn has_steering(&self) -> bool {
         !self.steering.is_empty()
     }
 
-    /// The inputs that join the run under way.
+    /// The inputs that join the run in progress.
     pub(crate) fn take_steering(&mut self) -> Vec<RunInput> {
         std::mem::take(&mut self.steering)
     }
 
-    /// The next input that joins the run under way. The Match machine takes these one at a time, because it
+    /// The next input that joins the run in progress. The Match machine takes these one at a time, because it
     /// sorts each by itself.
     pub(crate) fn next_steering(&mut self) -> Option<RunInput> {
         (!self.steering.is_empty()).then(|| self.steering.remove(0))

@@ -1,18 +1,18 @@
-//! The lifecycle of an agent's runs, whichever machine it is: inputs that wait, the run under way, its reports
+//! The lifecycle of an agent's runs, whichever machine it is: inputs that wait, the run in progress, its reports
 //! and its costs.
 //!
 //! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one
 //! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines
 //! share. Each part has its own file beside this one: [`inputs`] for what waits, [`stops`] for interrupts and
 //! errors, [`spending`] for the bill, [`wall_time`] for the timer, and [`config_change`] for a configuration
-//! that changes while a run goes on.
+//! that changes while a run continues.
 //!
 //! ```text
 //! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status
 //!                                 └───── stop: Due ──report──▶ Asked ──on record──▶ Made ────┘
 //! ```
 //!
-//! Invariants: at most one run is under way; a run ends exactly once (`run_finished`); its status is final
+//! Invariants: at most one run is in progress; a run ends exactly once (`run_finished`); its status is final
 //! from then on; and a fact that answers another action than the pending one changes nothing.
 
 mod config_change;
@@ -41,13 +41,13 @@ pub(crate) use stops::StopConsequence;
 
 /// The runs of one agent.
 ///
-/// At most one is under way. The last one stays until the next begins: `state` shows it, and what children
+/// At most one is in progress. The last one stays until the next begins: `state` shows it, and what children
 /// spend late counts against its limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunLifecycle {
     /// Inputs that wait, and whether they may open runs.
     pub(crate) inputs: InputQueue,
-    /// The run that is under way, or the last one.
+    /// The current run, or the last one.
     pub(crate) run: Option<Run>,
     /// The cost of all runs together, and the size of the last request.
     pub(crate) totals: Totals,
@@ -56,12 +56,12 @@ pub(crate) struct RunLifecycle {
 }
 
 impl RunLifecycle {
-    /// The run that is under way; `None` before the first one and between two.
+    /// The current run; `None` before the first one and between two.
     pub(crate) fn active(&mut self) -> Option<&mut Run> {
         self.run.as_mut().filter(|run| !run.status.is_final())
     }
 
-    /// The id of the run that is under way, or of the last one.
+    /// The id of the current run, or of the last one.
     pub(crate) fn run_id(&self) -> Option<RunId> {
         self.run.as_ref().map(|run| run.id.clone())
     }
@@ -80,7 +80,7 @@ impl RunLifecycle {
         self.run.as_ref().is_some_and(timed_out)
     }
 
-    /// Whether the fact with this `cause` answers the model call that is under way.
+    /// Whether the fact with this `cause` answers the model call in progress.
     ///
     /// A fact without a cause answers nothing, and so does one that names a call that was given up: its
     /// tokens came too late.
@@ -105,7 +105,7 @@ impl RunLifecycle {
 
     /// Opens a run with its timer, and returns the message of the input; the machine decides what follows.
     ///
-    /// No run may be under way. Says `run_started`, and the request of the turn where anybody listens.
+    /// No run may be in progress. Says `run_started`, and the request of the turn where anybody listens.
     /// `max_wall_ms` is the limit of the run in milliseconds; without one there is no timer. An input of an
     /// agent in the background makes the new run go on for the last one.
     pub(crate) fn open(
@@ -153,7 +153,7 @@ impl RunLifecycle {
     ///
     /// `request` is only called where somebody hears of the action: a replay need not build requests. `model`
     /// is paid, at its prices of now, even if another one is chosen meanwhile. Does nothing if no run
-    /// is under way.
+    /// is in progress.
     pub(crate) fn ask(
         &mut self,
         model: &ModelSpec,
@@ -187,7 +187,7 @@ impl RunLifecycle {
         true
     }
 
-    /// Ends the run that is under way, and cancels its timer. `false` if no run is.
+    /// Ends the current run, and cancels its timer. `false` if no run is.
     ///
     /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, where there is
     /// something to say. The machine begins what comes next.

@@ -30,9 +30,9 @@ pub struct Run {
     /// The number of rounds that were counted: answers with tool results, and pauses of the model. Compared
     /// with `max_iterations`.
     pub iterations: u32,
-    /// When the fact came that opened it.
+    /// The time of the fact that opened it.
     pub started_at: Timestamp,
-    /// When the last fact came that a living program committed for it.
+    /// The time of the last fact that a running program committed for it.
     pub seen_at: Timestamp,
     /// Milliseconds in which no program was there to continue with it: they count against no limit.
     pub away_ms: u64,
@@ -69,7 +69,7 @@ impl RunCost {
 /// The state of a run that waits or is being stopped, beside its tools. Reset when the run ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PendingRun {
-    /// The model call that is under way. Facts with another `cause` do not concern the run.
+    /// The model call in progress. Facts with another `cause` do not concern the run.
     pub model_call: Option<ActionId>,
     /// The model that was asked. It is paid at its own prices, even if another one is chosen meanwhile.
     pub model: Option<ModelSpec>,
@@ -131,7 +131,7 @@ pub struct StopCause {
     pub record: StopRecord,
 }
 
-/// The progress of putting the cause of a stop on record. A run ends only once its reason is on record, so
+/// The progress of putting the cause of a stop on record. A run ends only once its reason is recorded, so
 /// that a log that is read again ends it in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -368,7 +368,7 @@ impl<'a> RunStep<'a> {
         });
     }
 
-    /// Says a piece of an answer that is under way. Agents do not listen to pieces, and a replay says none.
+    /// Says a piece of an answer in progress. Agents do not listen to pieces, and a replay says none.
     pub(crate) fn stream(&mut self, output: StreamOutput) {
         if self.is_heard() {
             self.follows.outputs.push(AgentOutput::Stream(output));

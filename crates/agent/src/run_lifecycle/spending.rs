@@ -43,7 +43,7 @@ impl RunLifecycle {
         true
     }
 
-    /// The provider lets another model go on with the answer: from here on the call is paid as that one.
+    /// The provider lets another model continue the answer: from here on the call is paid as that one.
     /// Prices stay where the fact names none.
     pub(crate) fn fell_back(&mut self, fallback: &ModelFellBack) {
         let asked = self.run.as_mut().and_then(|run| run.pending.model.as_mut());
@@ -70,7 +70,7 @@ impl RunLifecycle {
 
     /// Counts what was spent for this agent as its own: its calls, its tools' and its children's.
     ///
-    /// While a run is under way it continues that run's bill. What children spend once the run is over is on no
+    /// While a run is in progress it is added to that run's bill. What children spend once the run is over is on no
     /// bill (the bill was said already), and counts against the limits of that run and of one that continues
     /// for it.
     pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut RunStep<'_>) {

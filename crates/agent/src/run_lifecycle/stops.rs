@@ -1,10 +1,10 @@
 //! The end of runs before their answer, as far as it is the same for every machine.
 //!
-//! This file decides what an interrupt, an error or a timer means for the run under way ([`StopConsequence`]), and
-//! how its end comes to be on record. What has to be cancelled is for the machine: `react/stop.rs` and
+//! This file decides what an interrupt, an error or a timer means for the run in progress ([`StopConsequence`]), and
+//! how its end comes to be recorded. What has to be cancelled is for the machine: `react/stop.rs` and
 //! `matching/machine/stop.rs`.
 //!
-//! | fact | run under way | what follows |
+//! | fact | run in progress | what follows |
 //! | --- | --- | --- |
 //! | `interrupt_requested` | any | `Stop`; the machine passes over a second one |
 //! | `interrupted` | being interrupted | `GoOn`: the report is there |
@@ -30,9 +30,9 @@ use super::{Run, RunLifecycle, RunStep, StopCause, StopRecord};
 /// The consequence, for the machine, of something that stops runs. The course decides whether and why; the
 /// machine knows what runs.
 pub(crate) enum StopConsequence {
-    /// No run is under way, or the fact does not concern it.
+    /// No run is in progress, or the fact does not concern it.
     Nothing,
-    /// The run continues to its end: the fact that it waited for is on record.
+    /// The run continues to its end: the fact that it waited for is recorded.
     GoOn,
     /// The run is to be stopped, for this cause.
     Stop(StopCause),
@@ -148,9 +148,9 @@ impl RunLifecycle {
         limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
     }
 
-    /// The session continues as a fork, without what its parent had under way: the run ends as interrupted.
+    /// The session continues as a fork, without what its parent had in progress: the run ends as interrupted.
     ///
-    /// Returns whether a model call was under way; `None` if no run was. `hold` also holds back what
+    /// Returns whether a model call was in progress; `None` if no run was. `hold` also holds back what
     /// waits.
     pub(crate) fn forked(&mut self, hold: bool) -> Option<bool> {
         if hold {
@@ -162,7 +162,7 @@ impl RunLifecycle {
     }
 
     /// Goes on with a stop once nothing is open any more: asks for the report where it is due, waits where it
-    /// was asked for, and returns how the run ends once it is on record.
+    /// was asked for, and returns how the run ends once it is recorded.
     pub(crate) fn end_stopped(
         &mut self,
         cause: StopCause,

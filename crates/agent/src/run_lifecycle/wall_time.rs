@@ -46,7 +46,7 @@ impl Run {
         self.pending.timer = None;
         let max = max_ms?;
         if self.used_ms(step.at) < max {
-            // The limit was raised while the run was under way.
+            // The limit was raised while the run was in progress.
             self.start_timer(max_ms, step);
             return None;
         }
@@ -54,7 +54,7 @@ impl Run {
         Some(StopCause::error(RunStatus::TimedOut, "time_limit", &message))
     }
 
-    /// The limit changes from `before` to `max_ms` while the run is under way.
+    /// The limit changes from `before` to `max_ms` while the run is in progress.
     ///
     /// A limit that is new or lower needs a timer that is due earlier. A higher one needs nothing: the old
     /// timer starts the next when it is due. A limit that was taken away lets the timer fire for nothing.

@@ -87,13 +87,13 @@ impl<Q: Addressed> DispatcherState<Q> {
             return;
         };
         if end == RequestEnd::Lost {
-            // Nothing that is said of it counts any more. This comes before the cancellation, or a responder that hears that one first
-            // would say that the request was interrupted, if nobody knows how it ended.
+            // Cancelled first, so that a responder that reacts to `cancel` cannot report `interrupted` for a
+            // request whose outcome is unknown.
             pending.abandoned.cancel();
         }
         pending.cancel.cancel();
         if let Some(told) = pending.end.take() {
-            // Whoever does not wait for the end any more misses nothing.
+            // Ignore the error: the receiver is gone.
             let _ = told.send(end);
         }
         self.ended.push(pending);

@@ -5,7 +5,7 @@ use super::scheduler::ResponderId;
 
 /// Default number of requests that a responder works on at once.
 const CAPACITY: usize = 64;
-/// The number of may that wait for it.
+/// Default number of requests that may wait for a responder.
 const WAITING: usize = 1024;
 
 /// The topics that a responder serves, and its capacity.
@@ -24,7 +24,7 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// A responder of this name, which serves errors and lists, that serves nothing yet.
+    /// Creates the description of a responder that serves nothing yet. Errors and lists show `name`.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),

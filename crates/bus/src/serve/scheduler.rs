@@ -1,4 +1,4 @@
-//! Which responder gets which request, and when: a pure machine without channels, tasks or a clock.
+//! Assigns requests to responders: a pure state machine without channels, tasks or a clock.
 //!
 //! A request belongs to the most specific responder that serves its topic and key; among equals, to the one attached last. While that one
 //! has no place, the request waits, and the sessions that wait take turns. A request is given to one responder, once: what was given
@@ -37,7 +37,7 @@ pub(crate) enum SchedulerOutput {
     Unserved(RequestId),
 }
 
-/// Why a request is not taken.
+/// The reason why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestRefusal {
     Nobody,

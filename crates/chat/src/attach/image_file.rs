@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use agentx::types::{NoPicture, Picture};
+use agentx::types::{PictureError, Picture};
 
 use super::{LARGEST_PICTURE, PICTURE_ENDINGS, named_as_picture};
 use crate::error::ChatError;
@@ -26,7 +26,7 @@ pub(super) fn check(file: &Path) -> Result<(), ChatError> {
         what: error.to_string(),
     })?;
     match Picture::of(&bytes) {
-        Err(NoPicture::OtherKind) => Err(ChatError::usage(
+        Err(PictureError::OtherKind) => Err(ChatError::usage(
             format!("{name} is no image that models accept: it is {}", kind_of(&bytes)),
             HINT,
         )),
@@ -41,7 +41,7 @@ pub(super) fn check(file: &Path) -> Result<(), ChatError> {
             ),
         )),
         // What is too large or broken is refused with the prompt, as `@FILE` is.
-        Ok(_) | Err(NoPicture::Broken) => Ok(()),
+        Ok(_) | Err(PictureError::Broken) => Ok(()),
     }
 }
 

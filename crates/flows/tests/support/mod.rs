@@ -14,9 +14,9 @@ use std::time::Duration;
 use agentx_agent_files::definition::{LuauTool, ToolBody, ToolDefinition};
 use agentx_flows::{ToolFactory, ToolFactoryParts, ToolSurroundings};
 use agentx_runtime::{
-    Actions, AgentListener, Batch, BoxFuture, CallSlots, Delivery, DriverParts, Effector, EventSink, Journal,
-    NewLog, OpenRequest, Session, SessionBlobs, SessionIds, SessionLog, SystemEvents, Tool, ToolContext,
-    ToolOutcome, ToolOutputSink, UserInput, View, open_session,
+    ActionDispatcher, AgentListener, Batch, BoxFuture, CallSlots, Delivery, DriverParts, Effector, EventSink,
+    Journal, NewLog, OpenRequest, Session, SessionBlobs, SessionIds, SessionLog, SystemEvents, Tool,
+    ToolContext, ToolOutcome, ToolOutputSink, UserInput, View, open_session,
 };
 use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, SimulatedClock, fixture};
 use agentx_types::{
@@ -218,7 +218,7 @@ impl Place {
             effector.clone(),
             Arc::new(Everything),
         )));
-        let actions = Actions::new().with(ActionKind::CallModel, effector);
+        let actions = ActionDispatcher::new().with(ActionKind::CallModel, effector);
         let clock = Arc::new(SimulatedClock::default());
         let parts = DriverParts {
             program: "test".into(),

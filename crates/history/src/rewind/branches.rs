@@ -30,7 +30,7 @@ pub enum BranchTurn {
         seq: u64,
         /// Its words.
         text: String,
-        /// How many tools it called.
+        /// The number of tool calls.
         calls: usize,
     },
 }
@@ -42,7 +42,7 @@ pub struct BranchSide {
     pub session_id: SessionId,
     /// The number of the last event.
     pub last_seq: u64,
-    /// What was said since they parted.
+    /// The turns since the fork.
     pub turns: Vec<BranchTurn>,
 }
 
@@ -55,7 +55,8 @@ pub struct BranchFile {
     pub shown: String,
     /// Whether each changed it.
     pub changed: [bool; 2],
-    /// What each left there: `None` if that is not known, else the bytes, or `None` where there is no file.
+    /// The content at the end of each branch: `None` if unknown, else the bytes, or `None` if there is no
+    /// file.
     pub left: [Option<Option<Vec<u8>>>; 2],
 }
 
@@ -141,7 +142,8 @@ impl BranchRead {
         ways
     }
 
-    /// What this branch left at a path. Where it never touched the file, what the other one found there first.
+    /// Returns the content of a path at the end of this branch. If it never touched the file, this is the
+    /// content that the other branch found first.
     fn end(&self, path: &str, other: &Self, part_after: u64) -> FileVersion {
         let own = self.history.files().get(path);
         let theirs = other.history.files().get(path);

@@ -1,11 +1,11 @@
-//! What is known of one file: each change that the session made of it, with what was there before and after.
+//! The history of one file: each change by the session, with the content before and after.
 
 use std::collections::BTreeSet;
 
 use agentx_types::{BlobId, Envelope, EnvironmentEvent, FileImage, Timestamp};
 use serde_json::Value;
 
-/// What was at a path at some time.
+/// The state of a path at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileVersion {
     /// Nothing.
@@ -44,9 +44,9 @@ pub struct FileChange {
     pub at: Timestamp,
     /// The tool that made it, or `rewind`.
     pub by: String,
-    /// What was there.
+    /// The state before.
     pub before: FileVersion,
-    /// What it left there.
+    /// The state after.
     pub after: FileVersion,
     /// Whether it is known to have happened; else what is there may also be what was before.
     pub settled: bool,
@@ -71,7 +71,7 @@ impl FileTrail {
         self.changes.last().is_some_and(|last| last.seq >= seq)
     }
 
-    /// What was there before this event, as far as the session knows.
+    /// Returns the state before this event, as far as the session knows.
     pub fn before(&self, seq: u64) -> &FileVersion {
         match self.changes.iter().find(|change| change.seq >= seq) {
             Some(change) => &change.before,
@@ -79,14 +79,14 @@ impl FileTrail {
         }
     }
 
-    /// What the session left there.
+    /// Returns the state that the session left.
     pub fn end(&self) -> &FileVersion {
         self.changes
             .last()
             .map_or(&FileVersion::Unknown, |last| &last.after)
     }
 
-    /// What the session left there without these events.
+    /// Returns the state that the session would have left without these events.
     pub(super) fn end_without(&self, events: &BTreeSet<u64>) -> &FileVersion {
         let mut changes = self.changes.iter().rev();
         match changes.find(|change| !events.contains(&change.seq)) {
@@ -126,7 +126,7 @@ impl FileTrail {
     }
 }
 
-/// What the outcome of `write` or `edit` says that it made of which file.
+/// Returns the file and its change, from the outcome of `write` or `edit`.
 pub(super) fn change_of(
     details: &Value,
     tool: &str,

@@ -42,15 +42,15 @@ pub struct IrreversibleEffect {
     pub seq: u64,
     /// The tool.
     pub tool: String,
-    /// What it was called with.
+    /// The arguments.
     pub input: Value,
-    /// When it began.
+    /// The time of its beginning.
     pub from: Timestamp,
-    /// When it ended.
+    /// The time of its end.
     pub until: Timestamp,
 }
 
-/// What going back to before an event would leave behind.
+/// What a rewind to before an event would not undo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Undone {
     /// Inputs, that one included.
@@ -59,7 +59,7 @@ pub struct Undone {
     pub messages: usize,
     /// Files that were changed.
     pub files: Vec<String>,
-    /// What cannot be undone.
+    /// The number of effects that cannot be undone.
     pub beyond: usize,
 }
 
@@ -70,7 +70,7 @@ struct RunningCall {
     from: Timestamp,
 }
 
-/// What a session did, as far as going back is about it.
+/// The messages, file changes and irreversible effects of a session.
 #[derive(Default)]
 pub struct SessionHistory {
     workspace: String,
@@ -281,12 +281,12 @@ impl SessionHistory {
         self.restorings.retain(|restoring| !restoring.files.is_empty());
     }
 
-    /// Where the session works.
+    /// Returns the working directory of the session.
     pub fn workspace(&self) -> &str {
         &self.workspace
     }
 
-    /// What the person said, in order.
+    /// Returns the inputs of people, in order.
     pub fn inputs(&self) -> &[PastInput] {
         &self.inputs
     }
@@ -296,7 +296,7 @@ impl SessionHistory {
         number.checked_sub(1).and_then(|index| self.inputs.get(index))
     }
 
-    /// When files were put back, in order.
+    /// Returns the restores of files, in order.
     pub fn restorings(&self) -> &[Restoring] {
         &self.restorings
     }
@@ -316,12 +316,12 @@ impl SessionHistory {
         self.last_seq
     }
 
-    /// What was done at this event or later that going back does not undo.
+    /// Returns the effects at this event or later that a rewind does not undo.
     pub fn beyond(&self, seq: u64) -> impl Iterator<Item = &IrreversibleEffect> {
         self.beyond.iter().filter(move |done| done.seq >= seq)
     }
 
-    /// What going back to before this event would leave behind.
+    /// Returns what a rewind to before this event would not undo.
     pub fn undone(&self, seq: u64) -> Undone {
         let touched = self.files.iter().filter(|(_, trail)| trail.is_touched_since(seq));
         Undone {

@@ -1,4 +1,5 @@
-//! When files were put back, and what takes that back. A restore may have been cut off: then it and what finished it are taken back together.
+//! Restores of files, and how to undo them. A restore may have been interrupted: then it and the one that
+//! completed it are undone together.
 
 use agentx_runtime::{LogError, Runtime, RuntimeError};
 use agentx_types::{Envelope, EnvironmentEvent, FilesRestoring, SessionId, Timestamp};
@@ -66,7 +67,7 @@ impl Restoring {
 }
 
 /// The latest time that files were put back, in this session or, where it was made to go back, in the one that it was forked
-/// from; and in which of them that is on record.
+/// from; and in which of them that is recorded.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.

@@ -1,14 +1,14 @@
 //! A transcript as one page that needs nothing else: no script, no font, no picture from elsewhere. Whatever anybody said in the
 //! session is text, and is escaped in one place.
 
-use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, Role};
+use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, Role, is_control_or_bidi};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::page::{arguments, heading, kinds, name_of, summary};
 use super::{PICTURES, Transcript, TranscriptEntry};
 
-/// How the page looks. It follows the light or dark of whoever reads it.
+/// The style of the page. It follows the reader's light or dark mode.
 const STYLE: &str = "\
 :root{color-scheme:light dark}
 body{max-width:52rem;margin:2rem auto;padding:0 1rem;font:16px/1.5 system-ui,sans-serif}
@@ -165,16 +165,11 @@ fn escaped(text: &str) -> String {
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
             '\r' => {}
-            c if c.is_control() || is_hidden(c) => out.push_str(&format!("\u{fffd}U+{:04X}", c as u32)),
+            c if is_control_or_bidi(c) => out.push_str(&format!("\u{fffd}U+{:04X}", c as u32)),
             c => out.push(c),
         }
     }
     out
-}
-
-/// Signs that turn the direction of text around.
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -184,8 +179,7 @@ mod tests {
 
     #[test]
     fn nothing_that_was_said_becomes_a_part_of_the_page() {
-        let bad =
-            "</pre></details><script>alert('1')</script><img src=x onerror=\"a()\">\u{202e}\u{1b}[2J&amp;";
+        let bad = "</pre></details><script>alert('1')</script><img src=x onerror=\"a()\">\u{202e}\u{200e}\u{1b}[2J&amp;";
         let message = Message {
             message_id: MessageId::new("msg_1"),
             role: Role::Assistant,
@@ -230,6 +224,7 @@ mod tests {
             "<img",
             "onerror=\"",
             "\u{202e}",
+            "\u{200e}",
             "\u{1b}",
             "javascript:",
         ] {

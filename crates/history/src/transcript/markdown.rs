@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use agentx_types::{ContentPart, MediaPart};
+use agentx_types::{ContentPart, MediaPart, is_control_or_bidi};
 use pulldown_cmark::{Event, Options, Parser};
 
 use super::page::{arguments, heading, kinds, name_of, summary};
@@ -29,7 +29,7 @@ fn visible(text: &str) -> String {
         match c {
             '\n' | '\t' => out.push(c),
             c if u32::from(c) < 0x20 => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
-            c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+            c if is_control_or_bidi(c) => {
                 out.push_str(&format!("<U+{:04X}>", u32::from(c)));
             }
             c => out.push(c),
@@ -104,7 +104,7 @@ fn quoted(text: &str) -> String {
     without_html(visible(&lines.join("\n")))
 }
 
-/// How often a text is looked through for HTML: where some was made text, what stood behind it may be read otherwise.
+/// Maximum number of searches for HTML in a text: escaping some may change how the text after it is parsed.
 const LOOKS: usize = 4;
 
 /// The same text where each `<` that begins HTML is written as `&lt;`: in code it stays as it is.
@@ -122,7 +122,7 @@ fn without_html(mut text: String) -> String {
     text.replace('<', "&lt;")
 }
 
-/// Where HTML stands in a text, in order.
+/// Returns the ranges of HTML in a text, in order.
 fn html_in(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
     let html = events.filter(|(event, _)| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
@@ -172,6 +172,7 @@ mod tests {
         assert_eq!(visible("a\tb\n你好"), "a\tb\n你好");
         assert_eq!(visible("\u{1b}]52;c;x\u{7}\r"), "␛]52;c;x␇␍");
         assert_eq!(visible("\u{9b}2J\u{202e}x\u{7f}"), "<U+009B>2J<U+202E>x<U+007F>");
+        assert_eq!(visible("a\u{200e}b\u{200f}"), "a<U+200E>b<U+200F>");
     }
 
     #[test]

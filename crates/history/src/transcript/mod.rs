@@ -25,10 +25,10 @@ const LONGEST_NAME: usize = 64;
 /// Pictures that a page shows: none of these can hold a script.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// What was said in a session, in order.
+/// The messages of a session, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
-    /// Which session.
+    /// The session.
     pub session_id: Option<SessionId>,
     /// Its title.
     pub title: String,
@@ -46,7 +46,7 @@ pub struct Transcript {
     pub entries: Vec<TranscriptEntry>,
     /// Pictures that were shown, by blob.
     pub pictures: BTreeMap<BlobId, Vec<u8>>,
-    /// What calls changed of files, as unified diffs.
+    /// The changes that calls made to files, as unified diffs.
     pub diffs: BTreeMap<ToolCallId, String>,
 }
 
@@ -55,19 +55,20 @@ pub struct Transcript {
 pub struct TranscriptEntry {
     /// The event that completed it.
     pub seq: u64,
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What the agent is called, where it is not the one that people talk to.
+    /// The name of the agent, if it is not the one that people talk to.
     pub agent: Option<String>,
-    /// What was said.
+    /// The message.
     pub message: Message,
     /// Whether it broke off.
     pub partial: bool,
-    /// What another person than the owner did who said nothing: `stopped the run`. Then the message is empty.
+    /// The act of a person other than the owner, without a message: `stopped the run`. Then the message is
+    /// empty.
     pub act: Option<String>,
 }
 
-/// What another person than the owner of the session did, and who, where an event tells of it: `stopped the run`.
+/// Returns the act of a person other than the owner, and the person, if the event is one: `stopped the run`.
 pub fn act_of_another(event: &RuntimeEvent) -> Option<(&OwnerId, String)> {
     let (by, what) = match event {
         RuntimeEvent::ConversationInterrupted(stopped) => (&stopped.by, "stopped the run".to_owned()),

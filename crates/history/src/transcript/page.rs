@@ -1,11 +1,11 @@
-//! What both forms of a transcript say in the same words.
+//! Texts that both forms of a transcript share.
 
 use agentx_types::{ContentPart, Role};
 use serde_json::{Map, Value};
 
 use super::{Transcript, TranscriptEntry, time_of};
 
-/// What stands at the top.
+/// Returns the heading.
 pub(super) fn heading(transcript: &Transcript) -> String {
     match (transcript.title.trim(), &transcript.session_id) {
         ("", Some(id)) => id.to_string(),
@@ -14,7 +14,7 @@ pub(super) fn heading(transcript: &Transcript) -> String {
     }
 }
 
-/// What is known of the session as a whole.
+/// Returns the facts about the whole session.
 pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(id) = &transcript.session_id {
@@ -42,7 +42,7 @@ pub(super) fn summary(transcript: &Transcript) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Who speaks, and when. An agent may be called as it likes: nothing begins with its name.
+/// Returns the speaker and the time. An agent's name is arbitrary, so no line begins with it.
 pub(super) fn name_of(entry: &TranscriptEntry) -> String {
     let who = match (entry.message.role, &entry.agent) {
         (Role::System, None) => "Instructions".to_owned(),

@@ -285,7 +285,7 @@ fn fallback_model(block: &Map<String, Value>) -> Option<String> {
     (!model.is_empty()).then(|| model.to_owned())
 }
 
-/// What a tool call has beside the usual: who made it, where that is not the model itself.
+/// Returns the unusual keys of a tool call: its caller, if it is not the model itself.
 fn tool_extra(mut block: Map<String, Value>) -> Map<String, Value> {
     block.remove("type");
     block.retain(|key, value| !is_nothing(value) && (key != "caller" || value["type"] != "direct"));

@@ -1,4 +1,4 @@
-//! Where the prompt cache is told to look. A breakpoint says: everything up to here may be read from the
+//! Places the breakpoints of the prompt cache. A breakpoint says: everything up to here may be read from the
 //! cache, and is written to it. Four are allowed, three are used:
 //!
 //! - the end of what never changes in a session: tools, then system prompt;

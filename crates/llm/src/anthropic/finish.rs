@@ -1,4 +1,4 @@
-//! What the end of a message means: why it ended and what it cost.
+//! Decodes the end of a message: the stop reason and the usage.
 //!
 //! `message_delta` reports both: `{"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":12}}`. Input
 //! tokens of the API exclude cached ones; [`Usage`] keeps the three counts apart.
@@ -50,7 +50,7 @@ pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
     usage
 }
 
-/// Why the message ended, and what its vendor says of it.
+/// Returns the stop reason of the message, and its vendor's explanation.
 pub(super) fn stop_reason(word: &str, delta: &BlockDelta<'_>) -> (StopReason, Option<String>) {
     let reason = match word {
         "end_turn" => StopReason::EndTurn,

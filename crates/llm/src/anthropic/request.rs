@@ -14,11 +14,11 @@ use super::{API, cache, thinking};
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
 
-/// How a model of this API wants to be asked.
+/// Options of a model of this API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AnthropicOptions {
-    /// How reasoning is asked for.
+    /// The way to request reasoning.
     pub thinking: ThinkingMode,
     /// Whether the model takes a temperature.
     pub temperature: bool,
@@ -44,7 +44,7 @@ impl Default for AnthropicOptions {
     }
 }
 
-/// How reasoning is asked for.
+/// The way to request reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingMode {
@@ -104,7 +104,7 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     body.to_bytes()
 }
 
-/// What one side says until the other one does.
+/// Successive content of one side.
 pub(super) struct MessageTurn<'a> {
     /// `user` or `assistant`.
     pub(super) role: &'static str,
@@ -307,8 +307,8 @@ fn with_provider_data<'a>(
     block
 }
 
-/// What a person or a tool says. An input of nothing but whitespace is one anyway: without it the
-/// request would end with what the model said, which newer models refuse.
+/// Returns the content of a person or a tool. An input of only whitespace is sent, too: without it the
+/// request would end with the model's message, which newer models refuse.
 fn user_content<'a>(message: &'a Message, blobs: &dyn BlobSource) -> Vec<BorrowedJson<'a>> {
     let mut blocks = user_blocks(&message.content, blobs);
     if blocks.is_empty() && message.role == Role::User {

@@ -154,7 +154,7 @@ impl MessageState {
         }
     }
 
-    /// What a gateway calls an error is one, whatever is in it.
+    /// Decodes an event that a gateway named. An event named `error` is an error, whatever its data.
     fn named_event(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! How reasoning is asked for, and what becomes of it where the conversation has changed since.
+//! Requests reasoning, and handles earlier reasoning if the conversation has changed since.
 //!
 //! The rules are those of platform.claude.com/docs/en/build-with-claude, as of November 2026: `thinking` and
 //! `adaptive-thinking` for what is asked, `preserved-thinking` for thinking that is bound to what stood

@@ -12,7 +12,7 @@ use crate::lenient_json::{LenientCount, Str};
 pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Str<'a>>,
-    /// Which block an event of a block is about.
+    /// The block that the event belongs to.
     pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) delta: Option<BlockDelta<'a>>,
@@ -58,9 +58,7 @@ pub(super) struct MessageStart<'a> {
     pub(super) usage: Option<UsageWire>,
 }
 
-/// Token counts. Cumulative: what a later event gives replaces what an earlier one gave.
-///
-/// Counts are cumulative within an answer: a later report replaces an earlier one.
+/// Token counts, cumulative within an answer: a later report replaces an earlier one.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct UsageWire {
@@ -71,7 +69,7 @@ pub(super) struct UsageWire {
     pub(super) output_tokens_details: Option<OutputDetails>,
 }
 
-/// How the output tokens were spent.
+/// The kinds of output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct OutputDetails {

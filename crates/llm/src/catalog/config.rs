@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
 use crate::request::WireOptions;
 
-/// What is assumed of a model of which nothing is said.
+/// Assumed context window of an undescribed model, in tokens.
 const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
@@ -23,7 +23,7 @@ pub struct CatalogConfig {
     pub models: Vec<ModelConfig>,
 }
 
-/// What to set of a provider. A new one needs at least `base_url`.
+/// The settings of a provider. A new one needs at least `base_url`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderConfig {
@@ -31,7 +31,7 @@ pub struct ProviderConfig {
     pub title: Option<String>,
     /// The protocol; `openai-chat` if nothing is said.
     pub api: Option<Api>,
-    /// Where it is, without the path of the API.
+    /// The base address, without the path of the API.
     pub base_url: Option<String>,
     /// The environment variable that overrides `base_url`.
     pub base_url_env: Option<String>,
@@ -39,7 +39,7 @@ pub struct ProviderConfig {
     pub key_env: Option<String>,
     /// The environment variable that holds a bearer token.
     pub token_env: Option<String>,
-    /// How the key is sent.
+    /// The way to send the key.
     pub auth: Option<AuthStyle>,
     /// Whether nothing works without a key.
     pub needs_key: Option<bool>,
@@ -49,17 +49,17 @@ pub struct ProviderConfig {
     pub context_window: Option<u64>,
     /// The longest answer of such a model.
     pub max_output_tokens: Option<u64>,
-    /// How it wants to be spoken to.
+    /// Options of its wire protocol.
     pub wire: Option<WireOptions>,
 }
 
-/// What to set of a model.
+/// The settings of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// The id that the API expects.
     pub id: String,
-    /// Which provider serves it.
+    /// The provider that serves it.
     pub provider: String,
     /// Other names for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,13 +73,13 @@ pub struct ModelConfig {
     /// The longest answer in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// What its tokens cost.
+    /// Its prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<PricesConfig>,
-    /// What it takes beside text; nobody knows if nothing is said.
+    /// Its input media besides text; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
-    /// How it wants to be asked, where that is not how its provider's others do.
+    /// Options of its wire protocol, if they differ from its provider's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireOptions>,
 }
@@ -98,7 +98,7 @@ pub struct PricesConfig {
     /// Written into the cache; the price of `input` if nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// What every token of a call costs that reads a lot.
+    /// The prices of a call that reads many tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPricesConfig>,
 }

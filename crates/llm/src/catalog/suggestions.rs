@@ -29,16 +29,16 @@ pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Ve
         .collect()
 }
 
-/// How many letters of a word are compared: a name that a model, a file or a server made up can have any length, and comparing two costs the
-/// product of their lengths.
+/// Maximum number of characters of a word that are compared. A name from a model, a file or a server can have any
+/// length, and a comparison costs the product of both lengths.
 const LONGEST: usize = 64;
 
-/// The letters of a word that are compared, in lower case.
+/// The characters of a word that are compared, in lower case.
 fn letters(word: &str) -> String {
     word.chars().take(LONGEST).flat_map(char::to_lowercase).collect()
 }
 
-/// How many keystrokes apart two words are: a character more, less, other, or two swapped.
+/// Returns the edit distance of two words: a character more, less or different, or two swapped.
 fn distance(a: &str, b: &str) -> usize {
     strsim::osa_distance(a, b)
 }

@@ -1,13 +1,12 @@
-//! How to ask a model of OpenAI's that the catalog does not know: new ones come every few weeks, and refuse
-//! at their first request what older ones want.
+//! Wire options for OpenAI's models that the catalog does not know: new ones appear every few weeks, and
+//! refuse parameters that older ones need.
 
 use agentx_types::{Api, ModelRequest};
 
 use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
 use crate::request::WireOptions;
 
-/// What the name says about how OpenAI wants this model to be asked; `None` if it is none of its reasoning
-/// models.
+/// Returns the wire options that the model's name implies; `None` if it is not a reasoning model of OpenAI.
 ///
 /// From gpt-5.5 on, tools are only taken beside `reasoning_effort: "none"` at Chat Completions; gpt-6-sol
 /// says so on its page (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as
@@ -33,8 +32,8 @@ pub(super) fn wire(id: &str) -> Option<WireOptions> {
     })
 }
 
-/// What a person should know before a request with tools is sent to OpenAI's own server, which refuses it:
-/// models that take tools at the Responses API only. `None` if it may be sent.
+/// Returns the message for a person if OpenAI's own server would refuse the request, because the model takes
+/// tools only at the Responses API. `None` if it may be sent.
 ///
 /// Chat Completions refuses their tools with any `reasoning_effort`, `none` too
 /// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>). Gateways may translate.

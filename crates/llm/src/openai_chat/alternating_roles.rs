@@ -15,9 +15,9 @@
 
 use crate::json::{BorrowedJson, object};
 
-/// What the assistant says between a tool's message and a person's.
+/// The assistant's text between a tool's message and a person's.
 const SEEN: &str = "(I have read the results.)";
-/// What a person says before the assistant's first word and behind its last one.
+/// A person's text before the assistant's first message and after its last one.
 const GO_ON: &str = "(Go on.)";
 
 /// Families of models whose templates want turns, wherever they are served.

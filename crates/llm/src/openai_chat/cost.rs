@@ -1,5 +1,5 @@
-//! What a gateway says that a call costs. OpenRouter names dollars in `usage.cost`, with every answer; where
-//! a person's own key of a vendor is used (`is_byok`), that is its fee, and what the vendor charges stands in
+//! Reads the cost of a call that a gateway reports. OpenRouter reports dollars in `usage.cost` with every
+//! answer; with a person's own key of a vendor (`is_byok`), that is its fee, and the vendor's charge is in
 //! `cost_details.upstream_inference_cost` (<https://openrouter.ai/docs/use-cases/usage-accounting>).
 //! Perplexity has an object with `total_cost` (its schema:
 //! <https://github.com/api-evangelist/perplexity/blob/main/json-schema/perplexity-cost-schema.json>).
@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for LenientFlag {
     }
 }
 
-/// What the call costs, as far as the server says so.
+/// Returns the cost of the call that the server reports.
 pub(super) fn reported(wire: &UsageWire) -> NanoUsd {
     let mut cost = wire.cost.unwrap_or_default().0;
     if wire.is_byok.unwrap_or_default().0 {

@@ -1,4 +1,4 @@
-//! What the end of an answer means: why it ended, in the words of every dialect.
+//! Decodes the stop reason of an answer, in every dialect.
 
 use agentx_types::StopReason;
 

@@ -15,7 +15,7 @@ use agentx_types::{MediaPart, without_author_tags};
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
-/// What a message shows.
+/// Media of a message.
 pub(super) enum ShownMedia<'a> {
     /// A text, or what stands instead of a medium.
     Words(Cow<'a, str>),

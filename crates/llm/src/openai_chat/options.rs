@@ -1,22 +1,22 @@
-//! How servers of Chat Completions differ in what they take.
+//! Options for the differences between servers of Chat Completions.
 
 use serde::{Deserialize, Serialize};
 
-/// How a server of this API wants to be spoken to. The default is what most compatible servers take.
+/// Options of a server of this API. The default suits most compatible servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatOptions {
-    /// Which field holds the longest answer.
+    /// The field for the maximum length of the answer.
     pub max_tokens_field: MaxTokensField,
     /// Whether usage must be asked for with `stream_options`.
     pub stream_options: bool,
-    /// Which reasoning is sent back.
+    /// The reasoning that is sent back.
     pub reasoning_echo: ReasoningEcho,
-    /// How reasoning is asked for.
+    /// The way to request reasoning.
     pub thinking: ThinkingParam,
     /// The reasoning effort to ask for in any case, as a person set it for this model.
     pub effort: Option<Effort>,
-    /// Which reasoning effort may stand beside tools.
+    /// The reasoning effort that is allowed with tools.
     pub effort_with_tools: EffortWithTools,
     /// Whether the model takes a temperature.
     pub temperature: bool,
@@ -52,7 +52,7 @@ impl Default for ChatOptions {
     }
 }
 
-/// Which field holds the longest answer.
+/// The field for the maximum length of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
@@ -63,7 +63,7 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// Which reasoning is sent back: all that is of the model that is asked, or none, so that the beginning of a
+/// The reasoning that is sent back: all of the called model's own, or none, so that the beginning of a
 /// growing conversation stays the same and can be read from the server's cache. `reasoning_details` with
 /// signatures always are sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub enum ReasoningEcho {
     Reasoning,
 }
 
-/// How reasoning is asked for. Where no tokens are asked for, nothing is sent.
+/// The way to request reasoning. Without a number of tokens, nothing is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingParam {
@@ -135,8 +135,8 @@ impl Effort {
     }
 }
 
-/// Which reasoning effort may stand beside tools. OpenAI's models from gpt-5.4 on refuse function tools with
-/// reasoning at this API: "Function tools with reasoning_effort are not supported for gpt-5.6 in
+/// The reasoning effort that is allowed with tools. OpenAI's models from gpt-5.4 on refuse function tools
+/// with reasoning at this API: "Function tools with reasoning_effort are not supported for gpt-5.6 in
 /// /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

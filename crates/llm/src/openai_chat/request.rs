@@ -286,7 +286,7 @@ fn assistant<'a>(
     Some(out)
 }
 
-/// What stands beside tool calls where the model said no words: an empty text, because many servers refuse
+/// Returns the content of a message with tool calls and no text: an empty text, because many servers refuse
 /// `null` or break on it (LM Studio: <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261>,
 /// Mistral: <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and none
 /// that are known refuses this but gateways that hand it on to Claude, which takes no empty text
@@ -304,8 +304,8 @@ pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")
 }
 
-/// What stands for reasoning that there is none of, or that is another model's, where the vendor refuses a
-/// request without.
+/// Returns the placeholder for missing reasoning, or another model's, if the vendor refuses a request without
+/// it.
 ///
 /// DeepSeek reasons by default and then refuses any answer in a conversation without `reasoning_content`
 /// (<https://api-docs.deepseek.com/guides/thinking_mode>), also one of another model
@@ -353,7 +353,8 @@ fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// What is signed or encrypted in them is its own model's.
+/// Returns the reasoning details to send back. Signed or encrypted ones are sent only to the model that made
+/// them.
 fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option<Vec<BorrowedJson<'a>>> {
     let details: Vec<BorrowedJson<'a>> = message
         .content

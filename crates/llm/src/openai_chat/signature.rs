@@ -19,7 +19,7 @@ pub(super) fn are_wanted(request: &ModelRequest, options: &ChatOptions) -> bool 
     is_named || request.is_without(RequestPart::ThoughtSignature)
 }
 
-/// What came with a call of this model, to be sent back with it.
+/// Returns the signature that came with a call of this model, to be sent back with it.
 pub(super) fn of<'a>(call: &'a ToolCallPart, model: &str) -> Option<&'a Value> {
     let data = call.provider.as_ref()?;
     let is_own = data.api == API && !data.is_of_another(model);

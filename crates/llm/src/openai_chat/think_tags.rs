@@ -16,7 +16,7 @@ const CLOSE: &str = "</think>";
 /// Beside one of these a tag is spoken of, not written.
 const QUOTES: [char; 5] = ['`', '"', '\'', '“', '”'];
 
-/// What comes of a piece of an answer.
+/// A piece of an answer, classified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ThinkPiece {
     /// Words, or thinking.
@@ -29,7 +29,7 @@ pub(super) enum ThinkPiece {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThinkTags {
     place: TagPosition,
-    /// What may be the beginning of a tag, or blanks around one.
+    /// Text that may be the beginning of a tag, or blanks around one.
     held: String,
     /// The last character that was handed out, and how many backticks stand before what is held.
     last: Option<char>,
@@ -210,13 +210,13 @@ fn is_part_of_tag(text: &str) -> bool {
         .any(|tag| tag.starts_with(text) && *tag != text)
 }
 
-/// How many bytes at the end may be the beginning of a tag.
+/// Returns the number of bytes at the end that may be the beginning of a tag.
 fn may_begin(text: &str) -> usize {
     let is_tag = |at: &usize| is_part_of_tag(&text[*at..]);
     text.rfind('<').filter(is_tag).map_or(0, |at| text.len() - at)
 }
 
-/// How many bytes at the end may be the beginning of the tag that closes.
+/// Returns the number of bytes at the end that may be the beginning of the closing tag.
 fn may_close(text: &str) -> usize {
     let lengths = (1..CLOSE.len()).rev();
     lengths

@@ -29,7 +29,7 @@ struct OpenToolCall {
     given_id: String,
     name: String,
     json: String,
-    /// What the server wants back with the call, as it came.
+    /// Data that the server needs back with the call, unchanged.
     extra: Option<Value>,
     /// Set once `tool_call_start` was said: from then on the id stays.
     id: Option<ToolCallId>,

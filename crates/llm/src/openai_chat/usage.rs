@@ -1,4 +1,4 @@
-//! What an answer cost in tokens, in the words of every dialect.
+//! Decodes the token counts of an answer, in every dialect.
 //!
 //! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, where it is
 //! more than prompt and completion together. What is beyond them is, in this order:
@@ -21,17 +21,17 @@ use super::cost;
 use super::wire::UsageWire;
 use crate::lenient_json::{LenientCount, all_plausible};
 
-/// What was read. The tokens of the cache are part of the prompt, or beside it.
+/// Input tokens. Tokens of the cache are part of the prompt, or separate from it.
 #[derive(Clone, Copy, Default)]
 struct UsageRead {
     prompt: u64,
     cached: u64,
     stored: u64,
-    /// How many of the cache are beside the prompt, whatever the total says.
+    /// The number of tokens of the cache that are separate from the prompt, whatever the total says.
     beside: u64,
 }
 
-/// What was written. Reasoning is part of the completion, or beside it.
+/// Output tokens. Reasoning is part of the completion, or separate from it.
 #[derive(Clone, Copy, Default)]
 struct Written {
     completion: u64,
@@ -79,7 +79,7 @@ pub(super) fn usage(wire: &UsageWire) -> Usage {
     }
 }
 
-/// How many tokens of the cache are not part of the prompt.
+/// Returns the number of tokens of the cache that are not part of the prompt.
 fn beside_prompt(read: UsageRead, reasoning: u64, rest: u64) -> u64 {
     let UsageRead { cached, stored, .. } = read;
     let explains = |tokens: &u64| *tokens > 0 && (rest == *tokens || rest == *tokens + reasoning);

@@ -62,7 +62,7 @@ pub(super) struct Choice<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// What is new, or the message.
+/// The delta, or the message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChoiceDelta<'a> {
@@ -81,7 +81,7 @@ pub(super) struct ChoiceDelta<'a> {
     pub(super) refusal: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<ToolDelta<'a>>>,
-    /// What tools were before they were called so: older compatible servers.
+    /// The predecessor of `tool_calls`, from older compatible servers.
     #[serde(borrow)]
     pub(super) function_call: Option<Function<'a>>,
 }
@@ -149,7 +149,7 @@ pub(super) struct UsageWire {
     pub(super) is_byok: Option<LenientFlag>,
 }
 
-/// What the prompt was made of.
+/// The kinds of prompt tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PromptDetails {
@@ -160,7 +160,7 @@ pub(super) struct PromptDetails {
     pub(super) cache_creation_tokens: Option<LenientCount>,
 }
 
-/// What the answer was made of.
+/// The kinds of answer tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CompletionDetails {

@@ -16,7 +16,7 @@ pub mod golden;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentx_llm::{Accumulated, Accumulator, StreamContext, StreamDecoder, StreamError};
+use agentx_llm::{Accumulated, AnswerRecorder, StreamContext, StreamDecoder, StreamError};
 use agentx_types::{Api, EnvironmentEvent};
 use serde_json::Value;
 
@@ -142,7 +142,7 @@ pub fn decode<'p>(
 }
 
 pub fn accumulate(events: &[EnvironmentEvent]) -> Accumulated {
-    let mut accumulator = Accumulator::default();
+    let mut accumulator = AnswerRecorder::default();
     for event in events {
         accumulator.push(event);
     }

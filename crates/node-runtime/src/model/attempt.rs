@@ -16,11 +16,11 @@ use super::estimate::TokenEstimate;
 use super::failure::AttemptFailure;
 use super::stream_pace::StreamPace;
 
-/// How much of a refusal's body is read.
+/// Maximum number of bytes read of a refusal's body.
 const MAX_ERROR_BODY: usize = 64 * 1024;
-/// How long a refusal's body is waited for.
+/// Timeout for a refusal's body.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
-/// How long the end of the connection's current answer is waited for, so that the next call can use it again.
+/// Timeout for the end of the current answer, so that the next call can reuse the connection.
 const REUSE_TIME: Duration = Duration::from_millis(200);
 /// Comments and pings keep an answer without text alive for this many times the limit on silence.
 const WORDLESS: u32 = 6;
@@ -29,9 +29,9 @@ const WORDLESS: u32 = 6;
 pub(super) enum CallEnd {
     /// The answer is whole; its end was said.
     Answered,
-    /// It came to nothing.
+    /// The call failed.
     Failed(AttemptFailure),
-    /// It was to stop.
+    /// The call was cancelled.
     Interrupted,
     /// The session is gone.
     NobodyListens,
@@ -56,9 +56,9 @@ struct StreamingBody {
     incoming: IncomingBody,
     /// A piece of it that was looked at before.
     first: Option<Vec<u8>>,
-    /// When its next piece has to be there.
+    /// The deadline for its next piece.
     until: Instant,
-    /// When a piece of it last said something, other than that the server is there.
+    /// The time of the last piece with content, other than a keep-alive.
     heard: Instant,
     bytes: usize,
     flow: StreamPace,
@@ -326,8 +326,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// What the decoder could not make sense of, or the provider's own words in the middle of an answer. A
-    /// page of HTML instead of an answer comes again: the address is wrong.
+    /// Returns the failure for data that the decoder rejects, or for the provider's error within an answer. A
+    /// page of HTML instead of an answer would come again: the address is wrong.
     fn misunderstood(&self, error: StreamError, hopeless: bool) -> CallEnd {
         let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
         let who = self.endpoint.who();

@@ -242,7 +242,7 @@ impl Call {
     }
 }
 
-/// Where a model is asked, or why it cannot be.
+/// Returns the endpoint of a model, or the reason why it cannot be called.
 fn endpoint_of<'a>(
     endpoints: &'a BTreeMap<String, Endpoint>,
     model: &ModelSpec,

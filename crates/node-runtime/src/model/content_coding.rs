@@ -27,7 +27,7 @@ enum ContentCoding {
     Unknown(String),
 }
 
-/// Why a body cannot be read on.
+/// The reason why a body cannot be read further.
 pub(super) enum UnreadableBody {
     /// The connection broke, or the body ended before its length.
     Lost(reqwest::Error),
@@ -64,7 +64,7 @@ impl IncomingBody {
         &self.response
     }
 
-    /// What it says it is, in lower case and without parameters; empty if it says nothing.
+    /// Returns the declared content type, in lower case and without parameters; empty if there is none.
     pub(super) fn content_type(&self) -> String {
         let headers = self.response.headers();
         let value = headers.get("content-type").and_then(|value| value.to_str().ok());
@@ -100,8 +100,8 @@ mod gzip {
 
     pub(super) type Unpacker = MultiGzDecoder<Vec<u8>>;
 
-    /// What is unpacked at once: a kilobyte may stand for a thousand of them, so that the limit is looked at
-    /// before more comes.
+    /// The number of bytes to decompress at once: a kilobyte may expand to a thousand, so the limit is
+    /// checked in between.
     const STEP: usize = 1_024;
 
     pub(super) fn unpack(decoder: &mut Unpacker, piece: &[u8], most: usize) -> io::Result<Vec<u8>> {

@@ -17,7 +17,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::policy::ServerKind;
 
-/// Where a person sets something: the variable, if there is one, and the key of the configuration.
+/// Returns the places where a person sets a value: the variable, if there is one, and the configuration key.
 fn set_in(variable: Option<&str>, key: &str) -> String {
     match variable {
         Some(variable) => format!("{variable} or {key}"),
@@ -25,7 +25,7 @@ fn set_in(variable: Option<&str>, key: &str) -> String {
     }
 }
 
-/// What stands where something must not be seen.
+/// The replacement for secrets.
 const HIDDEN: &str = "<hidden>";
 /// Values shorter than this are no secrets: hiding them would garble ordinary words.
 const MIN_SECRET_CHARS: usize = 6;
@@ -44,7 +44,7 @@ pub struct Endpoint {
     key: Option<Secret>,
     /// Headers that a person added. One of the provider's own headers is replaced by one of the same name.
     headers: Vec<(String, Secret)>,
-    /// Where a key is said that is missing, if not in the configuration.
+    /// The place to set a missing key, if not the configuration.
     key_hint: Option<String>,
 }
 
@@ -103,7 +103,7 @@ impl Endpoint {
         url.to_string()
     }
 
-    /// Whose server it is and where, in few words: `local at 127.0.0.1:8080`, `api.openai.com`.
+    /// Returns a short name of the server: `local at 127.0.0.1:8080`, `api.openai.com`.
     pub fn who(&self) -> String {
         let name = &self.provider.name;
         let Some(host) = self.url().and_then(Url::host_str) else {
@@ -131,7 +131,7 @@ impl Endpoint {
         text
     }
 
-    /// Whose server it is.
+    /// Returns the kind of server.
     pub(super) fn server(&self) -> ServerKind {
         let host = self.url().and_then(Url::host_str).unwrap_or_default();
         let host = host.trim_matches(['[', ']']);
@@ -150,13 +150,13 @@ impl Endpoint {
         }
     }
 
-    /// Why this server is sure to refuse a request, if that is known beforehand.
+    /// Returns the reason why this server would refuse the request, if it is known beforehand.
     pub(super) fn refuses(&self, request: &ModelRequest) -> Option<String> {
         let is_openais = self.url().and_then(Url::host_str) == Some("api.openai.com");
         is_openais.then(|| tools_need_responses(request)).flatten()
     }
 
-    /// Why nothing may be sent here: the conversation was asked at another server so far.
+    /// Returns the reason why nothing may be sent here: the conversation has used another server so far.
     pub(super) fn is_other_server(&self, model: &ModelSpec) -> Option<String> {
         let asked_at = model.server.as_ref()?;
         if self.origin.as_ref() == Some(asked_at) {
@@ -186,7 +186,7 @@ impl Endpoint {
         })
     }
 
-    /// What is missing before anything can be sent.
+    /// Returns the message about a missing key, if one is needed.
     pub(super) fn missing_key(&self) -> Option<String> {
         if self.key.is_some() || !self.provider.needs_key || self.provider.auth == AuthStyle::None {
             return None;

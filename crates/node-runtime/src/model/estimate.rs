@@ -1,5 +1,4 @@
-//! What an answer costs that its provider did not count: estimated, so that it is not booked as nothing and
-//! limits hold.
+//! Estimates the tokens of an answer that its provider did not count, so that it is not free and limits hold.
 //!
 //! Vendors bill what was read and written until the connection ended. Anthropic counts what was read when an
 //! answer begins; servers of OpenAI's protocol count everything at its end, and many local servers and
@@ -12,14 +11,14 @@
 use agentx_agent::{estimate_request, estimate_text};
 use agentx_types::{EnvironmentEvent, ModelRequest, Usage, UsageReport};
 
-/// What is known of the tokens of an answer that is under way.
+/// The token counts of an unfinished answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TokenEstimate {
     /// The last count of the provider.
     reported: Usage,
     /// Words that have come since the last count, as text for an estimate.
     text: String,
-    /// What the words before them come to.
+    /// The estimated tokens of earlier text.
     written: u64,
     /// Whether words have come since the provider counted last.
     behind: bool,
@@ -42,7 +41,7 @@ impl TokenEstimate {
 
     /// Keeps words for the estimate. A long answer is counted in pieces, so that little text is held.
     fn add(&mut self, text: &str) {
-        /// How much text is kept before it is counted.
+        /// The number of bytes of text that are kept before they are counted.
         const PIECE: usize = 4096;
         self.behind |= !text.is_empty();
         self.text.push_str(text);
@@ -51,8 +50,8 @@ impl TokenEstimate {
         }
     }
 
-    /// What the answer to `request` has cost until now, if that is more than was reported. Where the provider
-    /// has counted all that came, its count holds.
+    /// Returns the estimated usage of the answer to `request` so far, if it exceeds the reported one. If the
+    /// provider has counted everything received, its count is used.
     pub(super) fn estimate(&self, request: &ModelRequest) -> Option<EnvironmentEvent> {
         let mut usage = self.reported;
         if usage.read_tokens() == 0 {

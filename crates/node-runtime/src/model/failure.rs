@@ -28,11 +28,11 @@ use super::policy::CallLimits;
 
 /// The limit that ran out if only comments and pings came, as the setting and its factor.
 const WORDLESS: &str = "six times `calls.idle_timeout`";
-/// What a person can do where a model takes no tools.
+/// The advice for a model that takes no tools.
 const WITHOUT_TOOLS: &str =
     "choose a model that supports tools, or set `tools.enabled: []` to work without them";
 
-/// Why an attempt came to nothing.
+/// The failure of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttemptFailure {
     /// Stable, for programs.
@@ -49,13 +49,14 @@ pub(super) struct AttemptFailure {
     pub(super) unavailable: bool,
     /// Whether nothing listens at the server's address.
     pub(super) nobody_listens: bool,
-    /// How long the provider wants us to wait.
+    /// The delay that the provider requests.
     pub(super) retry_after: Option<Duration>,
-    /// Where the conversation does not fit into the model: what the server says about sizes.
+    /// The sizes that the server reports, if the conversation does not fit into the model.
     pub(super) overflow: Option<Overflow>,
-    /// Which part of the request the provider refuses for its form.
+    /// The part of the request whose form the provider refuses.
     pub(super) refused: Option<RequestPart>,
-    /// Where that is the longest answer: how many tokens it may have, if the provider says so.
+    /// The longest answer that the provider accepts, in tokens, if it refuses the requested one and names its
+    /// limit.
     pub(super) longest_answer: Option<u64>,
 }
 
@@ -153,7 +154,8 @@ impl AttemptFailure {
         }
     }
 
-    /// What the provider says is wrong. Its words may be short, so who says them stands before them.
+    /// Returns the failure that the provider reports. Its message may be short, so the provider's name
+    /// precedes it.
     pub(super) fn said(error: ModelError, who: &str) -> Self {
         let code = error.code.as_str();
         let message = match error.message.trim() {
@@ -164,7 +166,7 @@ impl AttemptFailure {
         Self::of(error, message)
     }
 
-    /// What is wrong with an answer.
+    /// Returns the failure of a malformed answer.
     pub(super) fn misunderstood(error: ModelError, who: &str) -> Self {
         let message = format!("{who}: {}", error.message);
         Self::of(error, message)
@@ -241,14 +243,14 @@ pub(super) fn describe(error: &reqwest::Error) -> String {
     }
 }
 
-/// What the operating system says.
+/// Returns the operating system's error.
 fn kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
     causes(error)
         .find_map(|error| error.downcast_ref::<io::Error>())
         .map(io::Error::kind)
 }
 
-/// What the library says of proxies, in words that name where they are set.
+/// Rewrites the library's message about a proxy so that it names the place of the setting.
 fn in_words(cause: &str) -> String {
     const WHERE: &str = "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY";
     match cause.split_once(": ").unwrap_or((cause, "")) {
@@ -263,7 +265,7 @@ fn in_words(cause: &str) -> String {
     }
 }
 
-/// What TLS objects to, wherever it is wrapped. A handshake that fails does so again.
+/// Returns the TLS error, however deeply it is wrapped. A failed handshake would fail again.
 fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     causes(error).find_map(|error| {
         let mut inner = error;

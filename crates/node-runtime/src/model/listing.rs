@@ -1,5 +1,5 @@
-//! Which models a server has. Where a person names a server of their own and no model, the default model of
-//! its provider is hardly there; the server knows what is. Servers of OpenAI's protocol say so at `/models`
+//! Lists the models of a server. If a person names a server of their own and no model, it hardly has its
+//! provider's default model. Servers of OpenAI's protocol list theirs at `/models`
 //! (<https://developers.openai.com/api/reference/resources/models/methods/list>), llama.cpp, vLLM, Ollama and
 //! LM Studio too.
 //!
@@ -19,21 +19,21 @@ use super::failure::AttemptFailure;
 use super::policy::ServerKind;
 use crate::from_settings::endpoints;
 
-/// Longer nobody waits for the list.
+/// Timeout for the list.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum number of bytes of the list to read.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Why a server does not say which models it has; in words for people, without secrets.
+/// The reason why a server's models are unknown; for people, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoList {
+pub enum ModelListError {
     /// It answers with this status, HTTP 401 or 403: the key is wrong, or it wants one.
     KeyRefused(u16),
     /// It cannot be reached, answers late or with another status, or its answer is no list.
     Failed(String),
 }
 
-impl fmt::Display for NoList {
+impl fmt::Display for ModelListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KeyRefused(status) => write!(f, "it rejects the API key (HTTP {status})"),
@@ -42,7 +42,7 @@ impl fmt::Display for NoList {
     }
 }
 
-impl std::error::Error for NoList {}
+impl std::error::Error for ModelListError {}
 
 /// The ids of the models that the server of `provider` has, in its order; `None` if it is the vendor's
 /// own, which has its default model.
@@ -50,7 +50,10 @@ impl std::error::Error for NoList {}
 /// # Errors
 /// Returns an error if the server refuses the key, cannot be asked within 5 s, or answers with anything but a
 /// list.
-pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Result<Vec<String>, NoList>> {
+pub async fn models_of_server(
+    settings: &Settings,
+    provider: &str,
+) -> Option<Result<Vec<String>, ModelListError>> {
     let endpoint = endpoints(settings).remove(provider)?;
     if endpoint.server() == ServerKind::Vendors {
         return None;
@@ -58,39 +61,39 @@ pub async fn models_of_server(settings: &Settings, provider: &str) -> Option<Res
     let asked = tokio::time::timeout(PATIENCE, ask(&endpoint)).await;
     let late = || {
         let what = format!("it did not answer within {} s", PATIENCE.as_secs());
-        Err(NoList::Failed(what))
+        Err(ModelListError::Failed(what))
     };
-    let scrubbed = |why: NoList| match why {
-        NoList::Failed(what) => NoList::Failed(endpoint.scrub(&what)),
-        refused @ NoList::KeyRefused(_) => refused,
+    let scrubbed = |why: ModelListError| match why {
+        ModelListError::Failed(what) => ModelListError::Failed(endpoint.scrub(&what)),
+        refused @ ModelListError::KeyRefused(_) => refused,
     };
     Some(asked.unwrap_or_else(|_| late()).map_err(scrubbed))
 }
 
-/// Asks for the list, without a retry: a person waits for the prompt.
-async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, NoList> {
-    let in_words = |failure: AttemptFailure| NoList::Failed(failure.message);
-    let url = list_of(endpoint.checked_url().map_err(NoList::Failed)?);
+/// Asks for the list once, without a retry, because a person waits for the prompt.
+async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
+    let in_words = |failure: AttemptFailure| ModelListError::Failed(failure.message);
+    let url = list_of(endpoint.checked_url().map_err(ModelListError::Failed)?);
     let place = endpoint.who();
     let clients = ModelClients::new(PATIENCE);
     let client = clients.get(&url).await.map_err(in_words)?;
     let mut request = Request::new(Method::GET, url);
-    *request.headers_mut() = endpoint.headers().map_err(NoList::Failed)?;
+    *request.headers_mut() = endpoint.headers().map_err(ModelListError::Failed)?;
     let lost = |error: reqwest::Error| in_words(AttemptFailure::transport(&error, &place, false));
     let mut response = client.execute(request).await.map_err(lost)?;
     match response.status().as_u16() {
         200..300 => {}
-        refused @ (401 | 403) => return Err(NoList::KeyRefused(refused)),
-        status => return Err(NoList::Failed(format!("it answers with HTTP {status}"))),
+        refused @ (401 | 403) => return Err(ModelListError::KeyRefused(refused)),
+        status => return Err(ModelListError::Failed(format!("it answers with HTTP {status}"))),
     }
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(lost)? {
         body.extend_from_slice(&piece);
         if body.len() > MOST_BYTES {
-            return Err(NoList::Failed("its list is too long".to_owned()));
+            return Err(ModelListError::Failed("its list is too long".to_owned()));
         }
     }
-    ids(&body).ok_or_else(|| NoList::Failed("its answer is not a list of models".to_owned()))
+    ids(&body).ok_or_else(|| ModelListError::Failed("its answer is not a list of models".to_owned()))
 }
 
 /// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions` and

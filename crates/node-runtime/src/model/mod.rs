@@ -70,33 +70,33 @@ use client::ModelClients;
 pub use endpoint::Endpoint;
 pub use environments::{ClaudeEnvironment, OpenAiEnvironment};
 #[cfg(feature = "settings")]
-pub use listing::{NoList, models_of_server};
+pub use listing::{ModelListError, models_of_server};
 pub use policy::{Backoff, CallLimits, RetryPolicy, SystemBackoff};
 
-/// How many wishes to try again at once may wait to be heard; who misses one tries again.
+/// Capacity of the queue of requests to retry immediately; a missed one can be repeated.
 const RETRY_WISHES: usize = 64;
 
-/// What a model costs, by the names of its provider and itself.
+/// Returns the prices of a model, by the names of its provider and itself.
 pub type PricesOf = Arc<dyn Fn(&str, &str) -> Option<Prices> + Send + Sync>;
 
-/// What a [`ModelEffector`] is made of.
+/// The parts of a [`ModelEffector`].
 #[derive(Clone)]
 pub struct ModelParts {
-    /// Where each provider is, by its name.
+    /// The endpoints of providers, by name.
     pub endpoints: BTreeMap<String, Endpoint>,
-    /// How their servers want to be spoken to.
+    /// The wire options of models.
     pub wire_options: WireOptionsOf,
-    /// What another model of a provider costs that continues with an answer; `None` if that is not known.
+    /// The prices of another model of a provider that continues an answer; `None` if unknown.
     pub prices: PricesOf,
-    /// Where pictures and documents are.
+    /// The store of pictures and documents.
     pub blobs: Arc<dyn BlobStore>,
     /// Tells the time, for `retry-after` dates.
     pub clock: Arc<dyn Clock>,
     /// Waits between attempts: [`SystemBackoff`] with real dice, another one in tests.
     pub pause: Arc<dyn Backoff>,
-    /// How long things may take.
+    /// The time limits.
     pub limits: CallLimits,
-    /// When and how often it is tried again.
+    /// The retry policy.
     pub retry: RetryPolicy,
 }
 

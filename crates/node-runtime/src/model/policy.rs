@@ -18,8 +18,8 @@ use agentx_types::show_time;
 
 use super::failure::AttemptFailure;
 
-/// How long the parts of one attempt may take, and how much it may bring. While bytes come only silence ends
-/// an attempt: an answer of 128,000 tokens streams for 20 to 35 minutes.
+/// Limits of one attempt, in time and size. While bytes come only silence ends an attempt: an answer of
+/// 128,000 tokens streams for 20 to 35 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallLimits {
     /// Until a connection stands. Default 10 s.
@@ -63,11 +63,11 @@ impl Default for CallLimits {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often an answer that broke off or made no sense is asked for again: each may have to be paid.
-    /// Default 4. With 0 nothing is tried again, whatever failed.
+    /// Maximum number of retries for a broken or malformed answer: each may have to be paid. Default 4. With
+    /// 0 no failure is retried.
     pub retries: u32,
-    /// How long a server that is overloaded, failing or not there is waited for in all, attempts included;
-    /// the longest wait that a provider may ask for, too. Default 10 min.
+    /// Maximum total time of retries for a server that is overloaded, failing or unreachable, including
+    /// attempts; also the longest delay that a provider may request. Default 10 min.
     pub retry_for: Duration,
     /// The wait before the second attempt; it doubles with each. Default 500 ms.
     pub base: Duration,
@@ -86,12 +86,12 @@ impl Default for RetryPolicy {
     }
 }
 
-/// How long a failure is waited for that hardly ends by itself: a person may start the server meanwhile.
+/// Maximum time of retries for a failure that hardly ends by itself: a person may start the server meanwhile.
 const SOON: Duration = Duration::from_secs(15);
 /// Number of failures with the same words that are not chance.
 const SAME: u32 = 3;
 
-/// Whose server is asked, as far as it matters for waiting.
+/// The kind of server, as far as it matters for retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerKind {
     /// A vendor's that many people use: what fails there is mended.
@@ -102,7 +102,7 @@ pub(super) enum ServerKind {
     Other,
 }
 
-/// What follows a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RetryDecision {
     /// Another one, after this time.
@@ -118,19 +118,19 @@ pub(super) struct FailedAttempt<'a> {
     pub(super) failure: &'a AttemptFailure,
     /// Whether a part of an answer came.
     pub(super) begun: bool,
-    /// How long it took.
+    /// The duration of the attempt.
     pub(super) took: Duration,
-    /// Whose server it is.
+    /// The kind of server.
     pub(super) server: ServerKind,
 }
 
-/// What a call has tried so far.
+/// The attempts of a call so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tries {
     attempts: u32,
     /// Attempts that broke off or made no sense.
     broken: u32,
-    /// How long an unavailable server has been waited for.
+    /// The time for which an unavailable server has been retried.
     waited: Duration,
     /// For how long it is still waited for if it continues failing so.
     left: Option<Duration>,
@@ -139,7 +139,7 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    /// What follows the next attempt, which failed so. `jitter` is from 0 up to 1.
+    /// Decides what follows the next failed attempt. `jitter` is from 0 up to 1.
     pub(super) fn next(
         &mut self,
         policy: &RetryPolicy,
@@ -188,9 +188,9 @@ impl Tries {
         RetryDecision::Retry(wait)
     }
 
-    /// How long such a failure is waited for in all that came `same` times in a row. Servers of local models
-    /// answer with a 500 to what they cannot do, each time (llama.cpp, vLLM), and if nothing listens on
-    /// this machine nobody is mending it.
+    /// Returns the maximum total time of retries for a failure that came `same` times in a row. Servers of
+    /// local models answer unsupported requests with a 500 each time (llama.cpp, vLLM), and if nothing
+    /// listens on this machine, it will hardly be repaired soon.
     fn patience(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>, same: u32) -> Duration {
         let failure = failed.failure;
         let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME;
@@ -234,7 +234,7 @@ impl Tries {
         self.left
     }
 
-    /// How many attempts failed.
+    /// Returns the number of failed attempts.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
@@ -421,7 +421,7 @@ mod tests {
         );
     }
 
-    /// How long in all is waited for a server that fails so each time, in seconds.
+    /// Returns the total time of retries for a server that fails so each time, in seconds.
     fn waits(server: ServerKind, failures: &[AttemptFailure]) -> u64 {
         let (policy, mut tries, mut waited) = (RetryPolicy::default(), Tries::default(), Duration::ZERO);
         for failure in failures.iter().cycle() {

@@ -18,17 +18,17 @@ const FLOWS: u32 = 16;
 /// While the stream flows, pieces are emitted when one arrives this long after the last emitted ones: this
 /// needs no timer.
 const TOGETHER: Duration = Duration::from_millis(3);
-/// Where none comes they are held back no longer than this.
+/// Maximum time for which pieces are held back if no other one comes.
 const LONGEST: Duration = Duration::from_millis(5);
 /// Maximum number of events to emit at once.
 const AT_ONCE: usize = 256;
 
-/// What is known of a stream.
+/// The pace of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StreamPace {
-    /// How many pieces came close behind each other.
+    /// The number of pieces in quick succession.
     close: u32,
-    /// When something was said last.
+    /// The time of the last emission.
     said: Option<Instant>,
 }
 

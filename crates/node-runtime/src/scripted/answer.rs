@@ -11,12 +11,12 @@ use super::intent::{DemoIntent, ToolWish, plan};
 use super::phrase::is_chinese;
 use super::{bilingual_text, named_tools, summary};
 
-/// How many inputs of a transcript the demo repeats, and how many characters of each.
+/// Maximum number of inputs of a transcript that the demo repeats.
 const SAID: usize = 20;
 /// How many characters of each of these inputs are repeated.
 const SAID_CHARS: usize = 160;
 
-/// What the demo answers.
+/// An answer of the demo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DemoAnswer {
     /// Shown as reasoning, before the text.
@@ -67,7 +67,7 @@ pub(super) fn answer(request: &ModelRequest) -> DemoAnswer {
     answer
 }
 
-/// What the person said in a transcript that is to be condensed: a script finds no more in it.
+/// Returns the person's inputs in a transcript to condense: a script cannot extract more.
 fn condensed(request: &ModelRequest) -> Option<String> {
     let asked = request.messages.first().filter(|_| request.asks_for_summary())?;
     Some({
@@ -190,7 +190,7 @@ fn call(wish: &ToolWish, tools: &[ToolSpec]) -> Result<(String, Value), &'static
     Ok((tool.name.clone(), Value::Object(input)))
 }
 
-/// What `tool` is given, under the names that it has for it.
+/// Returns the arguments for `tool`, under its own parameter names.
 fn arguments<'a>(wish: &'a ToolWish, tool: &ToolSpec) -> Vec<(String, &'a str)> {
     let path_key = || tool.path_argument.clone().unwrap_or_else(|| "path".to_owned());
     match wish {

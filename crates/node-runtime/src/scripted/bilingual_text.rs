@@ -101,9 +101,9 @@ pub(super) const DONE_COUNTING: BilingualText = BilingualText {
     zh: "数完了。",
 };
 
-/// How many chapters the story has.
+/// The number of chapters in the story.
 const CHAPTERS: usize = 24;
-/// Who walks through it, where, and what is found there: in English and Chinese.
+/// The heroes, places and finds of the story: in English and Chinese.
 const HEROES: [(&str, &str); 4] = [
     ("a lamplighter", "点灯人"),
     ("a ferryman", "摆渡人"),

@@ -89,7 +89,7 @@ const TALK: &[(&[&str], DemoIntent)] = &[
     (&["你好", "您好", "嗨", "早上好"], DemoIntent::Greet),
 ];
 
-/// What an input asks for: steps one after the other, each a group of things done at once. Never empty.
+/// Returns the intents of an input: successive steps, each a group of parallel intents. Never empty.
 pub(super) fn plan(input: &str) -> Vec<Vec<DemoIntent>> {
     let line = input
         .lines()
@@ -137,7 +137,7 @@ fn pieces<'a>(text: &'a str, marks: &[&str]) -> Option<Vec<&'a str>> {
     (found.len() > 1).then_some(found)
 }
 
-/// What is asked for at once: several tools where every piece between "and" is a tool, else one thing.
+/// Returns the parallel intents: several tools if every piece between "and" is a tool, else one intent.
 fn group(text: &str) -> Vec<DemoIntent> {
     let together =
         pieces(text, &[" and ", "和", "并"]).map(|pieces| pieces.into_iter().map(parse).collect::<Vec<_>>());
@@ -166,7 +166,7 @@ fn group(text: &str) -> Vec<DemoIntent> {
     }
 }
 
-/// What one piece asks for.
+/// Returns the intent of one piece.
 pub(super) fn parse(text: &str) -> DemoIntent {
     let polite = [
         "please",

@@ -25,7 +25,7 @@ pub(super) fn answer(answers: &[ScriptedAnswer], request: &ModelRequest) -> Opti
     })
 }
 
-/// What a request is told apart by.
+/// The data by which requests are distinguished.
 struct Cue {
     system: String,
     input: String,

@@ -44,7 +44,8 @@ fn call(text: &str, tools: &[ToolSpec]) -> Option<(String, Value)> {
     Some((tool.name.clone(), Value::Object(arguments(rest, tool))))
 }
 
-/// What follows a tool's name, where it stands as words of its own. For `_` and `-` a space will do.
+/// Returns the text after a tool's name, if the name is in it as separate words. A space may replace `_` and
+/// `-`.
 fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let lower = text.to_ascii_lowercase();
     let name = name.to_ascii_lowercase();
@@ -111,7 +112,7 @@ fn assignments(rest: &str, tool: &ToolSpec) -> Map<String, Value> {
     found
 }
 
-/// What is left of an input to take arguments from.
+/// The rest of an input, from which arguments are taken.
 struct RemainingWords<'a> {
     rest: &'a str,
     /// Whether the whole of it was given to an argument.
@@ -142,7 +143,7 @@ impl RemainingWords<'_> {
         Some(Value::from(choice))
     }
 
-    /// What follows the argument's name, else all that is left.
+    /// Returns the text after the argument's name, else the whole rest.
     fn words(&mut self, name: &str) -> Option<String> {
         let named = after_name(self.rest, name).map(|after| after.trim_start_matches([' ', ':', '=']));
         let words = match named.filter(|words| !words.is_empty()) {

@@ -4,8 +4,8 @@
 //! They return pieces of the input, never fail, and cut only at the boundaries of characters, because an
 //! input is whatever a person or a program types.
 
-/// What follows `prefix` in `text`, whatever the case of ASCII letters. A prefix that ends in a letter or
-/// digit must be a whole word there.
+/// Returns the text after `prefix` in `text`, ignoring ASCII case. A prefix that ends in a letter or digit
+/// must be a whole word there.
 pub(super) fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let head = text.get(..prefix.len())?;
     if !head.eq_ignore_ascii_case(prefix) {
@@ -17,7 +17,7 @@ pub(super) fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     (!word_goes_on).then(|| rest.trim_start_matches([' ', '\t', ':', '：', ',', '，']))
 }
 
-/// What follows the first of `prefixes` that fits.
+/// Returns the text after the first matching prefix.
 pub(super) fn after_any<'a>(text: &'a str, prefixes: &[&str]) -> Option<&'a str> {
     prefixes.iter().find_map(|prefix| after(text, prefix))
 }

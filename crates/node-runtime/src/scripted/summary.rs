@@ -4,9 +4,9 @@
 
 use agentx_types::{ContentPart, ToolResultPart};
 
-/// How many lines of a result are shown again.
+/// Maximum number of lines of a result to repeat.
 const SHOWN_LINES: usize = 8;
-/// How many characters of one line.
+/// Maximum number of characters of one line.
 const SHOWN_CHARS: usize = 160;
 
 /// A few sentences about what a tool answered.

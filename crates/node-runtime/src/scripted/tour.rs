@@ -28,7 +28,7 @@ pub(super) fn steps(input: &str) -> Option<Vec<Vec<DemoIntent>>> {
     })
 }
 
-/// What the steps do, but for the last one, which only says something.
+/// Returns the intents of the steps, except for the last one, which only prints text.
 fn wishes() -> [DemoIntent; 4] {
     let path = || FILE.to_owned();
     let wishes = [

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::RuntimeError;
 
-/// What a list shows of an agent that files describe.
+/// An agent that files describe, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentInfo {
@@ -15,7 +15,7 @@ pub struct AgentInfo {
     pub kind: AgentKind,
     /// The owner of its file.
     pub origin: AgentOrigin,
-    /// What it does, in one line; empty if its file does not say.
+    /// Its purpose in one line; empty if its file has none.
     #[serde(default)]
     pub description: String,
 }
@@ -69,7 +69,7 @@ impl NamedAgent {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NamedLimits {
-    /// How many times in one run the model may be answered with tool results.
+    /// Maximum number of times in one run that the model is answered with tool results.
     #[serde(deserialize_with = "named", skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<Option<u32>>,
     /// Tokens in one run, read and written.

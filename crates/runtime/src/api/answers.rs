@@ -15,7 +15,7 @@ pub struct FileInQuestion {
     /// root on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
-    /// What is in it; absent where there is no file, or it is not shown.
+    /// Its content; absent if there is no file or the file is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The reason for which it is not shown.
@@ -35,7 +35,7 @@ pub struct ModelInfo {
     pub missing: Option<String>,
 }
 
-/// What a replay found.
+/// The findings of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayReport {
@@ -61,10 +61,10 @@ pub struct ContextView {
     pub api: agentx_types::Api,
     /// The body, to the byte.
     pub body: String,
-    /// What is condensed in it, and what has been since, the latest last.
+    /// The condensed ranges in it and the later ones, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub condensed: Vec<CondensedRange>,
-    /// What fills the window by now, with what has come since that request. An older server does not say it.
+    /// The current fill of the window, including everything since that request. Absent from an older server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<WindowFill>,
 }

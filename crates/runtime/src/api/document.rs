@@ -40,7 +40,7 @@ pub struct SessionExport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExportedBlob {
-    /// What it is called: its hash.
+    /// Its id: the hash of its content.
     pub id: BlobId,
     /// Its bytes, in base64.
     pub data: String,

@@ -7,7 +7,7 @@ use crate::log_error::LogError;
 /// An error that a runtime returns.
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
-    /// The log says no.
+    /// The session log returned an error.
     #[error(transparent)]
     Log(#[from] LogError),
     /// An id that fits more than one session.
@@ -84,7 +84,7 @@ pub enum RuntimeError {
         /// The event that is another one now, or missing.
         seq: u64,
     },
-    /// The session has ended. (One that its log let down says what the log said.)
+    /// The session has ended. If its log failed, the log's error is returned instead.
     #[error("session {session} cannot continue: {why}")]
     Gone {
         /// The session that has ended.

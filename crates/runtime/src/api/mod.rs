@@ -145,7 +145,7 @@ pub trait Runtime: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if another process writes the session, what is replaced cannot be kept, or nothing
-    /// can be put on record.
+    /// can be recorded.
     fn restore(
         &self,
         session: &SessionId,

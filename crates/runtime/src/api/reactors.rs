@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 pub struct ReactorInfo {
     /// The name.
     pub name: String,
-    /// How it stands.
+    /// The state.
     pub state: ReactorState,
-    /// How often it was started again after it had failed.
+    /// The number of restarts after failures.
     pub restarts: u64,
-    /// How it failed the last time, where it did.
+    /// The last failure, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// The requests that it serves; empty if it only listens.
     pub serves: Vec<ServedInfo>,
 }
 
-/// How a reactor stands.
+/// The state of a reactor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -44,15 +44,15 @@ pub struct ServedInfo {
     pub name: String,
     /// The requests that it gets, if nobody serves them more specifically.
     pub on: Vec<Selector>,
-    /// How many it works on at most.
+    /// Maximum number of requests that it works on at once.
     pub capacity: u64,
-    /// How many it works on.
+    /// The number of requests that it works on.
     pub in_flight: u64,
-    /// How many wait for it.
+    /// The number of requests that wait for it.
     pub waiting: u64,
-    /// How many it has settled.
+    /// The number of requests that it has completed.
     pub settled: u64,
-    /// How many it has dropped, as by a panic: how they ended is `unknown`.
+    /// The number of requests that it has dropped, for example by a panic: their outcome is `unknown`.
     pub lost: u64,
 }
 

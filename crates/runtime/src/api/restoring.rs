@@ -3,7 +3,7 @@
 use agentx_types::{BlobId, FileFailed, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What putting files back to how they were before an event would do.
+/// A preview of restoring files to their state before an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestorePlan {
@@ -15,16 +15,16 @@ pub struct RestorePlan {
     pub files: Vec<PlannedFile>,
 }
 
-/// What would happen to a file.
+/// The effect of a restore on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WhatHappens {
-    /// It goes: there was none.
+    /// The file is removed: it did not exist then.
     Removed,
-    /// It comes back: there is none.
+    /// The file is re-created: it is missing now.
     BroughtBack,
-    /// It changes.
+    /// The file's content is replaced.
     Changed,
 }
 
@@ -61,9 +61,9 @@ pub struct PlannedFile {
     pub path: String,
     /// The path relative to the workspace where it lies inside, else as `path`.
     pub shown: String,
-    /// What would happen to it.
+    /// The effect on it.
     pub happens: WhatHappens,
-    /// What is in it now, by its hash; absent if there is none.
+    /// The hash of its current content; absent if there is no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<BlobId>,
     /// The reason for which a person has to be asked.
@@ -96,24 +96,24 @@ pub struct RestoreWish {
 pub struct RestoreFile {
     /// The path of the file.
     pub path: String,
-    /// What was in it when the person decided; if it is something else now, it stays.
+    /// The hash of its content when the person decided; a file with another content is not restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<BlobId>,
 }
 
-/// What came of it.
+/// The outcome of a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoreReport {
     /// The event that tells of it, by which it can be taken back; absent if nothing was touched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// What is as it was.
+    /// The restored files.
     pub restored: Vec<String>,
     /// Directories that went too: the session had made them for files that went, and they were empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<String>,
-    /// What is not.
+    /// The files that were not restored.
     pub failed: Vec<FileFailed>,
 }
 

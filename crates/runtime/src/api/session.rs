@@ -16,7 +16,7 @@ use agentx_session::SharingFact;
 /// Maximum number of agent events that wait for a listener; beyond it the oldest is dropped and counted.
 const HEARD: usize = 4_096;
 
-/// A session that this runtime writes.
+/// An open session, written by this process or by a server.
 pub trait Session: Send + Sync {
     /// The id of the session.
     fn id(&self) -> &SessionId;
@@ -101,7 +101,7 @@ pub trait Session: Send + Sync {
     /// Returns an error if it could not be committed.
     fn change(&self, change: ConfigChange) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Puts on record who drives, or who may do what, from here on.
+    /// Records who drives, or who may do what, from here on.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
@@ -116,14 +116,14 @@ pub trait Session: Send + Sync {
     /// Everything after `after_seq`, then what happens, without a gap or a double.
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
-    /// Stops what runs, commits what is under way and gives the session back. It can be opened again. Inputs that wait begin nothing:
+    /// Stops what runs, commits what is in progress and gives the session back. It can be opened again. Inputs that wait begin nothing:
     /// they are held back until somebody says something or revises one of them.
     ///
     /// If the log accepts no more facts, running work is still stopped, but this is not recorded, and the next process that opens the
     /// session resumes it. [`Session::failure`] then returns the error.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// The same session as this person has it, who does not own it: all that they cause by it is on record as theirs, whatever it says
+    /// The same session as this person has it, who does not own it: all that they cause by it is recorded as theirs, whatever it says
     /// itself. `None` if the session does not tell persons apart, as one that runs elsewhere: there its server does.
     fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {
         let _ = person;

@@ -44,7 +44,7 @@ pub enum Since {
     Day(String),
 }
 
-/// What model calls of one kind have cost.
+/// The cost of one kind of model calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsageRow {
@@ -53,7 +53,7 @@ pub struct UsageRow {
     /// The title, of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How many calls.
+    /// The number of calls.
     pub calls: u64,
     /// Their tokens.
     pub usage: Usage,
@@ -89,7 +89,7 @@ impl SpendCause {
                 StopReason::Broken => Self::Retry,
                 _ => Self::Answer,
             },
-            // What was under way before these had broken off without an end.
+            // What was in progress before these had broken off without an end.
             EnvironmentEvent::StreamStart(_)
             | EnvironmentEvent::AttemptFailed(_)
             | EnvironmentEvent::WriterAttached(_) => Self::Retry,

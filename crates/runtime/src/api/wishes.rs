@@ -90,14 +90,14 @@ impl UserInput {
     }
 }
 
-/// What a person wants of the part of the conversation that the model reads.
+/// A person's request about the part of the conversation that the model reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContextWish {
     /// A summary instead of all but the latest exchanges.
     Condense {
-        /// What the summary must not leave out, in their words.
+        /// What the summary must contain, in the person's words.
         #[serde(default)]
         instructions: Option<String>,
     },

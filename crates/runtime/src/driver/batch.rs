@@ -31,7 +31,7 @@ pub(super) struct PendingFact {
     /// The event, without a number yet.
     draft: EventDraft<EnvironmentEvent>,
     /// The front end or effector that is told when it is committed, if any.
-    waits: Option<Waits>,
+    waits: Option<CommitWaiter>,
     /// Whether a responder says it, about an action that it has.
     of_responder: bool,
     /// Whether what belongs to it was waited for already.
@@ -39,18 +39,18 @@ pub(super) struct PendingFact {
 }
 
 /// Somebody who waits until a fact is in the log.
-enum Waits {
+enum CommitWaiter {
     /// A front end.
     FrontEnd(ReplySender<u64>),
     /// An effector.
     Effector(oneshot::Sender<CommitResult>),
 }
 
-impl Waits {
+impl CommitWaiter {
     /// Tells the one that waits how it went; it need not listen any more. An effector is told nothing where
     /// the commit failed: its session ends.
     fn tell(self, committed: Result<u64, &LogError>) {
-        // Who does not wait any more has lost nothing.
+        // Ignore the error: the receiver is gone.
         match (self, committed) {
             (Self::FrontEnd(reply), committed) => {
                 let _ = reply.send(committed.map_err(|error| error.clone().into()));
@@ -75,14 +75,14 @@ impl PendingFact {
     }
 
     /// An item for what a front end wants on record; it is told when it is.
-    pub(super) fn wish(draft: EventDraft<EnvironmentEvent>, reply: ReplySender<u64>) -> Self {
+    pub(super) fn from_request(draft: EventDraft<EnvironmentEvent>, reply: ReplySender<u64>) -> Self {
         Self {
-            waits: Some(Waits::FrontEnd(reply)),
+            waits: Some(CommitWaiter::FrontEnd(reply)),
             ..Self::fact(draft)
         }
     }
 
-    /// Items for what an effector said at once; it is told when the last of them is on record.
+    /// Items for what an effector said at once; it is told when the last of them is recorded.
     pub(super) fn all(said: FactBatch) -> Vec<Self> {
         let of_responder = |draft| Self {
             of_responder: true,
@@ -90,7 +90,7 @@ impl PendingFact {
         };
         let mut items: Vec<Self> = said.drafts.into_iter().map(of_responder).collect();
         if let Some(last) = items.last_mut() {
-            last.waits = said.committed.map(Waits::Effector);
+            last.waits = said.committed.map(CommitWaiter::Effector);
             last.gathered = said.gathered;
         }
         items
@@ -99,7 +99,7 @@ impl PendingFact {
 
 /// The output of one turn of the sequencer.
 #[derive(Default)]
-struct SequencerTurn {
+struct CommitBatch {
     /// The time at which it was begun; `None` if nothing may be waited for.
     began: Option<Instant>,
     /// Whether what belongs to the last fact was waited for already.
@@ -116,8 +116,8 @@ struct SequencerTurn {
     /// environment.
     wanted: Vec<Action>,
     /// Those who are told when it is committed, each with the `seq` of their fact.
-    waiting: Vec<(Waits, u64)>,
-    /// Whether a person does not want to wait for the next attempt at what failed.
+    waiting: Vec<(CommitWaiter, u64)>,
+    /// Whether a person ends the pause before the next retry.
     retry: bool,
 }
 
@@ -126,9 +126,9 @@ impl SessionDriver {
     /// When it returns all of it is committed, published, and on its way to whoever performs it.
     pub(super) async fn take_in(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
         let mut queue = VecDeque::from(items);
-        let mut turn = SequencerTurn {
+        let mut turn = CommitBatch {
             began: Some(Instant::now()),
-            ..SequencerTurn::default()
+            ..CommitBatch::default()
         };
         loop {
             while let Some(item) = queue.pop_front() {
@@ -148,7 +148,7 @@ impl SessionDriver {
     /// Returns more facts to commit with this turn: those that are there already, and, if nobody waits for
     /// the commit, those that arrive within a moment. A model's chunks arrive one by one; a commit for each
     /// would cost more than they do.
-    async fn more(&mut self, turn: &SequencerTurn) -> Option<FactBatch> {
+    async fn more(&mut self, turn: &CommitBatch) -> Option<FactBatch> {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);
         }
@@ -173,9 +173,9 @@ impl SessionDriver {
                 .as_ref()
                 .is_some_and(|action| self.effects.is_lost(action))
         {
-            tracing::warn!(session = %self.writer.session_id, event = item.draft.event.tag(), "a fact came of an action that is over");
-            if let Some(Waits::Effector(taken)) = item.waits.take() {
-                // Who does not wait any more misses nothing.
+            tracing::warn!(session = %self.writer.session_id, event = item.draft.event.tag(), "dropped an event of a finished action");
+            if let Some(CommitWaiter::Effector(taken)) = item.waits.take() {
+                // Ignore the error: the receiver is gone.
                 let _ = taken.send(Err("the action is over".to_owned()));
             }
             return true;
@@ -188,8 +188,8 @@ impl SessionDriver {
             return false;
         };
         match item.waits.take() {
-            Some(Waits::Effector(taken)) => {
-                // Who does not wait any more has made nothing.
+            Some(CommitWaiter::Effector(taken)) => {
+                // Ignore the error: the receiver is gone.
                 let _ = taken.send(Err(why));
                 true
             }
@@ -204,12 +204,7 @@ impl SessionDriver {
     ///
     /// What the agent wants at once (a start, an answer, a report, a child) goes to the front of `queue`, so
     /// that no other fact comes between.
-    fn fold_one(
-        &mut self,
-        mut item: PendingFact,
-        turn: &mut SequencerTurn,
-        queue: &mut VecDeque<PendingFact>,
-    ) {
+    fn fold_one(&mut self, mut item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
         if self.refuse(&mut item) {
             return;
         }
@@ -246,8 +241,8 @@ impl SessionDriver {
     /// # Errors
     /// Returns an error if the log takes nothing: then nothing was published or performed, and the session
     /// has to end.
-    async fn finish(&mut self, turn: SequencerTurn) -> Result<(), LogError> {
-        let SequencerTurn {
+    async fn finish(&mut self, turn: CommitBatch) -> Result<(), LogError> {
+        let CommitBatch {
             began: _,
             gathered: _,
             facts,
@@ -350,7 +345,7 @@ fn is_for_effectors(action: &Action) -> bool {
     }
 }
 
-/// The fact that an action is on record by: that it begins, or, if nothing outside is touched, its whole outcome.
+/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole outcome.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| {
         ActionStarted {

@@ -2,7 +2,7 @@
 //!
 //! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end of
 //! its request. The end says whether the responder took it and let go of it; whether it also said its last
-//! word, the fold knows. Where it did not, [`outcome_of`] is what is put on record: so each action is settled
+//! word, the fold knows. Where it did not, [`outcome_of`] is what is recorded: so each action is settled
 //! exactly once (decision 034 in `issues/`).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -31,7 +31,7 @@ const ABANDON_GRACE: Duration = Duration::from_secs(2);
 const MOST_LOST: usize = 256;
 
 /// The actions of a session in progress.
-pub(super) struct Effects {
+pub(super) struct RunningActions {
     /// The session whose actions these are.
     session_id: SessionId,
     /// The sequencer's queue, by which responders say what happens.
@@ -44,7 +44,7 @@ pub(super) struct Effects {
     lost: VecDeque<ActionId>,
 }
 
-/// An action that is under way, and the ways to its responder.
+/// An action in progress, and the ways to its responder.
 struct RunningAction {
     action: Arc<Action>,
     /// `None` if nobody took the request.
@@ -64,8 +64,8 @@ pub(super) enum ActionEnd {
     Refused(RequestError),
 }
 
-impl Effects {
-    /// Nothing is under way yet; what responders say goes into `queue`.
+impl RunningActions {
+    /// Nothing is in progress yet; what responders say goes into `queue`.
     pub(super) fn new(session_id: SessionId, queue: mpsc::Sender<FactBatch>) -> Self {
         Self {
             session_id,
@@ -133,7 +133,7 @@ impl Effects {
         }
     }
 
-    /// The next action that has ended. Waits for ever while nothing is under way.
+    /// The next action that has ended. Waits for ever while nothing is in progress.
     pub(super) async fn ended(&mut self) -> (ActionId, ActionEnd) {
         loop {
             match self.ends.join_next().await {
@@ -309,7 +309,7 @@ mod tests {
     #[tokio::test]
     async fn no_more_actions_are_remembered_than_may_still_speak() {
         let (queue, _said) = mpsc::channel(1);
-        let mut effects = Effects::new(SessionId::new("ses_1"), queue);
+        let mut effects = RunningActions::new(SessionId::new("ses_1"), queue);
         let id = |seq| ActionId::following(seq, 0);
         for seq in 0..10_000 {
             effects.take_ended(&id(seq), &ActionEnd::Request(bus::RequestEnd::Lost));

@@ -13,42 +13,42 @@ use agentx_session::SessionFold;
 
 /// The result of resolving a request.
 pub(super) enum ResolvedRequest {
-    /// This is put on record.
+    /// This is recorded.
     Fact(Box<EventDraft<EnvironmentEvent>>),
-    /// It is on record already, or there is nothing to do; this is the event.
-    There(u64),
+    /// It is recorded already, or there is nothing to do; this is the event.
+    AlreadyRecorded(u64),
 }
 
 /// Resolves a request against the state of the session, as its next fact.
 ///
-/// Called by the driver when the turn of the wish has come, so that nothing changes between the answer and the fact. The draft is whole.
+/// Called by the driver when the turn of the request has come, so that nothing changes between the answer and the fact. The draft is whole.
 ///
 /// # Errors
-/// Returns an error if the wish makes no sense in this session, in words for the person.
-pub(super) fn resolve(wish: FactRequest, fold: &SessionFold) -> Result<ResolvedRequest, RuntimeError> {
+/// Returns an error if the request makes no sense in this session, in words for the person.
+pub(super) fn resolve(request: FactRequest, fold: &SessionFold) -> Result<ResolvedRequest, RuntimeError> {
     let to_root = |event: EnvironmentEvent| Ok(fact(fold.root().cloned(), event));
-    match wish {
-        FactRequest::Say(input) => match input
+    match request {
+        FactRequest::UserInput(input) => match input
             .idempotency_key
             .as_deref()
             .and_then(|key| fold.input_with_key(key))
         {
-            Some(seq) => Ok(ResolvedRequest::There(seq)),
+            Some(seq) => Ok(ResolvedRequest::AlreadyRecorded(seq)),
             None => to_root(message(fold, input).into()),
         },
-        FactRequest::Tell(_) if fold.waiting().backlog.messages >= MOST_WAITING => refused(format!(
-            "the session already has {MOST_WAITING} waiting inputs; try again later"
-        )),
-        FactRequest::Tell(input) => {
+        FactRequest::EnvironmentInput(_) if fold.waiting().backlog.messages >= MOST_WAITING => refused(
+            format!("the session already has {MOST_WAITING} waiting inputs; try again later"),
+        ),
+        FactRequest::EnvironmentInput(input) => {
             let event = EnvironmentEvent::from(message(fold, input));
             let draft = EventDraft::new(Source::Environment, fold.root().cloned(), event);
             Ok(ResolvedRequest::Fact(Box::new(draft)))
         }
-        FactRequest::Interrupt(_) if !fold.is_busy() => Ok(ResolvedRequest::There(fold.last_seq())),
+        FactRequest::Interrupt(_) if !fold.is_busy() => Ok(ResolvedRequest::AlreadyRecorded(fold.last_seq())),
         FactRequest::Interrupt(interrupt) => to_root(interrupt.into()),
         FactRequest::Retry { by } => match retry(fold, by) {
             Some(event) => to_root(event),
-            None => Ok(ResolvedRequest::There(fold.last_seq())),
+            None => Ok(ResolvedRequest::AlreadyRecorded(fold.last_seq())),
         },
         FactRequest::Approve(approval) => match fold.awaits_approval(&approval.tool_call_id) {
             Some(agent) => Ok(fact(Some(agent.clone()), approval.into())),

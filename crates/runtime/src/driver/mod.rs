@@ -2,7 +2,7 @@
 //!
 //! Everything that happens to a session goes through one task: events of effectors and wishes of people are
 //! given their `seq`, folded, committed together with what follows from them, published, and only then are
-//! actions performed. Events that arrive while a commit is under way go into the next one. When a commit
+//! actions performed. Events that arrive while a commit is in progress go into the next one. When a commit
 //! fails nothing of it is published or performed, and the session ends: what a reader saw is always what a
 //! restart has.
 //!
@@ -13,7 +13,7 @@
 //!                          └── the end of an action, a change of the tools on offer
 //! ```
 //!
-//! A wish comes before an event where both wait: a person who stops a run does not wait for its output.
+//! A request comes before an event where both wait: a person who stops a run does not wait for its output.
 
 mod batch;
 mod children;
@@ -32,7 +32,7 @@ use agentx_types::{
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::actions::Actions;
+use crate::actions::ActionDispatcher;
 use crate::api::RuntimeError;
 use crate::call_slots::CallSlots;
 use crate::clock::Clock;
@@ -48,7 +48,7 @@ use crate::writing::Writer;
 use agentx_session::{DerivedDigest, SessionFold};
 use batch::PendingFact;
 pub use current_rules::StandingRules;
-use effects::{ActionEnd, Effects};
+use effects::{ActionEnd, RunningActions};
 use fact_requests::{ResolvedRequest, resolve};
 pub use shutdown::halt_sessions;
 
@@ -69,7 +69,7 @@ pub struct DriverParts {
     /// The log that keeps the facts.
     pub log: Arc<dyn SessionLog>,
     /// The responders that perform actions.
-    pub actions: Actions,
+    pub actions: ActionDispatcher,
     /// Bounds the tool calls that run at once, of all sessions that share these slots.
     pub places: CallSlots,
     /// Tells the time.
@@ -104,7 +104,7 @@ pub struct DriverParts {
 impl DriverParts {
     /// Parts with a log, effectors and a clock; everything else is as for a program without tools, guard and
     /// server.
-    pub fn new(log: Arc<dyn SessionLog>, actions: Actions, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(log: Arc<dyn SessionLog>, actions: ActionDispatcher, clock: Arc<dyn Clock>) -> Self {
         Self {
             log,
             actions,
@@ -124,8 +124,8 @@ impl DriverParts {
     }
 }
 
-/// Takes a session over: commits `first`, which is put on record before anything else, and continues in a task
-/// of its own. Returns the way in, and how the task stands.
+/// Takes a session over: commits `first`, which is recorded before anything else, and continues in a task
+/// of its own. Returns the command sender and the status receiver.
 ///
 /// # Errors
 /// Returns an error if the log does not take `first`.
@@ -144,7 +144,7 @@ pub(crate) async fn drive(
         writer,
         fold,
         digest: DerivedDigest::default(),
-        effects: Effects::new(session.clone(), queue),
+        effects: RunningActions::new(session.clone(), queue),
         inbound,
         commands,
         status,
@@ -168,8 +168,8 @@ struct SessionDriver {
     fold: SessionFold,
     /// The digest of all that was derived since this writer came.
     digest: DerivedDigest,
-    /// The actions that are under way.
-    effects: Effects,
+    /// The actions in progress.
+    effects: RunningActions,
     /// The events of responders.
     inbound: mpsc::Receiver<FactBatch>,
     /// The requests of front ends; closed when the last handle on the session is gone.
@@ -184,7 +184,7 @@ struct SessionDriver {
 struct ToolOfferStatus {
     /// Tells when other tools are offered.
     changes: ToolChanges,
-    /// Set where what is offered has changed since the session was told; the run that was under way then.
+    /// Set where what is offered has changed since the session was told; the run that was in progress then.
     stale: Option<Option<RunId>>,
 }
 
@@ -203,7 +203,7 @@ impl SessionDriver {
     pub(crate) async fn run(mut self: Box<Self>) {
         let outcome = self.work().await;
         self.parts.sessions.remove(&self.writer.session_id);
-        // Whoever still has something to say is told at once that nobody listens.
+        // Close the queue, so that senders fail immediately.
         self.inbound.close();
         self.effects.abandon(&self.parts).await;
         match outcome {
@@ -254,7 +254,7 @@ impl SessionDriver {
         }
     }
 
-    /// Waits for the next thing to do. Wishes come first, then what was said, then ends of actions.
+    /// Waits for the next command, event, ended action or change of the tool offers, in this order of priority.
     async fn wake(&mut self) -> Wake {
         tokio::select! {
             biased;
@@ -265,12 +265,12 @@ impl SessionDriver {
         }
     }
 
-    /// The run of the session's own agent that is under way or was the last.
+    /// The current or last run of the session's own agent.
     fn last_run(&self) -> Option<RunId> {
         Some(self.fold.root_agent()?.run()?.id.clone())
     }
 
-    /// Puts on record that other tools are offered. The list is a part of each request, and what stands before it is paid again where it
+    /// Records that other tools are offered. The list is a part of each request, and what stands before it is paid again where it
     /// changes: so it changes between two runs, or where one follows the other at once, in the second one.
     async fn tell_of_tools(&mut self) -> Result<(), LogError> {
         let Some(run) = &self.offers.stale else {
@@ -295,11 +295,12 @@ impl SessionDriver {
     /// Does what a front end wants, and answers it.
     async fn obey(&mut self, command: SessionCommand) -> Result<(), LogError> {
         match command {
-            SessionCommand::Record { wish, reply } => match resolve(*wish, &self.fold) {
+            SessionCommand::Record { request, reply } => match resolve(*request, &self.fold) {
                 Ok(ResolvedRequest::Fact(draft)) => {
-                    self.take_in(vec![PendingFact::wish(*draft, reply)]).await?
+                    self.take_in(vec![PendingFact::from_request(*draft, reply)])
+                        .await?
                 }
-                Ok(ResolvedRequest::There(seq)) => {
+                Ok(ResolvedRequest::AlreadyRecorded(seq)) => {
                     let _ = reply.send(Ok(seq));
                 }
                 Err(error) => {

@@ -13,7 +13,7 @@ pub fn halt_sessions() {
     HALTED.store(true, Ordering::SeqCst);
 }
 
-/// Goes on at once, or never where sessions are halted.
+/// Returns immediately, or never once sessions are halted.
 pub(super) async fn unless_halted() {
     if HALTED.load(Ordering::SeqCst) {
         std::future::pending().await

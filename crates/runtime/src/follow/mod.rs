@@ -24,11 +24,11 @@ use crate::log::SessionLog;
 use crate::system_events::SystemEvents;
 use agentx_session::SessionFold;
 
+pub(crate) use on_bus::BusSource;
 use on_bus::FollowedDriver;
-pub(crate) use on_bus::OnBus;
+use pages::LogPollSource;
 pub(crate) use pages::Pages;
-use pages::Polled;
-pub use subscribed::{StreamSource, Subscribed};
+pub use subscribed::{StreamSource, SubscriptionSource};
 pub(crate) use subscribed::{watched, written};
 
 /// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is cut off by its source.
@@ -270,7 +270,10 @@ pub(crate) fn live(live: LiveSource, after_seq: u64, view: View) -> Subscription
         commands: live.commands,
         status: live.status,
     };
-    spawned(Follower::new(reading, OnBus::of_session(pages, live.bus, driver)))
+    spawned(Follower::new(
+        reading,
+        BusSource::of_session(pages, live.bus, driver),
+    ))
 }
 
 /// Reads a session that any process writes, starting after `after_seq`. With `follow`, it keeps reading as facts are added.
@@ -290,7 +293,7 @@ pub fn watch_log(
         log,
         remembered: None,
     };
-    spawned(Follower::new(reading, Polled(pages)))
+    spawned(Follower::new(reading, LogPollSource(pages)))
 }
 
 /// A subscription whose follower runs in a task of its own.

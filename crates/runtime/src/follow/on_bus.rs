@@ -22,7 +22,7 @@ const AT_ONCE: usize = 256;
 type FromBus = agentx_bus::BusSubscription<SystemEvent>;
 
 /// A session as it comes by the bus.
-pub(crate) struct OnBus {
+pub(crate) struct BusSource {
     /// The log, for what was there before.
     pages: Pages,
     /// The bus on which the session is published.
@@ -45,7 +45,7 @@ pub(super) struct FollowedDriver {
     pub(super) status: watch::Receiver<DriverStatus>,
 }
 
-impl OnBus {
+impl BusSource {
     /// All of a session, until whoever writes it ends.
     pub(super) fn of_session(pages: Pages, bus: SystemEvents, driver: FollowedDriver) -> Self {
         let filter = Filter::all().session(pages.session.as_str());
@@ -107,7 +107,7 @@ impl OnBus {
     }
 }
 
-impl EventSource for OnBus {
+impl EventSource for BusSource {
     async fn begin(&mut self, _: &SessionReader) -> Result<SourceStart, FollowError> {
         // Registered before the head is asked for: what is committed after it comes by the bus.
         if self.subscription.is_none() {

@@ -56,9 +56,9 @@ impl Pages {
 
 /// A session that any process may write.
 /// It never ends by itself: nobody can know whether another process continues with it.
-pub(super) struct Polled(pub(super) Pages);
+pub(super) struct LogPollSource(pub(super) Pages);
 
-impl EventSource for Polled {
+impl EventSource for LogPollSource {
     async fn begin(&mut self, _: &SessionReader) -> Result<SourceStart, FollowError> {
         Ok(SourceStart::Log(self.0.head().await?))
     }

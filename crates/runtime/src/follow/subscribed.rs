@@ -51,7 +51,7 @@ impl StreamSource for WatchedSession {
 }
 
 /// A session by subscriptions, one after another.
-pub struct Subscribed {
+pub struct SubscriptionSource {
     source: Arc<dyn StreamSource>,
     /// `None` before the first, and after a cut.
     subscription: Option<Subscription>,
@@ -63,7 +63,7 @@ pub struct Subscribed {
     taken: Vec<Delivery>,
 }
 
-impl Subscribed {
+impl SubscriptionSource {
     /// A source whose subscriptions are made by `source`.
     pub fn to(source: Arc<dyn StreamSource>) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Subscribed {
     }
 }
 
-impl EventSource for Subscribed {
+impl EventSource for SubscriptionSource {
     async fn begin(&mut self, reading: &SessionReader) -> Result<SourceStart, FollowError> {
         let position = reading.position();
         if let (Some(why), true) = (&self.cut_off, self.resumed_at == Some(position)) {

@@ -13,7 +13,7 @@ use agentx_session::EventCursor;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Nothing yet; one that sorts inputs: nothing.
+    /// Idle: no run yet, or a router without input.
     #[default]
     #[serde(rename = "")]
     Idle,
@@ -64,7 +64,7 @@ pub struct StreamEvent {
     pub run_id: Option<RunId>,
     /// The phase of the agent.
     pub phase: Phase,
-    /// The type of tool and its keys.
+    /// The event itself, flattened into this object.
     #[serde(flatten)]
     pub body: StreamBody,
 }

@@ -69,7 +69,7 @@ struct Voice {
 
 impl StreamFold {
     /// Takes the next event; what an agent says by it, if one does.
-    /// Events of no agent are passed over. `agent_started` may be a word of the agent that made the new one: its call is under way.
+    /// Events of no agent are passed over. `agent_started` may be a word of the agent that made the new one: its call is in progress.
     pub fn take(&mut self, event: &Envelope<RuntimeEvent>) -> Option<StreamEvent> {
         let id = event.agent_state_id.as_ref()?;
         if let RuntimeEvent::AgentStarted(started) = &event.event {
@@ -105,7 +105,7 @@ impl StreamFold {
         self.agents.get(id).is_some_and(|voice| voice.closed)
     }
 
-    /// An agent comes into being. Where another one gave it work by a call, that call is under way now.
+    /// An agent comes into being. Where another one gave it work by a call, that call is in progress now.
     fn started(
         &mut self,
         event: &Envelope<RuntimeEvent>,

@@ -16,7 +16,7 @@ use super::event::StreamEvent;
 use super::fold::StreamFold;
 use super::queue::StreamSlot;
 use super::select::AgentSelection;
-use crate::follow::{Follower, Subscribed};
+use crate::follow::{Follower, SubscriptionSource};
 use agentx_session::{Delivery, EventCursor};
 
 /// The number of deliveries that are handed on at once.
@@ -159,7 +159,7 @@ impl StreamHubState {
 /// Reads the session for all streams.
 pub(super) struct StreamPump {
     pub(super) hub: Arc<StreamHub>,
-    pub(super) follower: Follower<Subscribed>,
+    pub(super) follower: Follower<SubscriptionSource>,
     pub(super) stop: CancellationToken,
     /// Told once all that was there has been seen.
     pub(super) ready: Option<oneshot::Sender<()>>,

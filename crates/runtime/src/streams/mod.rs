@@ -49,7 +49,7 @@ pub use select::{Select, SlowReaderPolicy, StreamStart};
 
 use crate::api::{Runtime, RuntimeError, Session};
 pub use crate::follow::StreamSource;
-use crate::follow::{Follower, Subscribed, watched, written};
+use crate::follow::{Follower, SubscriptionSource, watched, written};
 use agentx_session::{EventCursor, View};
 use hub::{StreamHub, StreamPump};
 use queue::StreamSlot;
@@ -102,8 +102,8 @@ struct StreamsShared {
 
 impl StreamsShared {
     /// The session, read again from after a place.
-    fn follow(&self, known: EventCursor) -> Follower<Subscribed> {
-        Subscribed::to(self.source.clone()).follow(View::Runtime, known)
+    fn follow(&self, known: EventCursor) -> Follower<SubscriptionSource> {
+        SubscriptionSource::to(self.source.clone()).follow(View::Runtime, known)
     }
 }
 
@@ -114,7 +114,8 @@ impl Streams {
     /// # Errors
     /// Returns an error if the session cannot be read.
     pub async fn of(source: Arc<dyn StreamSource>, after_seq: u64) -> Result<Self, RuntimeError> {
-        let mut follower = Subscribed::to(source.clone()).follow(View::Runtime, EventCursor::after(0));
+        let mut follower =
+            SubscriptionSource::to(source.clone()).follow(View::Runtime, EventCursor::after(0));
         follower.begin().await?;
         let hub = Arc::new(StreamHub::new(after_seq));
         let stop = CancellationToken::new();

@@ -10,7 +10,7 @@ use super::fold::StreamFold;
 use super::queue::{QueueRead, StreamSlot};
 use super::select::{Select, SlowReaderPolicy};
 use super::{StreamEnd, StreamsShared};
-use crate::follow::{FollowError, Follower, Subscribed};
+use crate::follow::{FollowError, Follower, SubscriptionSource};
 use agentx_session::{Delivery, EventCursor};
 
 /// One stream of a session. Dropping it closes it.
@@ -29,7 +29,7 @@ pub struct AgentStream {
 /// The fold is that of this reader: agents are named as they were at its place.
 pub(super) struct CatchUp {
     pub(super) fold: StreamFold,
-    pub(super) follower: Follower<Subscribed>,
+    pub(super) follower: Follower<SubscriptionSource>,
     /// The reader does not want events up to this place.
     pub(super) from: EventCursor,
 }

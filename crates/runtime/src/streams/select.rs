@@ -6,7 +6,7 @@ use agentx_types::{AgentStateId, Medium};
 
 use super::event::StreamEvent;
 
-/// Whose streams, and what of them. Everything, if nothing is said.
+/// Selects streams and their events. The default selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
     pub(super) agent: AgentSelection,

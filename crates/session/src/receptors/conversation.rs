@@ -22,7 +22,7 @@ use super::Receptor;
 /// | --- | --- |
 /// | `queue` | waits; `queued` tells its place, from 1, among those that wait so |
 /// | `steer` | joins with the next model call, without an event of its own |
-/// | `interrupt` | what is under way is stopped, and it begins when that has ended |
+/// | `interrupt` | what is in progress is stopped, and it begins when that has ended |
 ///
 /// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are told apart on purpose: this one
 /// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
@@ -38,11 +38,11 @@ struct Talk {
     active: Option<ActiveInput>,
     /// Inputs that no model call was made for yet, in the order in which they came.
     waiting: Vec<ConversationInput>,
-    /// Tools that end what is under way when they succeed.
+    /// Tools that end the run when they succeed.
     quit_tools: BTreeSet<String>,
-    /// Whether the agent is gone: what is said to it waits for ever.
+    /// Whether the agent is gone: inputs to it are never handled.
     closed: bool,
-    /// Whether what waits is held back until a person says something.
+    /// Whether queued inputs are held back until a person sends a message.
     held: bool,
     /// Whether an input that interrupts names its person: since a version of the rules.
     names_interrupters: bool,
@@ -126,7 +126,7 @@ impl Talk {
         self.names_interrupters = version >= since::INPUTS_NAME_WHO_INTERRUPTS;
     }
 
-    /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer under way.
+    /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer in progress.
     fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
@@ -216,7 +216,7 @@ impl Talk {
         }
     }
 
-    /// Marks the answer under way as being stopped by the input of this person; `None` is the owner of the session.
+    /// Marks the answer in progress as being stopped by the input of this person; `None` is the owner of the session.
     fn interrupt(&mut self, by: Option<&OwnerId>) {
         let by = by.filter(|_| self.names_interrupters);
         if let Some(active) = &mut self.active {

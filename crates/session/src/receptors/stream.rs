@@ -14,14 +14,16 @@ use agentx_types::{
 
 use super::Receptor;
 
-/// Emits `message_start`, `text_delta`, `thinking_delta`, `tool_call`, `tool_result`, `message_stop`, `interrupted`.
+/// Emits `message_start`, `fallback_answers`, `text_delta`, `thinking_delta`, `tool_call`, `tool_result`,
+/// `message_stop`, `interrupted`.
 ///
 /// | fact | events |
 /// | --- | --- |
 /// | `stream_start` | `message_stop` (`broken`) of one that is open, then `message_start` |
 /// | `text_chunk`, `thinking_chunk` | `text_delta`, `thinking_delta`; of an agent that only sorts inputs both are thoughts |
 /// | `tool_call` | `tool_call`, when its arguments are whole |
-/// | `usage`, `model_fell_back` | nothing; which model answers by now, where a message is open |
+/// | `usage` | nothing: the open message's `message_stop` carries it |
+/// | `model_fell_back` | `fallback_answers` if a message is open |
 /// | `stream_end` | `message_stop`, with the last usage that was reported |
 /// | `tool_result` | `tool_result`, for the first answer of a call that was asked for |
 /// | `interrupted` | `message_stop` where one is open, then `interrupted` |

@@ -35,7 +35,7 @@ impl EventCursor {
         }
     }
 
-    /// The last fact that is known with all that follows from it, to whom everything up to here is known.
+    /// The last fact whose derived events have all been seen.
     pub const fn whole(self) -> u64 {
         if self.index == u32::MAX {
             self.seq

@@ -30,11 +30,11 @@ pub use view::{Delivery, Fact, View};
 ///   nothing that it did not ask for. What is given twice, or comes again after a cut, is passed over.
 ///   Where a fact is missing anyway, the source is broken, and the next step says so. Where the last event that came is
 ///   another one when it comes again, the log went back, and the next step says that.
-/// - [`event_cursor`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and [`fold`](Self::fold) say where it stands.
+/// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and [`fold`](Self::fold) say where it stands.
 ///
 /// So each event after the place where it began is delivered once and in order, wherever the source is cut and whatever it
 /// brings again, and [`Delivery::CaughtUp`] comes once, after the last event that was there when the source began. One that is
-/// begun at [`event_cursor`](Self::position) instead continues with the very next event.
+/// begun at [`position`](Self::position) instead continues with the very next event.
 ///
 /// ```
 /// use agentx_session::{SourceStart, LiveContent, Delivery, Fact, EventCursor, SessionReader, SessionFold, ReaderStep, View, PastRequest};

@@ -16,7 +16,7 @@ pub type Fact = Arc<Envelope<EnvironmentEvent>>;
 pub enum View {
     /// The facts.
     Environment,
-    /// What they mean.
+    /// The RuntimeEvents.
     #[default]
     Runtime,
 }

@@ -17,7 +17,7 @@ use crate::envelope::PayloadOf;
 pub struct ClientFrame {
     /// By which it is answered; chosen by the client, at most 64 characters.
     pub id: String,
-    /// What it asks.
+    /// The request.
     pub request: ClientRequest,
 }
 

@@ -146,7 +146,7 @@ impl MatchAgent {
             return;
         }
         match end.stop_reason {
-            // The call is still under way: another attempt or an error follows.
+            // The call is still in progress: another attempt or an error follows.
             StopReason::Broken => self.set_aside(step),
             StopReason::Interrupted => {
                 self.cut_off(step);
@@ -203,7 +203,7 @@ impl MatchAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }
 
-    /// Takes a failed attempt of the model call under way. Where another one is to follow, looks whether the run may still pay for it: an
+    /// Takes a failed attempt of the model call in progress. Where another one is to follow, looks whether the run may still pay for it: an
     /// answer that broke off is paid for like a whole one.
     pub(super) fn on_attempt_failed(
         &mut self,
@@ -231,7 +231,7 @@ impl MatchAgent {
         }
     }
 
-    /// Ends the model call that is under way without an answer.
+    /// Ends the model call in progress without an answer.
     pub(super) fn cut_off(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
         self.matching = None;

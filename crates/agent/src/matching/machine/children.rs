@@ -38,7 +38,7 @@ pub(super) struct MatchChild {
     /// Inputs that it was sent and has not taken up: a run is to come for them, or they join the one that it
     /// has.
     pub(super) unheard: Vec<SentInput>,
-    /// Whether it has a run under way.
+    /// Whether it has a run in progress.
     pub(super) runs: bool,
 }
 
@@ -158,7 +158,7 @@ impl MatchAgent {
         self.act(ActionBody::CloseAgent(close), step);
     }
 
-    /// Wants something done in the run under way.
+    /// Wants something done in the run in progress.
     fn act(&self, body: ActionBody, step: &mut RunStep<'_>) {
         step.act_in(self.course.run_id(), body);
     }

@@ -1,6 +1,6 @@
 //! Match: rules, intents, agents that do what was meant.
 //!
-//! An input opens a run, or joins the one under way. It is matched by the fast path or by a model; what it
+//! An input opens a run, or joins the one in progress. It is matched by the fast path or by a model; what it
 //! means becomes a plan: tasks for children, done one after the other. The machine says nothing itself: what
 //! a person reads is the children's.
 //!
@@ -13,7 +13,7 @@
 //! an answer means, [`children`] for those who do it, [`stop`] for interrupts, limits and errors, [`recover`]
 //! for what another process left open.
 //!
-//! Invariants: one child is at work at most, one model call is under way at most, and never both about the
+//! Invariants: one child is at work at most, one model call is in progress at most, and never both about the
 //! same input. `settle` (in `plan`) alone begins tasks and ends runs, and may be called after any change.
 
 mod ask;
@@ -96,7 +96,7 @@ impl MatchAgent {
         &self.config
     }
 
-    /// The run that is under way, or the last one.
+    /// The current run, or the last one.
     pub fn run(&self) -> Option<&Run> {
         self.course.run.as_ref()
     }
@@ -203,7 +203,7 @@ impl MatchAgent {
         }
     }
 
-    /// Ends the run that is under way, if one is, and the agent where it is gone.
+    /// Ends the current run, if one is, and the agent where it is gone.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.matching = None;
         if !self.course.finish(status, reason, step) {

@@ -181,7 +181,7 @@ impl MatchAgent {
 
     /// Goes on: with inputs that wait to be matched, with what is to be done, or to the end.
     ///
-    /// May be called after any change. It returns when something is under way (a model call, a child, a
+    /// May be called after any change. It returns when something is in progress (a model call, a child, a
     /// report) or nothing is left to do; each round of the loop uses up an input, a task or the run, so it
     /// ends.
     pub(super) fn settle(&mut self, step: &mut RunStep<'_>) {

@@ -1,6 +1,6 @@
 //! Settles the work that another process left open.
 //!
-//! An input that was sent to a child is on record with the fact that it followed from, so a child either has
+//! An input that was sent to a child is recorded with the fact that it followed from, so a child either has
 //! it or was never sent it; it continues by itself. Only the model call of this machine is made again, and its
 //! half answer forgotten. In a fork, the child that was at work stays behind: its run belongs to the other
 //! session, so it is let go of and closed once a writer is there.
@@ -11,7 +11,7 @@ use super::MatchAgent;
 use crate::run_lifecycle::RunStep;
 
 impl MatchAgent {
-    /// A fork continues from here without what its parent had under way: the plan is dropped, and the run ends
+    /// A fork continues from here without what its parent had in progress: the plan is dropped, and the run ends
     /// as interrupted.
     ///
     /// A child whose work stayed behind is left with it. Its run ends first, if it has one; a fork may cut
@@ -36,7 +36,7 @@ impl MatchAgent {
         self.course.set_status(RunStatus::Stopping, step);
     }
 
-    /// Makes the model call that was under way again, unless a limit forbids it by now.
+    /// Makes the model call that was in progress again, unless a limit forbids it by now.
     fn ask_again(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
         match self.course.used_up(&self.config.limits, step) {
@@ -48,7 +48,7 @@ impl MatchAgent {
         }
     }
 
-    /// Another process takes over: children that stayed behind are closed, the model call that was under way
+    /// Another process takes over: children that stayed behind are closed, the model call that was in progress
     /// is made again, and the timer starts anew. A child that is at work continues by itself.
     pub(super) fn on_writer_attached(&mut self, step: &mut RunStep<'_>) {
         for child in std::mem::take(&mut self.left_behind) {

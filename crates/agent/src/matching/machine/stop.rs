@@ -1,7 +1,7 @@
 //! The end of runs before their answer: interrupts, limits, errors.
 //!
 //! The plan is given up, the model call is cancelled, and the child that is at work is interrupted. It says
-//! itself how it ended; only then the stop is put on record and the run ends (`settle`, in `plan`).
+//! itself how it ended; only then the stop is recorded and the run ends (`settle`, in `plan`).
 
 use agentx_types::{ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus};
 
@@ -9,7 +9,7 @@ use super::MatchAgent;
 use crate::run_lifecycle::{RunStep, StopCause, StopConsequence, StopRecord};
 
 impl MatchAgent {
-    /// Takes an error. One of the model call that was under way ends its answer too; nothing is repaired
+    /// Takes an error. One of the model call that was in progress ends its answer too; nothing is repaired
     /// here, because a request holds one input and the rules.
     pub(super) fn on_error(
         &mut self,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::filter::Filter;
-use crate::history::{EventHistory, HistoryChunk};
+use crate::history::{EventBuffer, HistoryChunk};
 use crate::queue::{OverflowPolicy, Queue, SubscriptionEnd};
 use crate::reader_cursor::{ReaderBatch, ReaderCursor};
 use crate::route::RouteNames;
@@ -40,11 +40,11 @@ impl<E> Drop for DeferredWakeups<E> {
     }
 }
 
-pub(crate) struct Log<E> {
+pub(crate) struct FilterGroup<E> {
     filter: Filter,
     /// Whether the filter need not be asked.
     wants_all: bool,
-    history: EventHistory<E>,
+    history: EventBuffer<E>,
     lanes: Vec<Option<ReaderCursor<E>>>,
     /// The number of lanes that are open.
     open: usize,
@@ -57,12 +57,12 @@ pub(crate) struct Log<E> {
     asleep: Vec<usize>,
 }
 
-impl<E> Log<E> {
+impl<E> FilterGroup<E> {
     pub(crate) fn new(filter: Filter) -> Self {
         Self {
             wants_all: filter.wants_all(),
             filter,
-            history: EventHistory::new(),
+            history: EventBuffer::new(),
             lanes: Vec::new(),
             open: 0,
             may_wait: false,
@@ -91,7 +91,7 @@ impl<E> Log<E> {
 
     /// Adds a lane that sees every event from now on; returns its place.
     pub(crate) fn add(&mut self, number: u64, name: &str, queue: Queue) -> usize {
-        // What came before is none of the new lane's, so it must not be in a chunk with what comes.
+        // Seal the tail, so that no chunk mixes events from before and after this subscription.
         self.history.seal(self.open);
         let lane = ReaderCursor::new(number, name, queue, self.history.head());
         self.free_until = self.free_until.min(lane.full_at().unwrap_or(u64::MAX));
