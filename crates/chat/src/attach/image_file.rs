@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use agentx::types::{PictureError, Picture};
+use agentx::types::{Picture, PictureError};
 
 use super::{LARGEST_PICTURE, PICTURE_ENDINGS, named_as_picture};
 use crate::error::ChatError;
