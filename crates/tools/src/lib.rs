@@ -63,6 +63,7 @@ pub use environment::{ProgramEnvironment, WithheldVariable};
 pub use failure::ToolFailure;
 #[cfg(feature = "builtin")]
 pub use files::LONGEST_PICTURE_SIDE;
+#[cfg(feature = "builtin")]
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 #[cfg(feature = "builtin")]
 pub use restore::{plan_restore, restore};
