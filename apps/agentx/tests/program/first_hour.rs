@@ -74,7 +74,7 @@ fn a_number_answers_no_question_and_leaving_says_what_was_not_run() {
     chat.wait_for("`nope` is not one of the answers");
     chat.wait_for_last(QUESTION);
     chat.keys("\u{4}");
-    chat.wait_for("a question is open: Ctrl-D again leaves AgentX");
+    chat.wait_for("a question is open; press Ctrl-D again to leave");
     chat.keys("\u{4}");
     chat.wait_for("· not answered, so not run: bash; the agent is informed");
     assert_eq!(chat.end(), Some(0));
