@@ -1,7 +1,7 @@
 //! The gravity of a command line: for the words of a question, and for what the stars of a rule stand for
 //! (`severity`).
 //!
-//! Rules read [`DESTROYS`] and [`NETWORK`], so a change of these needs a new version of the rules. The other lists
+//! Rules read `DESTROYS` and `NETWORK`, so a change of these needs a new version of the rules. The other lists
 //! are for the words of a question alone.
 //!
 //! A grade forbids nothing. It is worked out from lists of the beginnings of commands, held against all that

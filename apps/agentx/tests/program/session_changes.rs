@@ -57,7 +57,7 @@ fn a_command_that_ends_jobs_is_confirmed_by_typing_it_again() {
     assert_eq!(warnings.count(), 2, "another command came between: {ran}");
     assert!(ran.stdout.contains("the session before is kept"), "{ran}");
     assert!(
-        ran.stdout.contains("session    begins with the first words"),
+        ran.stdout.contains("session    starts with your first message"),
         "{ran}"
     );
 }
@@ -157,7 +157,7 @@ fn the_title_of_the_terminal_follows_the_session() {
     chat.wait_for("Hello to you.");
     chat.wait_for_last("›");
     chat.keys("/new\r");
-    chat.wait_for("a new session begins");
+    chat.wait_for("a new session starts");
     chat.wait_for_last("›");
     chat.wait_for_title("ws · agentx");
     let first = ids(&sandbox, &[]).remove(0);
