@@ -247,7 +247,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
             ],
         ),
         (
-            "all that comes on a WebSocket before",
+            "all data on a WebSocket before",
             vec![
                 size(of_server("ws/allowance", "UNKNOWN_BYTES")),
                 many(of_server("ws/read_half", "UNKNOWN_FRAMES")),
@@ -316,7 +316,7 @@ fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, 
             vec![bytes(limits.waiting_bytes), count(limits.waiting_frames)],
         ),
         ("a reader that takes nothing", vec![seconds(limits.stalled)]),
-        ("saying who one is", vec![seconds(limits.authenticate)]),
+        ("authentication on a WebSocket", vec![seconds(limits.authenticate)]),
         (
             "the head of the first request",
             vec![seconds(limits.head), seconds(limits.keep), seconds(limits.body)],
@@ -325,7 +325,7 @@ fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, 
             "bodies of more than 64 KiB",
             vec!["1".into(), many(of_server("fair_semaphore", "BODIES"))],
         ),
-        ("saying nothing at all", vec![seconds(limits.silence)]),
+        ("no data from the client", vec![seconds(limits.silence)]),
         ("the end of a server", vec![seconds(limits.shutdown)]),
     ]
 }
@@ -354,7 +354,7 @@ fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
         ("it is empty", after(limits.head)),
         ("it does not finish a TLS handshake", after(limits.head)),
         ("it asks nothing more after an answer", after(limits.keep)),
-        ("a body drips", after(limits.body)),
+        ("a body arrives too slowly", after(limits.body)),
         ("a person sends several bodies", after(limits.body)),
         ("it takes nothing of an answer", after(limits.stalled * 2)),
         ("it is a WebSocket and does not say", after(limits.authenticate)),

@@ -45,7 +45,8 @@ pub struct Question {
     pub reason: String,
     /// The rule that "the like" would keep.
     pub suggested: Rule,
-    /// Whether the settings of the session's server would ask too, so that it takes more than a role in the session to allow the call.
+    /// Whether the settings of the session's server would ask too, so that it takes more than a role in the
+    /// session to allow the call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
 }
@@ -61,8 +62,8 @@ pub struct Judgement {
     pub reason: String,
 }
 
-/// The rules that decide about an agent's calls: those of the server's settings, then those of the session. In the session of a
-/// member the session's own rules can forbid and ask, but allow nothing.
+/// The rules that decide about an agent's calls: those of the server's settings, then those of the session.
+/// In the session of a member the session's own rules can forbid and ask, but allow nothing.
 pub fn rules_of(config: &AgentConfig) -> Cow<'_, [Rule]> {
     let Some(server) = &config.server_rules else {
         return Cow::Borrowed(&config.rules);
@@ -91,7 +92,8 @@ pub fn member_directory(config: &AgentConfig) -> Option<&str> {
     config.server_rules.as_ref()?.member_directory.as_deref()
 }
 
-/// Whether the settings of the server would not let this call run without a question, whatever the session's own rules and mode say.
+/// Whether the settings of the server would not let this call run without a question, whatever the session's
+/// own rules and mode say.
 /// `false` if no server has the session open.
 pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
     config.server_rules.as_ref().is_some_and(|server| {
@@ -100,9 +102,9 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
     })
 }
 
-/// Decides about a call. A `deny` rule beats an `ask` rule beats an `allow` rule, wherever they come from. Without a rule,
-/// what touches nothing and what reads inside the workspace is allowed, and the approval mode decides about the rest. Rules of a
-/// server's settings count beside those of the session: see [`rules_of`].
+/// Decides about a call. A `deny` rule beats an `ask` rule beats an `allow` rule, wherever they come from.
+/// Without a rule, what touches nothing and what reads inside the workspace is allowed, and the approval mode
+/// decides about the rest. Rules of a server's settings count beside those of the session: see [`rules_of`].
 ///
 /// ```
 /// use agentx_agent::approval::{Verdict, decide};
@@ -210,7 +212,8 @@ fn judge_by(
 const READ_ONLY: &str =
     "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
 
-/// Whether this rule denies a call because the person made the folder read-only: such a rule is about all of a tool.
+/// Whether this rule denies a call because the person made the folder read-only: such a rule is about all of
+/// a tool.
 fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
     let is_whole = rule.argument.is_none() && rule.path.is_none();
     let is_read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
@@ -270,7 +273,8 @@ pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value
     CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
 }
 
-/// Whether this rule alone has a say about a call: one that allows has to cover all of it, the others any part.
+/// Whether this rule alone has a say about a call: one that allows has to cover all of it, the others any
+/// part.
 pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
     let subject = CallSubject::of(workspace, RULES_VERSION, tool, input);
     let rules = std::slice::from_ref(rule);

@@ -1,7 +1,8 @@
-//! Whether the arguments of a call are what its tool asks for. It is known before anybody is asked, and said so that a model knows
-//! what to change: which argument, what was expected, what came, and the nearest name.
+//! Whether the arguments of a call are what its tool asks for. It is known before anybody is asked, and said
+//! so that a model knows what to change: which argument, what was expected, what came, and the nearest name.
 //!
-//! Types, names, choices and bounds are looked at. What else a schema may say (a `$ref`, a pattern) is left to the tool itself.
+//! Types, names, choices and bounds are looked at. What else a schema may say (a `$ref`, a pattern) is left
+//! to the tool itself.
 
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value};
@@ -11,7 +12,8 @@ use crate::nearest;
 /// Maximum number of mistakes of one call to report.
 const MOST: usize = 8;
 
-/// The message to the model about a call whose arguments are wrong, where the tool is one whose schema says all there is to them.
+/// The message to the model about a call whose arguments are wrong, where the tool is one whose schema says
+/// all there is to them.
 ///
 /// ```
 /// # use agentx_types::{Access, ToolSpec};
@@ -50,8 +52,9 @@ pub fn told(tool: &ToolSpec, problems: &[String]) -> String {
     )
 }
 
-/// The mistakes in the arguments, all of them at once, so that a model can mend them in one call. No arguments at all (`null`) are taken for
-/// an empty object; a value that is `null` counts as left out where the schema does not require it.
+/// The mistakes in the arguments, all of them at once, so that a model can mend them in one call. No
+/// arguments at all (`null`) are taken for an empty object; a value that is `null` counts as left out where
+/// the schema does not require it.
 ///
 /// ```
 /// use agentx_agent::arguments::problems;

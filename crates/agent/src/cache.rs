@@ -1,9 +1,9 @@
 //! Values that follow from the rest of a state: kept for speed, never written down, and no part of what makes
 //! two states equal.
 //!
-//! A state with a `CachedValue` in it stays deterministic: whether the value is there changes what a step costs,
-//! and never what it says. `serde` skips such fields, so that a state that is read back begins with empty
-//! ones. Every change of what a value follows from has to `update` or `clear` it.
+//! A state with a `CachedValue` in it stays deterministic: whether the value is there changes what a step
+//! costs, and never what it says. `serde` skips such fields, so that a state that is read back begins with
+//! empty ones. Every change of what a value follows from has to `update` or `clear` it.
 
 /// A value that can be worked out again; `None` until somebody asks for it.
 #[derive(Clone, Debug)]

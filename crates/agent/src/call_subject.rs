@@ -1,8 +1,9 @@
 //! The subject of a call: the path, the command line and the hosts that its arguments name, and what rules
 //! say about them.
 //!
-//! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A rule that allows
-//! has to cover all of it as it is written. So a mistake of the reading asks once too often, and lets nothing pass.
+//! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A
+//! rule that allows has to cover all of it as it is written. So a mistake of the reading asks once too often,
+//! and lets nothing pass.
 //!
 //! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
 //! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), decision 007 in `issues/`).
@@ -155,7 +156,8 @@ impl<'a> CallSubject<'a> {
             .position(|rule| rule.effect == effect && self.touched_by(rule))
     }
 
-    /// Whether a rule that denies or asks is about any part of the call: tool, place, path and argument all fit.
+    /// Whether a rule that denies or asks is about any part of the call: tool, place, path and argument all
+    /// fit.
     fn touched_by(&self, rule: &Rule) -> bool {
         self.is_where(rule)
             && self.is_tool_of(rule)
@@ -285,8 +287,8 @@ impl<'a> CallSubject<'a> {
             && self.names_what_it_writes(pattern, command)
     }
 
-    /// Whether the line may go to a folder in which the rule does not hold: with `cd`, out of the rule's workspace. Which folders below it
-    /// are projects of their own cannot be known without the disk.
+    /// Whether the line may go to a folder in which the rule does not hold: with `cd`, out of the rule's
+    /// workspace. Which folders below it are projects of their own cannot be known without the disk.
     fn leaves_folder_of(&self, rule: &Rule) -> bool {
         let place = rule.workspace.as_deref();
         self.version >= since::LEFT_FOLDERS

@@ -36,12 +36,13 @@ pub struct CommandLine {
     pub commands: Vec<String>,
     /// The commands, by their place, that read the output of the one before.
     pub fed: Vec<usize>,
-    /// Whether nothing else can run or be written than these say: no substitution, redirection into a file, grouping or
-    /// unbalanced quote.
+    /// Whether nothing else can run or be written than these say: no substitution, redirection into a file,
+    /// grouping or unbalanced quote.
     pub certain: bool,
 }
 
-/// Takes a command line apart at `;`, `&`, `|`, line ends and the borders of substitutions, outside of quotes.
+/// Takes a command line apart at `;`, `&`, `|`, line ends and the borders of substitutions, outside of
+/// quotes.
 ///
 /// ```
 /// use agentx_agent::command::take_apart;
@@ -190,8 +191,8 @@ const WITH_SUBCOMMAND: &[&str] = &[
     "gh",
 ];
 
-/// The pattern for "this command and the like": the program, or program and subcommand, and any arguments; the command
-/// itself where that would be too wide.
+/// The pattern for "this command and the like": the program, or program and subcommand, and any arguments;
+/// the command itself where that would be too wide.
 ///
 /// ```
 /// use agentx_agent::command::like;

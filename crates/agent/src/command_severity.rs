@@ -1,8 +1,8 @@
 //! The gravity of a command line: for the words of a question, and for what the stars of a rule stand for
 //! (`severity`).
 //!
-//! Rules read `DESTROYS` and `NETWORK`, so a change of these needs a new version of the rules. The other lists
-//! are for the words of a question alone.
+//! Rules read `DESTROYS` and `NETWORK`, so a change of these needs a new version of the rules. The other
+//! lists are for the words of a question alone.
 //!
 //! A grade forbids nothing. It is worked out from lists of the beginnings of commands, held against all that
 //! the line may run, so `sudo rm` and `cd x && rm` are found like `rm`. A command that is on no list is the
@@ -224,8 +224,8 @@ pub fn of_command(line: &str) -> Grade {
     }
 }
 
-/// The worst of all that may run in the line by the lists that rules read. What a session records about a rule
-/// depends on this, so it does not know the other lists.
+/// The worst of all that may run in the line by the lists that rules read. What a session records about a
+/// rule depends on this, so it does not know the other lists.
 pub(crate) fn of_listed(line: &str) -> Grade {
     of_commands(&read(line).commands)
 }

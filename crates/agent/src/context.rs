@@ -1,7 +1,7 @@
 //! The context that an agent gets with each fact, and the transition that it returns.
 //!
-//! The session's fold makes the [`StepContext`] and reads the [`Transition`]: nothing of a `Transition` is filled
-//! in before the step, and nothing is added to it afterwards.
+//! The session's fold makes the [`StepContext`] and reads the [`Transition`]: nothing of a `Transition` is
+//! filled in before the step, and nothing is added to it afterwards.
 //!
 //! ```text
 //! fact + StepContext ──▶ Agent::step ──▶ Transition { outputs, actions, acted }
@@ -32,7 +32,8 @@ pub struct StepContext<'a> {
     pub kept: Option<&'a Arc<ScriptValues>>,
     /// The number of agents above this one: 0 for the one that people talk to.
     pub depth: u32,
-    /// The limits that the agents above leave to this one; `None` if there is no parent, or if the fact cannot lead to a model call.
+    /// The limits that the agents above leave to this one; `None` if there is no parent, or if the fact
+    /// cannot lead to a model call.
     pub above: Option<&'a AncestorBudgets>,
     /// The number of agents in the session when the fact comes.
     pub census: Census,

@@ -1,14 +1,16 @@
 //! A small configuration to try an agent with, in examples and tests of this and other crates.
 //!
-//! Public because examples in the documentation of other crates need it; nothing of it is meant for a session that somebody uses.
+//! Public because examples in the documentation of other crates need it; nothing of it is meant for a session
+//! that somebody uses.
 
 use agentx_types::{Access, AgentConfig, Api, ApprovalMode, ModelSpec, Prices, ToolSpec};
 use serde_json::json;
 
-/// An agent with three tools: `look` (reads), `change` (changes files, not idempotent) and `finish` (ends the run).
+/// An agent with three tools: `look` (reads), `change` (changes files, not idempotent) and `finish` (ends the
+/// run).
 ///
-/// It asks nobody (`auto`), has no limits and no summaries, works in `/ws`, and keeps to version 0 of the rules: a test of what a
-/// later version does sets `rules_version`.
+/// It asks nobody (`auto`), has no limits and no summaries, works in `/ws`, and keeps to version 0 of the
+/// rules: a test of what a later version does sets `rules_version`.
 pub fn config() -> AgentConfig {
     let model = ModelSpec {
         id: "fixture-1".into(),

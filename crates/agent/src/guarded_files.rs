@@ -155,8 +155,8 @@ const FILES_SINCE_7: &[&str] = &[
     ".pam_environment",
 ];
 
-/// Paths of folders whose content services of continuous integration run, often with the secrets of the project
-/// (from version 9 of the rules on).
+/// Paths of folders whose content services of continuous integration run, often with the secrets of the
+/// project (from version 9 of the rules on).
 const CI_FOLDERS: &[&str] = &[
     ".github/workflows",
     ".github/actions",
@@ -184,8 +184,8 @@ const CI_FILES: &[&str] = &[
     "wercker.yml", ".build.yml", "screwdriver.yaml",
 ];
 
-/// Hooks that Git runs by their name. A bare repository has them in `hooks/` of any folder, while `hooks/` of a
-/// program's source holds other files (from version 9 of the rules on).
+/// Hooks that Git runs by their name. A bare repository has them in `hooks/` of any folder, while `hooks/` of
+/// a program's source holds other files (from version 9 of the rules on).
 #[rustfmt::skip]
 const HOOKS_OF_GIT: &[&str] = &[
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
@@ -209,7 +209,8 @@ fn is_of_ci(path: &str) -> bool {
     is_hook || CI_FILES.contains(file) || CI_FOLDERS.iter().any(|folder| is_below(folder))
 }
 
-/// Files that agents take for instructions without being told, in any folder. They count from version 3 of the rules on.
+/// Files that agents take for instructions without being told, in any folder. They count from version 3 of
+/// the rules on.
 const INSTRUCTIONS: &[&str] = &[
     "agents.md",
     "agents.override.md",

@@ -75,8 +75,8 @@ impl CallStage {
     }
 }
 
-/// One call of the answer that is being worked on. What the model reads of it later is its call and, once it is resolved, its content;
-/// the other stages are not part of the conversation.
+/// One call of the answer that is being worked on. What the model reads of it later is its call and, once it
+/// is resolved, its content; the other stages are not part of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
     /// The call as the model asked for it.

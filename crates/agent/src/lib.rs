@@ -113,8 +113,8 @@ pub use secret_files::secret_files;
 /// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a [`Transition`]; `bind_by`
 /// returns nothing. Each action is whole when it is returned.
 ///
-/// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the agents of a session go in
-/// this order:
+/// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the
+/// agents of a session go in this order:
 ///
 /// 1. `bind_by` for all, where the fact changes the rules of the server;
 /// 2. `step` for each that the fact concerns, in the order of their ids;
@@ -325,7 +325,8 @@ impl Agent {
         self.inputs().joining()
     }
 
-    /// Whether inputs that wait are held back until a person says something: the session was closed while they waited.
+    /// Whether inputs that wait are held back until a person says something: the session was closed while
+    /// they waited.
     pub fn is_held(&self) -> bool {
         self.inputs().is_held() && self.inputs().iter().next().is_some()
     }
@@ -347,7 +348,8 @@ impl Agent {
         }
     }
 
-    /// Calls that a person has to decide about, and what is asked: those of its model, then those that its running tools want to make.
+    /// Calls that a person has to decide about, and what is asked: those of its model, then those that its
+    /// running tools want to make.
     pub fn questions(&self) -> impl Iterator<Item = (&RequestedCall, &Question)> {
         let own = self.calls().iter().filter_map(|entry| match &entry.stage {
             CallStage::AwaitingApproval(question) => Some((&entry.call, question)),

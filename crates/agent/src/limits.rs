@@ -1,7 +1,9 @@
-//! Limits that end a run. They are part of the configuration, so they can be raised while a run is in progress.
+//! Limits that end a run. They are part of the configuration, so they can be raised while a run is in
+//! progress.
 //!
-//! A limit is reached when usage equals it. Work in progress finishes; the next model call is not made. Time is
-//! not checked here: it is a timer of the run (`run_lifecycle/wall_time.rs`). Without a limit nothing ends a run.
+//! A limit is reached when usage equals it. Work in progress finishes; the next model call is not made. Time
+//! is not checked here: it is a timer of the run (`run_lifecycle/wall_time.rs`). Without a limit nothing ends
+//! a run.
 
 use agentx_types::{Limits, NanoUsd, Usage};
 

@@ -28,7 +28,8 @@ const LINE_BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028
 /// The longest id that is shown.
 const LONGEST_ID: usize = 68;
 
-/// A message as it is sent to a model: that of another person than the owner says so, in a first and a last part of its own.
+/// A message as it is sent to a model: that of another person than the owner says so, in a first and a last
+/// part of its own.
 pub(crate) fn marked(message: Arc<Message>) -> Arc<Message> {
     let Some(person) = message.by.as_ref().filter(|_| message.role == Role::User) else {
         return message;
@@ -55,7 +56,8 @@ pub(crate) fn ran(person: &OwnerId, ran: &CommandRan) -> String {
     format!("<{RAN} person=\"{}\" {text}\n</{RAN}>", id(person))
 }
 
-/// The text that a model reads of a command that the owner ran. The output may come from a file of anybody, so it holds no tags either.
+/// The text that a model reads of a command that the owner ran. The output may come from a file of anybody,
+/// so it holds no tags either.
 pub(crate) fn ran_by_owner(ran: &CommandRan) -> String {
     let CommandRan {
         command, output, how, ..
@@ -85,8 +87,8 @@ pub(crate) fn id(person: &OwnerId) -> String {
         .collect()
 }
 
-/// The text as one entry of a transcript: its further lines are indented, so that none of them looks like an entry of its own, and it
-/// does not end the transcript.
+/// The text as one entry of a transcript: its further lines are indented, so that none of them looks like an
+/// entry of its own, and it does not end the transcript.
 pub(crate) fn entry(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut out = String::with_capacity(text.len());
@@ -103,8 +105,8 @@ pub(crate) fn entry(text: &str) -> String {
     out
 }
 
-/// The parts without the tags. Text parts in a row whose texts make up a tag together become one part, because a model may
-/// read them as one text.
+/// The parts without the tags. Text parts in a row whose texts make up a tag together become one part,
+/// because a model may read them as one text.
 fn without_tags(parts: &[ContentPart]) -> Vec<ContentPart> {
     let mut cleaned = Vec::with_capacity(parts.len());
     for run in parts.chunk_by(|a, b| a.as_text().is_some() && b.as_text().is_some()) {

@@ -1,8 +1,8 @@
 //! Commands by which this program changes its own settings, or starts without anybody being asked.
 //!
 //! No tool opens the settings as files; a command is another way to them, so a person is asked each time,
-//! whatever rules say. `CallSubject::always_asked` calls [`ask_reason`] for every tool that runs command lines,
-//! from version 5 of the rules on.
+//! whatever rules say. `CallSubject::always_asked` calls [`ask_reason`] for every tool that runs command
+//! lines, from version 5 of the rules on.
 //!
 //! | version | what is asked about |
 //! | --- | --- |

@@ -66,7 +66,8 @@ pub(crate) fn glob_holds(
             .any(|(pattern, name)| meeting(pattern, name) == PathOverlap::Named)
 }
 
-/// Whether something that `pattern` is about may lie in a folder, at any depth. The folder is a path or a glob as
+/// Whether something that `pattern` is about may lie in a folder, at any depth. The folder is a path or a
+/// glob as
 /// [`crate::command_analysis`] notes it.
 pub(crate) fn may_lie_in(pattern: &str, folder: &str, workspace: &str, base: &str) -> bool {
     let below = format!("{}/{ANYTHING}", folder.trim_end_matches('/'));

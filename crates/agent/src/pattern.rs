@@ -10,8 +10,8 @@
 //! All of it is text: nothing is looked up, and whether a path exists or leads elsewhere does not matter
 //! here.
 
-/// Whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in ` *` also fits
-/// without the blank: `git status *` fits `git status`.
+/// Whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in ` *`
+/// also fits without the blank: `git status *` fits `git status`.
 ///
 /// ```
 /// use agentx_agent::pattern::fits;
@@ -38,7 +38,8 @@ pub fn literal(text: &str) -> String {
     text.replace('*', "\\*")
 }
 
-/// Whether the absolute, normal `path` fits `pattern`. `*` stops at `/`, `**` does not; a relative pattern starts at
+/// Whether the absolute, normal `path` fits `pattern`. `*` stops at `/`, `**` does not; a relative pattern
+/// starts at
 /// `workspace`.
 ///
 /// ```

@@ -8,8 +8,8 @@ use crate::command::take_apart;
 use crate::guarded_files::is_guarded_as;
 use crate::pattern::literal;
 
-/// Commands that write nothing, send nothing, run nothing else and show no file's content, whatever words they are given (but those that
-/// make them graver: `git status -v`).
+/// Commands that write nothing, send nothing, run nothing else and show no file's content, whatever words
+/// they are given (but those that make them graver: `git status -v`).
 const ANY_WORDS: &[&str] = &[
     "arch",
     "basename",

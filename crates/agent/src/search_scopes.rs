@@ -1,5 +1,5 @@
-//! Places that rules keep from searches. A search names one directory and shows what lies below it, so each file there is held
-//! against the rules by itself.
+//! Places that rules keep from searches. A search names one directory and shows what lies below it, so each
+//! file there is held against the rules by itself.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 

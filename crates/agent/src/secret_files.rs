@@ -1,8 +1,9 @@
 //! Files in which programs keep secrets, and which calls are kept from by default, as patterns.
 //!
-//! The list is wide on purpose: being asked about a file too many costs a key press, and a rule of the person ends it. It covers what
-//! others keep from agents by default (<https://block.github.io/goose/docs/guides/using-gooseignore>), and where the tools of the
-//! vendors document that they keep credentials.
+//! The list is wide on purpose: being asked about a file too many costs a key press, and a rule of the person
+//! ends it. It covers what others keep from agents by default
+//! (<https://block.github.io/goose/docs/guides/using-gooseignore>), and where the tools of the vendors
+//! document that they keep credentials.
 //!
 //! The patterns are data of the configuration (`Guard`), so a session keeps to the list that it began with,
 //! and a person can add to it. [`crate::secrets`] holds paths against them.

@@ -65,7 +65,8 @@ pub fn guarded(guard: &Guard, path: &str, workspace: &str) -> Option<Guarded> {
     }
 }
 
-/// Whether a rule names files with secrets: its pattern fits them although its stars stand for nothing in particular. `.env` and
+/// Whether a rule names files with secrets: its pattern fits them although its stars stand for nothing in
+/// particular. `.env` and
 /// `~/.ssh/*` do, `**` does not, so a rule about all files of a folder opens none of them by accident.
 ///
 /// ```
@@ -116,7 +117,8 @@ pub(crate) struct SecretGuard {
     except: Vec<String>,
 }
 
-/// Patterns of one kind. Those that name no folder are tried on the file's name alone, and those that lie elsewhere are left out.
+/// Patterns of one kind. Those that name no folder are tried on the file's name alone, and those that lie
+/// elsewhere are left out.
 #[derive(Clone, Debug, Default)]
 struct WatchedFiles {
     /// Patterns of a file's name, in any folder.
@@ -210,8 +212,8 @@ pub(crate) fn first_guarded<'p>(
     found(Guarded::Own).or_else(|| found(Guarded::Secret))
 }
 
-/// The first folder of these that has the program's own files or secrets in it, so far as the patterns say where they lie: one for a
-/// name in any folder (`/**/.env`) says nothing of a folder.
+/// The first folder of these that has the program's own files or secrets in it, so far as the patterns say
+/// where they lie: one for a name in any folder (`/**/.env`) says nothing of a folder.
 pub(crate) fn first_around(guard: &Guard, folders: &[String], workspace: &str) -> Option<(Guarded, String)> {
     let patterns = guard.own.iter().chain(&guard.secrets);
     let placed: Vec<String> = patterns

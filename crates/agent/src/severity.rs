@@ -34,7 +34,8 @@ const RUNS: &[&str] = &[
     "git submodule",
 ];
 
-/// Beginnings of commands of Git that send, or destroy what cannot be had back, beside those that a question names.
+/// Beginnings of commands of Git that send, or destroy what cannot be had back, beside those that a question
+/// names.
 const MORE: &[&str] = &[
     "git gc",
     "git prune",

@@ -80,9 +80,9 @@ where the transcript is shortened, do not guess. Where a part of it is a summary
 
 /// The request for a summary of a part of a conversation.
 ///
-/// It goes to the model that the configuration names for summaries, else to the agent's own. `wish`
-/// has a person's words about what has to be in it, and who says so if it is not the owner. The question and the longest answer fit into that model's
-/// window, with half of the rest to spare.
+/// It goes to the model that the configuration names for summaries, else to the agent's own. `wish` has a
+/// person's words about what has to be in it, and who says so if it is not the owner. The question and the
+/// longest answer fit into that model's window, with half of the rest to spare.
 pub(crate) fn request(
     config: &AgentConfig,
     part: &Part,
@@ -165,7 +165,8 @@ fn transcript(part: &Part, room: u64, rules_version: u32) -> String {
     cut(&text, room)
 }
 
-/// A message as lines of the transcript, each part with the event's number and who speaks. Thoughts are left out; media are named.
+/// A message as lines of the transcript, each part with the event's number and who speaks. Thoughts are left
+/// out; media are named.
 fn write_message(out: &mut String, seq: u64, message: &Message, shown: ShownLengths, rules_version: u32) {
     let who = match (message.role, &message.by) {
         (Role::User, Some(person)) => &format!("another person ({})", other_authors::id(person)),

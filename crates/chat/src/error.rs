@@ -72,7 +72,7 @@ pub enum ChatError {
     File { path: String, what: String },
     /// A directory that was named and cannot be worked in.
     Directory { path: String, what: String },
-    /// The directory the directory of sessions cannot be made.
+    /// The data directory cannot be created.
     DataDir { path: String, what: String },
     /// An address cannot be listened at.
     Listen { address: SocketAddr, what: String },

@@ -34,7 +34,7 @@ pub struct SetResult {
 ///
 /// # Errors
 /// Returns an error if the key does not exist, it takes something else, the configuration would have mistakes
-/// then, or the file has no place if it can be put without touching the rest.
+/// then, or the key cannot be inserted without changing other parts of the file.
 pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key)?;
     let literal = literal_of(&path, key, value)?;

@@ -26,7 +26,9 @@ pub(crate) enum IdentityCommand {
         #[arg(long)]
         secret: bool,
     },
-    /// Give a person access to your servers, or change their role (`agentx config trust` is for folders)
+    /// Give a person access to your servers, or change their role
+    ///
+    /// `agentx config trust` is about folders.
     Trust {
         /// Their public key: `ed25519:…`, or the line of an OpenSSH .pub file
         #[arg(required = true, value_name = "PUBLIC_KEY")]

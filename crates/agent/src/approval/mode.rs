@@ -67,7 +67,8 @@ pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
     }
 }
 
-/// Refuses, if nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read, too.
+/// Refuses, if nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read,
+/// too.
 fn hidden_from_denying(config: &AgentConfig, subject: &CallSubject<'_>, rules: &[Rule]) -> Option<Judgement> {
     if config.rules_version < since::HIDDEN_IS_REFUSED {
         return None;

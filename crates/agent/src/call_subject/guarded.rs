@@ -1,4 +1,5 @@
-//! What a call names of guarded files (secrets and the program's own, [`crate::secrets`]), and which rules open them.
+//! What a call names of guarded files (secrets and the program's own, [`crate::secrets`]), and which rules
+//! open them.
 
 use agentx_types::Rule;
 
@@ -12,7 +13,8 @@ impl CallSubject<'_> {
         self.guarded_as(Guarded::Own)
     }
 
-    /// The first file that may hold secrets that it names, or folder that has guarded files in it and that a command acts on as a whole.
+    /// The first file that may hold secrets that it names, or folder that has guarded files in it and that a
+    /// command acts on as a whole.
     pub(crate) fn secret(&self) -> Option<&str> {
         self.guarded_as(Guarded::Secret).or_else(|| self.folder_around())
     }
@@ -28,8 +30,8 @@ impl CallSubject<'_> {
         (*why == wanted).then_some(path)
     }
 
-    /// Whether a rule that allows is meant for what the call names: only one that names secrets opens them. Those about command lines
-    /// are held against each command.
+    /// Whether a rule that allows is meant for what the call names: only one that names secrets opens them.
+    /// Those about command lines are held against each command.
     pub(super) fn may_open(&self, rule: &Rule) -> bool {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;

@@ -1,8 +1,8 @@
-//! Detects command lines that are too large to match against the rules. Rules about parts of such a line are not
-//! matched; the strictest possible decision applies.
+//! Detects command lines that are too large to match against the rules. Rules about parts of such a line are
+//! not matched; the strictest possible decision applies.
 //!
-//! Each pattern is matched against each reading of each command, so the work grows with the product: a very long
-//! line would block a server for seconds. From version 9 of the rules on.
+//! Each pattern is matched against each reading of each command, so the work grows with the product: a very
+//! long line would block a server for seconds. From version 9 of the rules on.
 
 use agentx_types::{Rule, RuleEffect, since};
 

@@ -1,9 +1,9 @@
 //! Explains why a rule that allows does not cover a call that it seems to be about, for the question: `git *`
 //! does not cover `git push`.
 //!
-//! For words alone: nothing is decided here. It asks what [`CallSubject::allowed_by`] asks, in the same order,
-//! and names the first thing that is missing. Without it a person who wrote a rule would be asked again and
-//! again and not see why.
+//! For words alone: nothing is decided here. It asks what [`CallSubject::allowed_by`] asks, in the same
+//! order, and names the first thing that is missing. Without it a person who wrote a rule would be asked
+//! again and again and not see why.
 
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;

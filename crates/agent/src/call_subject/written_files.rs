@@ -1,6 +1,7 @@
 //! Files that programs run by themselves, among those that a command is told to write: `cp x .git/hooks/pre-commit`.
 //!
-//! A tool that takes a path needs a rule for exactly such a file ([`crate::guarded_files`]); a command line gets the same here.
+//! A tool that takes a path needs a rule for exactly such a file ([`crate::guarded_files`]); a command line
+//! gets the same here.
 
 use agentx_types::since;
 
@@ -14,7 +15,8 @@ impl CallSubject<'_> {
         self.unnamed_written_file(pattern, command).is_none()
     }
 
-    /// The first file that programs run by themselves, that the command writes and that the pattern does not name.
+    /// The first file that programs run by themselves, that the command writes and that the pattern does not
+    /// name.
     pub(super) fn unnamed_written_file(&self, pattern: &str, command: &str) -> Option<String> {
         if self.version < since::WRITTEN_FILES_ARE_NAMED {
             return None;
@@ -28,7 +30,8 @@ impl CallSubject<'_> {
     }
 }
 
-/// Whether a part of a path begins with a dot and goes on with a glob or a variable, so that it may be any hidden name.
+/// Whether a part of a path begins with a dot and goes on with a glob or a variable, so that it may be any
+/// hidden name.
 fn hides_a_dot(path: &str) -> bool {
     path.split('/')
         .filter_map(|part| part.strip_prefix('.'))

@@ -13,8 +13,8 @@ use super::subcommands::options_before_subcommand;
 use super::word::Word;
 use super::wrapper_commands::basename;
 
-/// Programs that run nothing, whatever their words and their input are. Many read no input at all: words of the shell, what works on
-/// texts, on bytes, on files and processes, the clipboard.
+/// Programs that run nothing, whatever their words and their input are. Many read no input at all: words of
+/// the shell, what works on texts, on bytes, on files and processes, the clipboard.
 const DATA: &str = "done fi esac } ;; for case in select : true false read echo printf test [ [[ cd pushd popd pwd \
     export unset local declare typeset readonly return exit break continue let shift wait set exec \
     mapfile readarray cat tac rev head tail wc nl cut paste join tr uniq comm column fmt fold expand \
@@ -152,7 +152,8 @@ fn sed_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// Whether a word may be a script of sed that has one of these commands, or one as a flag of `s`. It finds more than there is.
+/// Whether a word may be a script of sed that has one of these commands, or one as a flag of `s`. It finds
+/// more than there is.
 pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     let script = match text.strip_prefix('-') {
         None => text,
@@ -180,7 +181,8 @@ pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     false
 }
 
-/// Whether what stands before `rest` in a script ends in flags of `s`: a few letters behind its border, before the end of a command.
+/// Whether what stands before `rest` in a script ends in flags of `s`: a few letters behind its border,
+/// before the end of a command.
 fn is_flags(script: &str, rest: &str) -> bool {
     const MOST: usize = 8;
     let is_flag = |c: &char| c.is_ascii_alphanumeric();

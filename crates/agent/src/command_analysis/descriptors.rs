@@ -1,5 +1,5 @@
-//! Targets of `>&` and `<&`. If the target is not a descriptor, bash treats it as a file name and expands it a second time, after quote
-//! removal: `a >&'$(rm y)'` runs `rm y`. Used from rules version 9 on.
+//! Targets of `>&` and `<&`. If the target is not a descriptor, bash treats it as a file name and expands it
+//! a second time, after quote removal: `a >&'$(rm y)'` runs `rm y`. Used from rules version 9 on.
 
 use super::CommandAnalysis;
 use super::lex::Lexed;

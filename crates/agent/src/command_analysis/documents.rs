@@ -1,4 +1,5 @@
-//! Here-documents, and arithmetic, which has its own rules of quoting: in both of them quotes protect nothing.
+//! Here-documents, and arithmetic, which has its own rules of quoting: in both of them quotes protect
+//! nothing.
 //!
 //! A here-document is cut off the line as bash does it, before it is expanded:
 //!
@@ -96,8 +97,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes that arithmetic begins, in front of the rest of the line. What quotes seem to protect runs in it, and where it ends is not
-    /// certain: so the first time the rest is read once more without them.
+    /// Notes that arithmetic begins, in front of the rest of the line. What quotes seem to protect runs in
+    /// it, and where it ends is not certain: so the first time the rest is read once more without them.
     pub(super) fn begin_arithmetic(&mut self) {
         if !std::mem::replace(&mut self.arithmetic, true) {
             self.note_unprotected(self.rest);

@@ -2,8 +2,8 @@
 //! many.
 //!
 //! It works on the *shape* of a word (`Word::shape`), in which unquoted characters with a meaning are control
-//! characters: so `'{'` in quotes is not a brace. No line can write such characters itself; the lexer replaces
-//! them.
+//! characters: so `'{'` in quotes is not a brace. No line can write such characters itself; the lexer
+//! replaces them.
 //!
 //! | word | names |
 //! | --- | --- |

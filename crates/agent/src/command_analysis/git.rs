@@ -38,7 +38,8 @@ const PLAIN_SETTINGS: &[&str] = &[
 /// | `git difftool -x x`, `git grep -O x` | `x`, with the names of files |
 /// | `git clone ext::x`, `git fetch --upload-pack x` | `x`, instead of a connection |
 ///
-/// Words are looked for wherever they stand, so a word that only looks like one of these makes the rules ask once too often.
+/// Words are looked for wherever they stand, so a word that only looks like one of these makes the rules ask
+/// once too often.
 pub(super) fn git_runs(arguments: &[Word]) -> bool {
     let is_plain = |setting: &str| {
         let setting = setting.to_ascii_lowercase();

@@ -1,5 +1,6 @@
-//! Programs that take what they run from somewhere else than a script's name: standard input, text in another language, settings. What
-//! they run cannot be read here. Version 1 of the rules asks about them beside a rule that asks or denies.
+//! Programs that take what they run from somewhere else than a script's name: standard input, text in another
+//! language, settings. What they run cannot be read here. Version 1 of the rules asks about them beside a
+//! rule that asks or denies.
 //!
 //! A program that is missing in a list of what runs something lets commands pass; one that is missing in [`QUIET`] asks once too often.
 

@@ -1,7 +1,8 @@
-//! A command line as the words that a shell makes of it: quotes and escapes gone, what is decided only when it runs marked.
+//! A command line as the words that a shell makes of it: quotes and escapes gone, what is decided only when
+//! it runs marked.
 //!
-//! It follows bash. Where shells differ it takes what finds more. It never fails: what has no end is closed at the end of the line and said
-//! to be unclosed.
+//! It follows bash. Where shells differ it takes what finds more. It never fails: what has no end is closed
+//! at the end of the line and said to be unclosed.
 
 use super::documents::HereDocument;
 use super::nesting::{end_of_parameter, end_of_substitution};
@@ -341,7 +342,8 @@ impl Lexer<'_> {
         self.word().push_dynamic("");
     }
 
-    /// After the first character of a redirection: the next word is what it names. Digits right before it are a descriptor, no word.
+    /// After the first character of a redirection: the next word is what it names. Digits right before it are
+    /// a descriptor, no word.
     fn redirection(&mut self, redirects: Redirects) {
         let is_descriptor =
             |word: &Word| !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit());

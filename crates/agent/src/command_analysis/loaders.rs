@@ -92,8 +92,8 @@ fn name_of(text: &str) -> Option<&str> {
     Some(&text[..end.unwrap_or(text.len())]).filter(|name| !name.is_empty())
 }
 
-/// Whether a line has one command that reads a variable from somewhere, and one that takes a variable for a number: `read x; echo $((x))`
-/// runs the substitutions in the subscript that was read.
+/// Whether a line has one command that reads a variable from somewhere, and one that takes a variable for a
+/// number: `read x; echo $((x))` runs the substitutions in the subscript that was read.
 pub(super) fn evaluates_what_it_reads(line: &str, commands: &[Vec<Word>]) -> bool {
     let program = |words: &[Word]| {
         let mut words = words.iter().skip_while(|word| is_assignment(&word.text));
@@ -121,7 +121,8 @@ pub(super) fn evaluates_what_it_reads(line: &str, commands: &[Vec<Word>]) -> boo
     commands.iter().any(reads) && (in_line && has_a_name(line) || commands.iter().any(numbers))
 }
 
-/// Whether a name without a `$` stands in some arithmetic, or one with it: the value may be more than a number.
+/// Whether a name without a `$` stands in some arithmetic, or one with it: the value may be more than a
+/// number.
 fn has_a_name(line: &str) -> bool {
     let mut parts = line.split("((").skip(1).chain(line.split("$[").skip(1));
     parts.any(|part| {

@@ -78,8 +78,8 @@ const MOST_OPEN: usize = 200;
 /// Everything that a command line may run, and the files that it may open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandAnalysis {
-    /// Every way in which a part of it may be read: as it is written, without quotes, without what stands before it, without
-    /// the program's directory and the options before its subcommand.
+    /// Every way in which a part of it may be read: as it is written, without quotes, without what stands
+    /// before it, without the program's directory and the options before its subcommand.
     pub commands: Vec<String>,
     /// The same as commands that bash would run, with [`BLANK`] instead of a blank within a word.
     pub(crate) in_words: Vec<String>,
@@ -88,8 +88,9 @@ pub struct CommandAnalysis {
     /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that
     /// reads a pipe, a quote without an end, more than is followed.
     pub hides: bool,
-    /// Commands that may run and are not known to the letter: with a NUL where a variable, a glob or a substitution stands for any
-    /// text, and the words that a program may take as a command. From version 1 of the rules on.
+    /// Commands that may run and are not known to the letter: with a NUL where a variable, a glob or a
+    /// substitution stands for any text, and the words that a program may take as a command. From version 1
+    /// of the rules on.
     pub open: Vec<String>,
     /// Whether what version 1 of the rules looks at is looked at.
     closer: bool,
@@ -110,8 +111,9 @@ pub struct CommandAnalysis {
     feeds: bool,
     /// Whether version 9 of the rules or a later one reads the line.
     expands_twice: bool,
-    /// Whether the line contains something that no `*` of an allow rule covers: a substitution in the subscript of a quoted word or in the
-    /// target of `>&`, or a carriage return, which a shell does not treat as a blank.
+    /// Whether the line contains something that no `*` of an allow rule covers: a substitution in the
+    /// subscript of a quoted word or in the target of `>&`, or a carriage return, which a shell does not
+    /// treat as a blank.
     pub(crate) beyond_stars: bool,
     /// Whether the command that is looked at is given input.
     fed: bool,
@@ -133,7 +135,8 @@ pub struct CommandAnalysis {
     located: Vec<String>,
     /// Whether any file gets another name.
     copies: bool,
-    /// Names, globs among them, of folders that a command acts on with everything in them. From version 9 of the rules on, as below.
+    /// Names, globs among them, of folders that a command acts on with everything in them. From version 9 of
+    /// the rules on, as below.
     pub(crate) folders_taken: Vec<String>,
     /// Names, globs among them, of files that a command writes because it is told to, redirections aside.
     pub(crate) files_written: Vec<String>,

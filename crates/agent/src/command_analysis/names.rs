@@ -1,8 +1,8 @@
 //! The files that a command line may name: words, values of options, names that braces and globs make, what `xargs` is given, and what
 //! programs in other languages mention.
 //!
-//! More is noted than is opened: a name that is none costs a comparison, one that is missed may be a secret. Relative names are noted as
-//! they are written and, after a `cd`, below the folder that it goes to.
+//! More is noted than is opened: a name that is none costs a comparison, one that is missed may be a secret.
+//! Relative names are noted as they are written and, after a `cd`, below the folder that it goes to.
 
 use super::CommandAnalysis;
 use super::expand::STAR;
@@ -93,8 +93,8 @@ impl CommandAnalysis {
         self.note_below(here.unwrap_or(path));
     }
 
-    /// Notes a relative name below each folder that the line goes to, or that its command is told; one in a home, too, where the line
-    /// says which folder that is.
+    /// Notes a relative name below each folder that the line goes to, or that its command is told; one in a
+    /// home, too, where the line says which folder that is.
     fn note_below(&mut self, name: &str) {
         let in_home = HOMES.iter().find_map(|home| name.strip_prefix(home));
         let Some(name) = in_home
@@ -224,7 +224,8 @@ impl CommandAnalysis {
         self.go_to(more);
     }
 
-    /// Notes that the line sets `HOME` or the like: what was a home may be each folder that the command names, or any if it names none.
+    /// Notes that the line sets `HOME` or the like: what was a home may be each folder that the command
+    /// names, or any if it names none.
     pub(super) fn note_places(&mut self) {
         self.homes = true;
         let is_known = |folder: &&String| !folder.starts_with(ANYTHING);

@@ -61,8 +61,9 @@ pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
 
 /// The place of the brace that closes a `${` before `text`, in bytes; `None` if there is none.
 ///
-/// It passes over `${…}` and `$(…)` within. Which quotes count in `${…}` depends on the operator and on quotes around it, so where one
-/// stands in front of that brace, the first brace of all is taken: then more of the line is read as commands, not less.
+/// It passes over `${…}` and `$(…)` within. Which quotes count in `${…}` depends on the operator and on
+/// quotes around it, so where one stands in front of that brace, the first brace of all is taken: then more
+/// of the line is read as commands, not less.
 pub(super) fn end_of_parameter(text: &str) -> Option<usize> {
     let mut open = 1_usize;
     let mut at = 0;

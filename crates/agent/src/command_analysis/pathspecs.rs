@@ -1,10 +1,12 @@
-//! Names that programs make of their words themselves: the globs of Git, which it expands in quotes too, and addresses of files.
+//! Names that programs make of their words themselves: the globs of Git, which it expands in quotes too, and
+//! addresses of files.
 
 use super::CommandAnalysis;
 use super::word::{ANYTHING, Word};
 
 impl CommandAnalysis {
-    /// Notes the files that words of Git may stand for: `':(glob).e*'`, `'.e*'`. Its stars stand for dots and slashes, too.
+    /// Notes the files that words of Git may stand for: `':(glob).e*'`, `'.e*'`. Its stars stand for dots and
+    /// slashes, too.
     pub(super) fn note_pathspecs(&mut self, words: &[Word]) {
         for word in words.iter().skip(1) {
             let text = word.text.as_str();

@@ -15,7 +15,8 @@ pub(crate) const OF_GIT: &[&str] = &[
     "--work-tree",
 ];
 
-/// Programs whose own options may stand before the word that says what they do, and those options that take the next word.
+/// Programs whose own options may stand before the word that says what they do, and those options that take
+/// the next word.
 const GROUPS: &[(&str, &[&str])] = &[
     ("git", OF_GIT),
     ("cargo", &["--config", "-Z", "-C", "--color"]),
@@ -53,7 +54,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// The number of words of options that stand between a program and its subcommand; 0 if the program has
 /// none, or is not listed above.
 ///
-/// Of `git -C a push` that is 2, of `git push` 0. An option that is not known to take a value counts as one word.
+/// Of `git -C a push` that is 2, of `git push` 0. An option that is not known to take a value counts as one
+/// word.
 pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
     let Some((program, arguments)) = words.split_first() else {
         return 0;
@@ -71,7 +73,8 @@ pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
     0
 }
 
-/// The ways to tell the options in front of a subcommand from it: an option that is not listed may take the next word or not.
+/// The ways to tell the options in front of a subcommand from it: an option that is not listed may take the
+/// next word or not.
 pub(super) fn other_starts(words: &[Word]) -> Vec<usize> {
     const MOST: usize = 6;
     let group = words

@@ -1,8 +1,9 @@
-//! Programs that act on a folder with everything in it, so that a line need not name a file to copy, replace, link or print it.
+//! Programs that act on a folder with everything in it, so that a line need not name a file to copy, replace,
+//! link or print it.
 //!
 //! `cp -r ~/.local/share here` copies keys that no word names, and `cp -r new/agentx ~/.config` replaces settings. So the folders that
-//! such a command names are noted apart (`CommandAnalysis::folders_taken`), for guarded files and for rules by path.
-//! Programs that run code of their own can open any file, which only a sandbox prevents.
+//! such a command names are noted apart (`CommandAnalysis::folders_taken`), for guarded files and for rules
+//! by path. Programs that run code of their own can open any file, which only a sandbox prevents.
 
 use super::word::Word;
 use super::wrapper_commands::basename;
@@ -38,7 +39,8 @@ const WRITES: &[&str] = &[
     "tee", "truncate", "unrar", "unzip", "7z", "7za", "7zr",
 ];
 
-/// Returns whether a command, without what stands before its program, acts on all that lies in the folders that it names.
+/// Returns whether a command, without what stands before its program, acts on all that lies in the folders
+/// that it names.
 pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

@@ -1,7 +1,8 @@
 //! Folders that a command is told to work in: `env -C DIR cat x`, `tar -C DIR -c x`, `find DIR -execdir cat x`.
 //!
-//! Each relative name of the command is noted below them as well, beside the present folder: which names a program looks for there differs
-//! from program to program. An option that is listed here in vain costs a comparison.
+//! Each relative name of the command is noted below them as well, beside the present folder: which names a
+//! program looks for there differs from program to program. An option that is listed here in vain costs a
+//! comparison.
 
 use super::expand::STAR;
 use super::word::{ANYTHING, Word};

@@ -113,8 +113,8 @@ impl Conversation {
         (part.range.tokens.saturating_mul(10) >= size).then_some(part)
     }
 
-    /// Everything but the latest exchanges and what has to stay: the first input, that of the run in progress,
-    /// and those that a person wants to stay.
+    /// Everything but the latest exchanges and what has to stay: the first input, that of the run in
+    /// progress, and those that a person wants to stay.
     ///
     /// `tail` is how many of the latest units stay; they may take a quarter of the window. `None` if no
     /// whole unit is left, or where only a summary would be summarised.

@@ -1,12 +1,13 @@
-//! Leaves out what a model declined to answer. It would be declined again with each later request: Anthropic says to remove or rephrase the
-//! turn that was refused (<https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>). The log
-//! keeps it, and so do transcripts.
+//! Leaves out what a model declined to answer. It would be declined again with each later request: Anthropic
+//! says to remove or rephrase the turn that was refused
+//! (<https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
+//! The log keeps it, and so do transcripts.
 //!
-//! Words of a person are removed. Calls that were run are not, or the model would run them again: their results are rephrased, so that they
-//! say that the calls were run, and no more.
+//! Words of a person are removed. Calls that were run are not, or the model would run them again: their
+//! results are rephrased, so that they say that the calls were run, and no more.
 //!
-//! A refusal calls `unanswered` while the run is in progress, and `leave_out_from` at its end; between them the
-//! request may be asked again in another form.
+//! A refusal calls `unanswered` while the run is in progress, and `leave_out_from` at its end; between them
+//! the request may be asked again in another form.
 
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
-//! Notices a server that drops the beginning of what is sent to it without an error. Ollama does so with everything beyond `num_ctx`
-//! (4,096 tokens on most machines): some versions read the last `num_ctx` tokens, some `num_ctx / 2 + 2`, and some drop whole messages
-//! (<https://github.com/ollama/ollama/issues/17889>, <https://github.com/ollama/ollama/issues/17427>).
+//! Notices a server that drops the beginning of what is sent to it without an error. Ollama does so with
+//! everything beyond `num_ctx` (4,096 tokens on most machines): some versions read the last `num_ctx` tokens,
+//! some `num_ctx / 2 + 2`, and some drop whole messages (<https://github.com/ollama/ollama/issues/17889>,
+//! <https://github.com/ollama/ollama/issues/17427>).
 //!
-//! A request that holds all of the one before, and more, is counted as more by any server that reads it whole. One that is counted as no
-//! more was cut.
+//! A request that holds all of the one before, and more, is counted as more by any server that reads it
+//! whole. One that is counted as no more was cut.
 //!
-//! It takes two such requests, or one that is counted as exactly the same, and only servers of the Chat Completions API without prices
-//! are looked at: a vendor that is paid for its tokens refuses what is too long.
+//! It takes two such requests, or one that is counted as exactly the same, and only servers of the Chat
+//! Completions API without prices are looked at: a vendor that is paid for its tokens refuses what is too
+//! long.
 
 use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! The size of a conversation in tokens: an estimate, which the counts of a provider correct.
 //!
 //! There is no tokenizer here: each vendor has its own, and the wrong tokenizer is not better than an
-//! estimate that is corrected after the first answer. When a window moves depends on these numbers, so that a change
-//! of them would have to hang on the version of the rules.
+//! estimate that is corrected after the first answer. When a window moves depends on these numbers, so that a
+//! change of them would have to hang on the version of the rules.
 
 use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 

@@ -8,7 +8,8 @@
 use agentx_types::{ContentPart, MediaPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart};
 use serde_json::Value;
 
-/// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their codecs know.
+/// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their
+/// codecs know.
 const SIGNS_THINKING: &str = "anthropic";
 /// The API that reasoning is sent back to in words.
 const REASONS: &str = "openai-chat";
@@ -58,7 +59,8 @@ pub(super) fn without_attached(mut part: ContentPart) -> ContentPart {
     part
 }
 
-/// Whether the part is reasoning as servers of Chat Completions are sent it back: its words, or what comes with them in
+/// Whether the part is reasoning as servers of Chat Completions are sent it back: its words, or what comes
+/// with them in
 /// `reasoning_details`.
 pub(super) fn is_reasoning(part: &ContentPart) -> bool {
     match part {

@@ -78,8 +78,8 @@ fn most_tools(message: &str) -> Option<usize> {
     number(most).filter(|most| *most > 0)
 }
 
-/// The place of a tool in the list: `tools.14.custom.input_schema`, `'tools[3].function.name'`. Gemini has one list of declarations in a
-/// list of tools: `tools[0].function_declarations[3]`.
+/// The place of a tool in the list: `tools.14.custom.input_schema`, `'tools[3].function.name'`. Gemini has
+/// one list of declarations in a list of tools: `tools[0].function_declarations[3]`.
 fn place(message: &str) -> Option<usize> {
     let behind = |start: &str| {
         message
@@ -91,9 +91,9 @@ fn place(message: &str) -> Option<usize> {
         .find_map(behind)
 }
 
-/// The tool whose name is a word of its own in a message about a schema (made up: "Invalid schema for function
-/// todo: …", "tool todo has unsupported JSON schema keyword: anyOf"). A name behind "function" or "tool" comes
-/// before other words, because tools may be called `read` or `edit`.
+/// The tool whose name is a word of its own in a message about a schema (made up: "Invalid schema for
+/// function todo: …", "tool todo has unsupported JSON schema keyword: anyOf"). A name behind "function" or
+/// "tool" comes before other words, because tools may be called `read` or `edit`.
 fn named_by_word<'a>(message: &str, tools: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
     if !message.to_ascii_lowercase().contains("schema") {
         return None;

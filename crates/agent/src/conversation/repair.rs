@@ -33,7 +33,8 @@ pub(super) struct Repairs {
     pub(super) thinking: u64,
     /// Pictures and other media.
     pub(super) media: u64,
-    /// The events of single messages whose pictures and other media are left out: those that came last when something was refused.
+    /// The events of single messages whose pictures and other media are left out: those that came last when
+    /// something was refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of: Vec<u64>,
     /// The pictures that other models of the session refused: see [`super::model_switch`].
@@ -138,7 +139,8 @@ impl Repairs {
 
 impl Conversation {
     /// Notes that something before the thinking of the conversation has changed: none of it is sent any more,
-    /// nor that of an answer which is in progress. Only agents whose configuration says `keeps_beginning` care.
+    /// nor that of an answer which is in progress. Only agents whose configuration says `keeps_beginning`
+    /// care.
     pub(crate) fn beginning_changed(&mut self, config: &AgentConfig) {
         let keeps = config
             .condensing
@@ -160,14 +162,15 @@ impl Conversation {
         }
     }
 
-    /// The provider refuses the form of the last request: makes the next one plainer, and says what it is without. `None` where
-    /// nothing is left that could be changed: then what was changed in vain is as it was.
+    /// The provider refuses the form of the last request: makes the next one plainer, and says what it is
+    /// without. `None` where nothing is left that could be changed: then what was changed in vain is as it
+    /// was.
     ///
-    /// Where a refusal names nothing, the request is sent once more as it was, before anything changes for good: gateways answer 400 to
-    /// what passes, with a page or without a word.
+    /// Where a refusal names nothing, the request is sent once more as it was, before anything changes for
+    /// good: gateways answer 400 to what passes, with a page or without a word.
     ///
-    /// Each part is left out once. What comes after that is sent as it is, so this ends. `answer` is how many tokens the provider lets
-    /// an answer have, where it refuses the longest answer and says so.
+    /// Each part is left out once. What comes after that is sent as it is, so this ends. `answer` is how many
+    /// tokens the provider lets an answer have, where it refuses the longest answer and says so.
     pub(crate) fn repair(
         &mut self,
         refused: RequestPart,
@@ -252,8 +255,8 @@ impl Conversation {
         }
     }
 
-    /// Has the request sent once more as it was, where it was refused without a word about why for the first time since a model has answered
-    /// (from version 7 of the rules on). `false` if it has to change.
+    /// Has the request sent once more as it was, where it was refused without a word about why for the first
+    /// time since a model has answered (from version 7 of the rules on). `false` if it has to change.
     fn ask_unchanged(&mut self, refused: RequestPart, config: &AgentConfig) -> bool {
         let is_first = refused == RequestPart::Unknown && self.before_repairs.is_none();
         let unchanged = is_first && config.rules_version >= since::SENT_AGAIN_UNCHANGED;

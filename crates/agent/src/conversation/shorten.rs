@@ -90,8 +90,8 @@ impl Conversation {
         true
     }
 
-    /// Shortens the longest results of a range until they take `most` tokens together, as the provider counts. `false` if none had to
-    /// be changed.
+    /// Shortens the longest results of a range until they take `most` tokens together, as the provider
+    /// counts. `false` if none had to be changed.
     fn shorten_together(&mut self, range: Range<usize>, most: u64) -> bool {
         let most = most.saturating_mul(100) / (100 + self.extra_percent);
         let results = self.entries[range.clone()]

@@ -48,8 +48,8 @@ pub(super) struct BeforeGuess {
     thinking: u64,
     /// The number of summaries: where one came meanwhile, indexes mean other messages.
     condensed: usize,
-    /// Messages with results of tools as they were before they were shortened, each with its event. All results of a round
-    /// share one event.
+    /// Messages with results of tools as they were before they were shortened, each with its event. All
+    /// results of a round share one event.
     results: Vec<(u64, Arc<Message>)>,
 }
 
@@ -78,8 +78,8 @@ impl Conversation {
     /// Takes back what was guessed in the run that ends and did not help. Returns the model with the window
     /// that it had, if there was a guess.
     ///
-    /// A guess that an answer has confirmed stays: [`note_accepted`](Conversation::was_taken) has dropped what
-    /// was remembered.
+    /// A guess that an answer has confirmed stays: [`note_accepted`](Conversation::was_taken) has dropped
+    /// what was remembered.
     pub(crate) fn take_guess_back(&mut self, model: &ModelSpec) -> Option<ModelSpec> {
         let before = self.before_guess.take()?;
         let model = ModelSpec {

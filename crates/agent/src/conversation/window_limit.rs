@@ -22,8 +22,9 @@ use super::{Conversation, MAX_EXTRA_PERCENT};
 
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;
-/// The estimate was too low by this many percent, at least, where a request is refused that should have fitted. What a server says of its
-/// size may be less than it is: vLLM counts no further than to what does not fit ("at least 4193 input tokens").
+/// The estimate was too low by this many percent, at least, where a request is refused that should have
+/// fitted. What a server says of its size may be less than it is: vLLM counts no further than to what does
+/// not fit ("at least 4193 input tokens").
 const TOO_LOW_PERCENT: u64 = 15;
 
 impl Conversation {

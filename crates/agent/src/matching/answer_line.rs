@@ -53,8 +53,8 @@ pub(crate) fn take_apart<'a>(rules: &'a [IntentRule], line: &str) -> Option<Rule
 
 /// The intent that a line states; `None` if it names no rule.
 ///
-/// A variable with no words, or with its own label in brackets, is not filled in. Words that are not a value of
-/// the variable's kind stay words, with a note.
+/// A variable with no words, or with its own label in brackets, is not filled in. Words that are not a value
+/// of the variable's kind stay words, with a note.
 pub(crate) fn intent(rules: &[IntentRule], line: &str) -> Option<Intent> {
     let line = take_apart(rules, line)?;
     let mut intent = Intent::new(line.rule.name.clone());
@@ -92,7 +92,8 @@ pub(crate) fn is_placeholder(words: &str, name: &str, label: &str) -> bool {
     inner.is_some_and(|inner| inner == name || inner == label)
 }
 
-/// A line without the marks of lists and quotations before it, and without those of emphasis and code around it.
+/// A line without the marks of lists and quotations before it, and without those of emphasis and code around
+/// it.
 pub(crate) fn unmarked(line: &str) -> &str {
     const MARKS: &[char] = &[
         '-', '*', '+', '>', '•', '·', '–', '—', '`', '_', '#', ' ', '\t', '　',
@@ -169,8 +170,8 @@ fn is_comma(c: char) -> bool {
     matches!(c, ',' | '，')
 }
 
-/// The name and the words of `name=words`; `None` if the piece is none: it has no `=`, or what stands before it can be no
-/// name.
+/// The name and the words of `name=words`; `None` if the piece is none: it has no `=`, or what stands before
+/// it can be no name.
 fn assignment<'a>(rule: &IntentRule, piece: &'a str) -> Option<(String, &'a str)> {
     let (key, words) = piece.split_once(['=', '＝'])?;
     let key = key.trim().trim_matches(['"', '\'', '`', '*', '“', '”']).trim();

@@ -28,7 +28,8 @@ impl PrecedingChar {
         self != Self::Nothing || words.chars().count() >= NO_ACCIDENT
     }
 
-    /// Whether a request may begin here that is `words` and nothing else: one word after a blank is a word like others.
+    /// Whether a request may begin here that is `words` and nothing else: one word after a blank is a word
+    /// like others.
     pub(super) fn allows_whole(self, words: &str) -> bool {
         match self {
             Self::Punctuation => true,
@@ -38,7 +39,8 @@ impl PrecedingChar {
     }
 }
 
-/// The words that begin at each such place of `words` and continue to their end, from the second character on.
+/// The words that begin at each such place of `words` and continue to their end, from the second character
+/// on.
 pub(super) fn rests(words: &str) -> impl Iterator<Item = (PrecedingChar, &str)> {
     let before = words.chars();
     let rests = words.char_indices().skip(1).zip(before);

@@ -75,7 +75,8 @@ impl Plain {
     }
 }
 
-/// Each character of one width and one case, with the bytes that it stands for. Runs of white space are one blank.
+/// Each character of one width and one case, with the bytes that it stands for. Runs of white space are one
+/// blank.
 fn fold(original: &str, kana: Kana) -> Vec<(char, usize, usize)> {
     let mut folded: Vec<(char, usize, usize)> = Vec::with_capacity(original.len());
     for (start, c) in original.char_indices() {
@@ -101,8 +102,8 @@ fn fold(original: &str, kana: Kana) -> Vec<(char, usize, usize)> {
     folded
 }
 
-/// A text of one width and one case, and with single blanks; punctuation around it stays. For names of rules and words for values, which
-/// are compared as in all versions of the rules.
+/// A text of one width and one case, and with single blanks; punctuation around it stays. For names of rules
+/// and words for values, which are compared as in all versions of the rules.
 pub(crate) fn folded(original: &str) -> String {
     fold(original, Kana::BeforeNine)
         .into_iter()
@@ -112,7 +113,8 @@ pub(crate) fn folded(original: &str) -> String {
 
 /// Half-width katakana from U+FF66 on, as the usual ones.
 const KATAKANA: &str = "ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン";
-/// The marks that make a kana voiced: in half width, and the one that follows a kana where texts are taken apart (NFD).
+/// The marks that make a kana voiced: in half width, and the one that follows a kana where texts are taken
+/// apart (NFD).
 const VOICED: [char; 2] = ['\u{FF9E}', '\u{3099}'];
 /// Those that make it half voiced.
 const HALF_VOICED: [char; 2] = ['\u{FF9F}', '\u{309A}'];
@@ -128,8 +130,8 @@ pub(crate) enum Kana {
     /// Those that Unicode composes.
     #[default]
     All,
-    /// Katakana from カ to ト and from ハ to ホ, by the next one or the one after it: rules before version 9. ヴ and hiragana stay in two, and a
-    /// small ッ becomes a large one.
+    /// Katakana from カ to ト and from ハ to ホ, by the next one or the one after it: rules before version 9. ヴ
+    /// and hiragana stay in two, and a small ッ becomes a large one.
     BeforeNine,
 }
 

@@ -24,8 +24,8 @@ use crate::ledger::CallStage;
 use crate::limits;
 use crate::run_lifecycle::{RunStep, StopCause};
 
-/// Maximum number of paused answers in a row; after them the model is not asked to continue. A provider pauses a
-/// turn after several calls of its own tools (ten at Anthropic), so a turn that ends needs no more.
+/// Maximum number of paused answers in a row; after them the model is not asked to continue. A provider
+/// pauses a turn after several calls of its own tools (ten at Anthropic), so a turn that ends needs no more.
 const PAUSES: u32 = 8;
 impl ReactAgent {
     /// Takes up an answer that is whole and paid for, when no model call is in progress any more.
@@ -131,8 +131,8 @@ impl ReactAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, code, message), step);
     }
 
-    /// Asks the model to continue after a pause. No tool asked for this call, so that it counts as a round: else
-    /// it could continue for ever.
+    /// Asks the model to continue after a pause. No tool asked for this call, so that it counts as a round:
+    /// else it could continue for ever.
     fn go_on_after_pause(&mut self, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.course.active() else { return };
@@ -157,8 +157,8 @@ impl ReactAgent {
     /// Makes the calls of an answer fit to be sent back, in the message and in `calls` alike.
     ///
     /// Each call gets an id of its own in the conversation, because some servers name every call `call_0`: an
-    /// id that is empty or taken becomes `{id}_{seq}_{index}`. Arguments that are not an object become an empty
-    /// object, and the call is marked as invalid, because providers accept objects only.
+    /// id that is empty or taken becomes `{id}_{seq}_{index}`. Arguments that are not an object become an
+    /// empty object, and the call is marked as invalid, because providers accept objects only.
     fn tidy(&mut self, message: &mut Message, calls: &mut [RequestedCall], seq: u64) {
         let mut taken: Vec<ToolCallId> = Vec::new();
         let parts = message.content.iter_mut().filter_map(|part| match part {
@@ -214,8 +214,8 @@ impl ReactAgent {
         self.update_waiting_status(step);
     }
 
-    /// The model, or a filter of its provider, declined in the middle of an answer: what it wanted until then is not done. Anthropic
-    /// says that such an answer is to be thrown away
+    /// The model, or a filter of its provider, declined in the middle of an answer: what it wanted until then
+    /// is not done. Anthropic says that such an answer is to be thrown away
     /// (<https://platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
     fn decline(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let Some(run) = self.course.active() else { return };
@@ -229,7 +229,8 @@ impl ReactAgent {
         self.interrupt_background(&why, step);
     }
 
-    /// Stops agents in the background with a run that a limit or a refusal ends. Before version 9 of the rules they went on.
+    /// Stops agents in the background with a run that a limit or a refusal ends. Before version 9 of the
+    /// rules they went on.
     fn interrupt_background(&mut self, why: &str, step: &mut RunStep<'_>) {
         if self.config.rules_version >= since::BACKGROUND_STOPS {
             self.interrupt_children(why, step);

@@ -89,8 +89,8 @@ impl ReactAgent {
         own.chain(recall.map(|_| RECALL)).collect()
     }
 
-    /// Hands a call to its tool.
-    /// The action carries all that the tool has to know: what it did before a crash, and the configuration of its agent as it is now.
+    /// Hands a call to its tool. The action carries all that the tool has to know: what it did before a
+    /// crash, and the configuration of its agent as it is now.
     pub(super) fn run_call(
         &mut self,
         call: &RequestedCall,
@@ -168,7 +168,8 @@ impl ReactAgent {
         }
     }
 
-    /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or if nothing is open.
+    /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or if
+    /// nothing is open.
     pub(super) fn update_waiting_status(&mut self, step: &mut RunStep<'_>) {
         let stopping = self.course.is_stopping();
         if stopping || self.ledger.is_settled() {
@@ -192,9 +193,9 @@ impl ReactAgent {
         });
     }
 
-    /// Takes a result. One that is not of an open call, by the action that performs it, is passed over: an effector that speaks twice, or
-    /// after its call was settled otherwise, changes nothing. When the last open call has its result, the round is closed and the model is
-    /// asked again.
+    /// Takes a result. One that is not of an open call, by the action that performs it, is passed over: an
+    /// effector that speaks twice, or after its call was settled otherwise, changes nothing. When the last
+    /// open call has its result, the round is closed and the model is asked again.
     pub(super) fn on_tool_result(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -218,8 +219,8 @@ impl ReactAgent {
         self.settle(step);
     }
 
-    /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the round unless
-    /// the model will not be asked again.
+    /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the
+    /// round unless the model will not be asked again.
     pub(super) fn close_round(&mut self, step: &mut RunStep<'_>) {
         let entries = self.ledger.take();
         let limits = self.config.limits;

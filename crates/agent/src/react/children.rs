@@ -1,5 +1,6 @@
-//! Agents that this agent made with its tool `delegate`: one that it waits for is a call that is open until the child's run
-//! ends; one in the background comes back as an input. What children spend is this agent's too.
+//! Agents that this agent made with its tool `delegate`: one that it waits for is a call that is open until
+//! the child's run ends; one in the background comes back as an input. What children spend is this agent's
+//! too.
 
 use agentx_types::{
     ActionBody, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode, InterruptAgent, Message,
@@ -48,8 +49,8 @@ struct Order {
 }
 
 impl ReactAgent {
-    /// Does a call that this machine performs itself; `None` where the call is for a tool. An `Err` is what the model is told
-    /// about wrong arguments.
+    /// Does a call that this machine performs itself; `None` where the call is for a tool. An `Err` is what
+    /// the model is told about wrong arguments.
     pub(super) fn own_call(
         &mut self,
         call: &RequestedCall,
@@ -269,14 +270,15 @@ impl ReactAgent {
         }
     }
 
-    /// Whether the limit that ends a child, or leaves nothing to answer it with, has ended this agent's run too.
+    /// Whether the limit that ends a child, or leaves nothing to answer it with, has ended this agent's run
+    /// too.
     fn ended_at_the_same_limit(&self, status: RunStatus, step: &RunStep<'_>) -> bool {
         let nothing_left = || self.course.is_used_up(&self.config.limits, step);
         self.course.is_at_a_limit() && (status == RunStatus::TimedOut || nothing_left())
     }
 
-    /// Takes the answer of an agent in the background as an input: it joins the run in progress, or opens one.
-    /// Who stops an agent wants no answer to that: it is known to the next run.
+    /// Takes the answer of an agent in the background as an input: it joins the run in progress, or opens
+    /// one. Who stops an agent wants no answer to that: it is known to the next run.
     fn background_answer(
         &mut self,
         child: &ReactChild,

@@ -54,7 +54,8 @@ pub(crate) struct CondenseState {
     /// `Some(false)` if nothing was learned, `None` if no call failed so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<bool>,
-    /// For how many more model calls no summary is asked for while the conversation fits: the last one failed.
+    /// For how many more model calls no summary is asked for while the conversation fits: the last one
+    /// failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     rounds_to_rest: u32,
     /// Whether the last summary failed. Until one succeeds, the run does not wait for its model.
@@ -111,7 +112,8 @@ impl ReactAgent {
         self.conversation.condensed()
     }
 
-    /// Asks for a summary where one is due. Returns whether the next model call has to wait for one. Called by `call_model` alone.
+    /// Asks for a summary where one is due. Returns whether the next model call has to wait for one. Called
+    /// by `call_model` alone.
     pub(super) fn condense_first(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
@@ -132,8 +134,8 @@ impl ReactAgent {
         }
     }
 
-    /// Passes one round of rest: a summary has failed in one of the last rounds, and the next request fits without one. `false` if it is time
-    /// for a summary again.
+    /// Passes one round of rest: a summary has failed in one of the last rounds, and the next request fits
+    /// without one. `false` if it is time for a summary again.
     fn rest_from_condensing(&mut self) -> bool {
         let rests = self.condenser.rounds_to_rest > 0 && self.conversation.fits(&self.config);
         if rests {
@@ -170,8 +172,8 @@ impl ReactAgent {
         }
     }
 
-    /// A person wants the conversation condensed: now, if no run is in progress, else before its next model call. A second wish while a
-    /// summary is written is that summary.
+    /// A person wants the conversation condensed: now, if no run is in progress, else before its next model
+    /// call. A second wish while a summary is written is that summary.
     pub(super) fn on_condense_requested(&mut self, wish: &CondenseRequested, step: &mut RunStep<'_>) {
         if self.condenser.under_way.is_some() {
             return;
@@ -337,8 +339,8 @@ impl ReactAgent {
         }
     }
 
-    /// Forgets the summary in progress and the wish for one: a fork continues without what its parent had under
-    /// way.
+    /// Forgets the summary in progress and the wish for one: a fork continues without what its parent had
+    /// under way.
     pub(super) fn forget_condensing(&mut self) {
         self.condenser.under_way = None;
         self.condenser.wanted = None;

@@ -1,6 +1,7 @@
 //! Decides about calls that wait: by a person's word, and anew where rules or the approval mode have changed.
 //!
-//! A decision of a person is a fact (`approval`); "always" also keeps a rule. What a rule denies meanwhile nobody allows.
+//! A decision of a person is a fact (`approval`); "always" also keeps a rule. What a rule denies meanwhile
+//! nobody allows.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -95,7 +96,8 @@ impl ReactAgent {
         self.condenser.decisions.push((step.seq, line));
     }
 
-    /// The person who decided, if it is not the owner of the session. Before version 9 everybody's decision was the owner's.
+    /// The person who decided, if it is not the owner of the session. Before version 9 everybody's decision
+    /// was the owner's.
     fn another<'a>(&self, approval: &'a Approval) -> Option<&'a OwnerId> {
         let names_others = self.config.rules_version >= since::REFUSALS_NAME_OTHERS;
         approval.by.as_ref().filter(|_| names_others)
@@ -133,8 +135,8 @@ impl ReactAgent {
         self.reconsider_inner(step);
     }
 
-    /// The rules of the session's server are other ones. What waits for a decision is decided about anew when the next writer takes
-    /// over; until then it is known whose decision it is.
+    /// The rules of the session's server are other ones. What waits for a decision is decided about anew when
+    /// the next writer takes over; until then it is known whose decision it is.
     pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
         crate::bind_by(Arc::make_mut(&mut self.config), server);
         for index in 0..self.ledger.entries().len() {
@@ -186,7 +188,8 @@ impl ReactAgent {
         }
     }
 
-    /// The tool that a waiting call names, where it is on offer: from version 9 of the rules on `recall`, too.
+    /// The tool that a waiting call names, where it is on offer: from version 9 of the rules on `recall`,
+    /// too.
     fn tool_of(&self, call: &RequestedCall) -> Option<Cow<'_, ToolSpec>> {
         let recall = || self.recall_tool(&call.name).map(Cow::Owned);
         let own = self.tool(&call.name).map(Cow::Borrowed);

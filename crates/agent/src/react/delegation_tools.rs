@@ -1,4 +1,5 @@
-//! The tools by which an agent has other agents work for it: what the model reads about them, and what it may pass.
+//! The tools by which an agent has other agents work for it: what the model reads about them, and what it may
+//! pass.
 
 use agentx_types::{Access, AgentConfig, ToolSpec};
 use serde_json::{Value, json};
@@ -7,8 +8,8 @@ use serde_json::{Value, json};
 pub const DELEGATE: &str = "delegate";
 /// The tool by which an agent looks after those in the background.
 pub const AGENTS: &str = "agents";
-/// The tools by which an agent makes those in `agents` work for it. Empty where there are none. They are answered by the
-/// machine itself; no effector knows them.
+/// The tools by which an agent makes those in `agents` work for it. Empty where there are none. They are
+/// answered by the machine itself; no effector knows them.
 ///
 /// ```
 /// let agents = [agentx_agent::fixtures::config()];

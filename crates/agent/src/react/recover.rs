@@ -76,8 +76,8 @@ impl ReactAgent {
         }
     }
 
-    /// Another process takes over: whatever the old one had in progress has ended without a word. See the table
-    /// above for what becomes of each.
+    /// Another process takes over: whatever the old one had in progress has ended without a word. See the
+    /// table above for what becomes of each.
     ///
     /// `ended` is what the new process found still running of the old one, and has ended. Rules may have
     /// changed with the new process, so open questions are decided about anew.

@@ -15,7 +15,8 @@ use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
-    /// Notes that a request was refused for its bytes and has nothing but text left. `false` if it was refused for something else.
+    /// Notes that a request was refused for its bytes and has nothing but text left. `false` if it was
+    /// refused for something else.
     ///
     /// Text in another form is as long, so it has to become less, as where the window is full. Proxies take a
     /// megabyte or so: a small request that is refused would be refused with less too, and is none of these.

@@ -1,8 +1,9 @@
 //! The end of runs before their answer: interrupts, limits, errors.
 //!
-//! A stop has three parts: what runs is cancelled and what waits is answered ([`begin_stop`](ReactAgent::begin_stop)); everything that
-//! runs says how it ended; and when nothing is open, the stop is recorded (`Report`) and the run ends
-//! ([`settle`](ReactAgent::settle)). Between the first and the last the status is `stopping`, and nothing new begins.
+//! A stop has three parts: what runs is cancelled and what waits is answered
+//! ([`begin_stop`](ReactAgent::begin_stop)); everything that runs says how it ended; and when nothing is
+//! open, the stop is recorded (`Report`) and the run ends ([`settle`](ReactAgent::settle)). Between the first
+//! and the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
     ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,

@@ -161,8 +161,8 @@ impl ReactAgent {
         self.course.pay(usage, &self.config.model, step);
     }
 
-    /// Learns from what the provider counted how it counts, and whether its window is smaller than assumed. A count that is itself estimated
-    /// teaches nothing.
+    /// Learns from what the provider counted how it counts, and whether its window is smaller than assumed. A
+    /// count that is itself estimated teaches nothing.
     fn learn_from_count(&mut self, usage: Usage, step: &mut RunStep<'_>) {
         if usage == Usage::default() || usage.is_estimated() {
             return;

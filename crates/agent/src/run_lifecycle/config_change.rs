@@ -1,9 +1,9 @@
 //! Changes of an agent's configuration while its session continues.
 //!
 //! Each change is a fact (`config_changed`), so the log tells which configuration held when something was
-//! decided. [`apply`] puts a change into a configuration; `RunLifecycle::change` also adjusts the run that is under
-//! way. The other functions here answer one question: what does a change, or the making of an agent, mean for
-//! the agents below?
+//! decided. [`apply`] puts a change into a configuration; `RunLifecycle::change` also adjusts the run that is
+//! under way. The other functions here answer one question: what does a change, or the making of an agent,
+//! mean for the agents below?
 //!
 //! | what changes | agents below, already made | agents that are only configured |
 //! | --- | --- | --- |

@@ -1,4 +1,5 @@
-//! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one in progress.
+//! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one in
+//! progress.
 //!
 //! | mode | no run in progress | a run in progress |
 //! | --- | --- | --- |
@@ -155,10 +156,12 @@ impl RunLifecycle {
     }
 }
 
-/// About how many bytes a part takes in memory beside its texts, so that a message of many empty parts counts.
+/// About how many bytes a part takes in memory beside its texts, so that a message of many empty parts
+/// counts.
 const PART_BYTES: usize = 256;
 
-/// The bytes of what a part holds in memory; only people's messages and notes wait, and those have texts and media.
+/// The bytes of what a part holds in memory; only people's messages and notes wait, and those have texts and
+/// media.
 fn bytes_of(part: &ContentPart) -> usize {
     let texts = match part {
         ContentPart::Text(text) => text.text.len() + text.provider.as_ref().map_or(0, written),
@@ -191,8 +194,8 @@ fn written(provider: &ProviderData) -> usize {
 pub(crate) struct InputQueue {
     /// Inputs that open a run each, in the order in which they came.
     waiting: VecDeque<RunInput>,
-    /// Inputs that join the run in progress before its next model call. Where no such call comes, they open the
-    /// next run.
+    /// Inputs that join the run in progress before its next model call. Where no such call comes, they open
+    /// the next run.
     steering: Vec<RunInput>,
     /// Notes that the next model call is to know, and that open no run: commands that ended in the
     /// background, answers of agents that were stopped.

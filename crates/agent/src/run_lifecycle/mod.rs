@@ -1,5 +1,5 @@
-//! The lifecycle of an agent's runs, whichever machine it is: inputs that wait, the run in progress, its reports
-//! and its costs.
+//! The lifecycle of an agent's runs, whichever machine it is: inputs that wait, the run in progress, its
+//! reports and its costs.
 //!
 //! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one
 //! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines

@@ -83,8 +83,8 @@ pub struct PendingRun {
     pub quit: bool,
     /// The limit of iterations that the model was warned of, so that it is told once for each limit.
     pub warned_of: Option<u32>,
-    /// The refusal of the last request for its form, between the failed attempt that tells it and the error that ends the call: then the
-    /// request is repaired by it.
+    /// The refusal of the last request for its form, between the failed attempt that tells it and the error
+    /// that ends the call: then the request is repaired by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RefusedRequest>,
     /// The event that begins what the model declined to answer. From the end of the run on it is left out of
@@ -99,8 +99,8 @@ pub struct PendingRun {
 
 /// The words of a provider about a request that it refuses for its form.
 ///
-/// It says which part to leave out or to make smaller, and if it is known how small. The request is repaired by it once and sent
-/// again.
+/// It says which part to leave out or to make smaller, and if it is known how small. The request is repaired
+/// by it once and sent again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedRequest {
     /// The part that it refuses.

@@ -70,9 +70,9 @@ impl RunLifecycle {
 
     /// Counts what was spent for this agent as its own: its calls, its tools' and its children's.
     ///
-    /// While a run is in progress it is added to that run's bill. What children spend once the run is over is on no
-    /// bill (the bill was said already), and counts against the limits of that run and of one that continues
-    /// for it.
+    /// While a run is in progress it is added to that run's bill. What children spend once the run is over is
+    /// on no bill (the bill was said already), and counts against the limits of that run and of one that
+    /// continues for it.
     pub(crate) fn share(&mut self, usage: Usage, cost: NanoUsd, step: &mut RunStep<'_>) {
         self.totals.usage += usage;
         self.totals.cost += cost;

@@ -1,7 +1,8 @@
-//! Options of programs that people allow with a star because they only read: those by which such a program writes, deletes, sends or runs
-//! something. No star stands for them; a rule has to name them.
+//! Options of programs that people allow with a star because they only read: those by which such a program
+//! writes, deletes, sends or runs something. No star stands for them; a rule has to name them.
 //!
-//! From version 9 of the rules on. A program that is missing here is allowed by a star with every option that it has.
+//! From version 9 of the rules on. A program that is missing here is allowed by a star with every option that
+//! it has.
 
 use crate::command_analysis::{ANYTHING, BLANK, sed_does};
 

@@ -55,7 +55,7 @@ pub(crate) fn act(who: &str, what: &str, style: Paint) -> String {
     style.dim(&format!("· {who} {}", visible(what)))
 }
 
-/// How a session is gone on with. Where it does not match beside the words the command has a row of its own, so that it can be copied.
+/// The command that continues a session. If it does not fit on the row, it gets its own, so that it can be copied.
 pub fn go_on_with(command: &str, columns: usize) -> String {
     const WORDS: &str = "continue with:";
     let between = if WORDS.len() + 1 + agentx_terminal::width(command) <= columns {

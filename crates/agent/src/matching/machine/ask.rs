@@ -1,7 +1,8 @@
 //! Asks the fast path, and then a model, for the meaning of an input; the answer is read while it comes.
 //!
-//! Each input is asked about alone: the machine keeps no conversation, so that what was said before changes nothing about what a rule
-//! means. Several attempts may come under one action; what one that broke off came to is forgotten.
+//! Each input is asked about alone: the machine keeps no conversation, so that what was said before changes
+//! nothing about what a rule means. Several attempts may come under one action; what one that broke off came
+//! to is forgotten.
 
 use std::sync::Arc;
 
@@ -203,8 +204,8 @@ impl MatchAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }
 
-    /// Takes a failed attempt of the model call in progress. Where another one is to follow, looks whether the run may still pay for it: an
-    /// answer that broke off is paid for like a whole one.
+    /// Takes a failed attempt of the model call in progress. Where another one is to follow, looks whether
+    /// the run may still pay for it: an answer that broke off is paid for like a whole one.
     pub(super) fn on_attempt_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -254,7 +255,8 @@ fn intents(found: Vec<Finding>) -> Vec<Intent> {
     intents
 }
 
-/// The answer as it is shown: the words of a machine that thinks, and with them what the rules have no place for.
+/// The answer as it is shown: the words of a machine that thinks, and with them what the rules have no place
+/// for.
 fn shown(mut message: Message, found: &[Finding]) -> Message {
     let thought = |text: String| ContentPart::Thinking(ThinkingPart { text, provider: None });
     let mut parts: Vec<ContentPart> = Vec::new();

@@ -1,7 +1,8 @@
 //! The children: what they are given, and what they come to.
 //!
-//! There is one for each route at most. It is made when it is first needed, and stays, so that it knows what was said to it before; what it
-//! says the person reads as it comes. One that says that it is gone is made anew for the next task.
+//! There is one for each route at most. It is made when it is first needed, and stays, so that it knows what
+//! was said to it before; what it says the person reads as it comes. One that says that it is gone is made
+//! anew for the next task.
 //!
 //! ```text
 //! Task ──hand_over──▶ spawn_agent, send_input ──▶ the child's run ──▶ run_finished ──▶ child_ended ──▶ next task
@@ -10,8 +11,8 @@
 //! ```
 //!
 //! The machine knows three things of a child: what it was sent and has not taken up (`unheard`), whether it
-//! has a run (`runs`), and whether it is the one at work (`WorkingChild`). A child is done when its run has ended
-//! and it has heard everything.
+//! has a run (`runs`), and whether it is the one at work (`WorkingChild`). A child is done when its run has
+//! ended and it has heard everything.
 
 use agentx_types::{
     ActionBody, AgentConfig, AgentKind, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode,
@@ -211,8 +212,8 @@ impl MatchAgent {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }
 
-    /// Takes the end of a run of the child that is at work. A child that was sent more meanwhile continues, or
-    /// is stopped again.
+    /// Takes the end of a run of the child that is at work. A child that was sent more meanwhile continues,
+    /// or is stopped again.
     fn child_ended(
         &mut self,
         id: &AgentStateId,

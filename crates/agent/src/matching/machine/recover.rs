@@ -1,9 +1,9 @@
 //! Settles the work that another process left open.
 //!
 //! An input that was sent to a child is recorded with the fact that it followed from, so a child either has
-//! it or was never sent it; it continues by itself. Only the model call of this machine is made again, and its
-//! half answer forgotten. In a fork, the child that was at work stays behind: its run belongs to the other
-//! session, so it is let go of and closed once a writer is there.
+//! it or was never sent it; it continues by itself. Only the model call of this machine is made again, and
+//! its half answer forgotten. In a fork, the child that was at work stays behind: its run belongs to the
+//! other session, so it is let go of and closed once a writer is there.
 
 use agentx_types::RunStatus;
 
@@ -11,8 +11,8 @@ use super::MatchAgent;
 use crate::run_lifecycle::RunStep;
 
 impl MatchAgent {
-    /// A fork continues from here without what its parent had in progress: the plan is dropped, and the run ends
-    /// as interrupted.
+    /// A fork continues from here without what its parent had in progress: the plan is dropped, and the run
+    /// ends as interrupted.
     ///
     /// A child whose work stayed behind is left with it. Its run ends first, if it has one; a fork may cut
     /// before it began.
@@ -48,8 +48,8 @@ impl MatchAgent {
         }
     }
 
-    /// Another process takes over: children that stayed behind are closed, the model call that was in progress
-    /// is made again, and the timer starts anew. A child that is at work continues by itself.
+    /// Another process takes over: children that stayed behind are closed, the model call that was in
+    /// progress is made again, and the timer starts anew. A child that is at work continues by itself.
     pub(super) fn on_writer_attached(&mut self, step: &mut RunStep<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
             self.close_child(child, "its work stayed behind in another session", step);
