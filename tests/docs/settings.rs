@@ -316,7 +316,10 @@ fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, 
             vec![bytes(limits.waiting_bytes), count(limits.waiting_frames)],
         ),
         ("a reader that takes nothing", vec![seconds(limits.stalled)]),
-        ("authentication on a WebSocket", vec![seconds(limits.authenticate)]),
+        (
+            "authentication on a WebSocket",
+            vec![seconds(limits.authenticate)],
+        ),
         (
             "the head of the first request",
             vec![seconds(limits.head), seconds(limits.keep), seconds(limits.body)],
