@@ -51,7 +51,7 @@ pub trait ScriptCheck {
     fn check(&self, name: &str, source: &str) -> Result<(), ScriptFinding>;
 }
 
-/// Finds what keeps a JSON Schema from being used: a pattern that is no regular expression, a reference to
+/// Finds what keeps a JSON Schema from being used: a pattern that is not a regular expression, a reference to
 /// nowhere.
 pub trait SchemaCheck {
     /// # Errors

@@ -85,7 +85,7 @@ pub fn attached(
 /// The words of a prompt that name these files. What is relative starts at the directory of the shell, which a run that works `elsewhere` does not know.
 ///
 /// # Errors
-/// Returns an error if a file does not exist, or is no image that models accept.
+/// Returns an error if a file does not exist, or is not an image that models accept.
 pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatError> {
     let mention = |file: &PathBuf| {
         image_file::check(file)?;

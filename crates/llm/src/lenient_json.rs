@@ -306,7 +306,7 @@ pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
         let (end, is_half) = match (unit(data, escape), unit(data, escape + UNIT)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (escape + 2 * UNIT, false),
             (Some(0xd800..=0xdfff), _) => (escape + UNIT, true),
-            // What is escaped by a character that is longer than a byte is no JSON; nothing is done about it
+            // What is escaped by a character that is longer than a byte is not JSON; nothing is done about it
             // here.
             _ if data.is_char_boundary(at) => (at, false),
             _ => return None,

@@ -53,7 +53,7 @@ enum DecodeStep {
 /// Why it is not read to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DecodeFailure {
-    /// It is no JSON.
+    /// It is not JSON.
     NoJson,
     /// It is too large, or too deep.
     TooLarge,

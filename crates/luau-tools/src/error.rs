@@ -31,7 +31,7 @@ pub struct ScriptError {
 /// Why a script came to no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The text is no Luau, is too long, or is not text at all.
+    /// The text is not Luau, is too long, or is not text at all.
     Source(String),
     /// The script raised an error or made a mistake.
     Failed(String),
@@ -39,7 +39,7 @@ pub enum Reason {
     Limit(LimitExceeded),
     /// The arguments cannot be given to a script.
     Arguments(String),
-    /// What the script returned is no JSON.
+    /// What the script returned is not JSON.
     Result(String),
     /// The script neither has a function `invoke` nor called `rt:output`.
     NoOutput,

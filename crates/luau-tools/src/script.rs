@@ -83,7 +83,7 @@ impl Script {
     /// not be a file.
     ///
     /// # Errors
-    /// The text is longer than [`SOURCE_BYTES`], is bytecode, or is no Luau: then with the line.
+    /// The text is longer than [`SOURCE_BYTES`], is bytecode, or is not Luau: then with the line.
     pub fn compile(name: &str, source: &str, libraries: Libraries) -> Result<Self, ScriptError> {
         Owner::new().compile(name, source, libraries)
     }
@@ -101,7 +101,7 @@ impl Script {
         Owner::on(lanes).compile(name, source, libraries)
     }
 
-    /// Compiles for an owner: the text has to be right, a library that is wrong is told to who requires it.
+    /// Compiles the script for an owner. Its text must compile; a broken library fails in the `require` that loads it.
     pub(crate) fn compile_for(
         owner: &Owner,
         name: &str,

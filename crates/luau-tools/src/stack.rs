@@ -215,7 +215,7 @@ impl Stack {
     }
 
     pub(crate) fn as_number(&self, at: ValuePosition) -> f64 {
-        // SAFETY: what is no number gives zero.
+        // SAFETY: what is not a number gives zero.
         unsafe { ffi::lua_tonumberx(self.0, at.0, null_mut()) }
     }
 

@@ -12,7 +12,7 @@ use crate::reader::ValueReader;
 use crate::stack::{Filling, LuauType, NoRoom, Stack, StackSlot, TablePair, ValuePosition, caught};
 use crate::vm_exchange;
 
-/// The key of an object that stands for bytes which are no text.
+/// The key of an object that stands for bytes which are not text.
 const BYTES: &[u8] = b"$bytes";
 
 /// What a table counts as beyond what is in it: it costs more than its two brackets.
@@ -103,7 +103,7 @@ const fn float(number: i64) -> f64 {
     number as f64
 }
 
-/// Why a Luau value is no JSON: what is wrong, and where in the value: `.a[3]`, from the inside out. The
+/// Why a Luau value is not JSON: what is wrong, and where in the value: `.a[3]`, from the inside out. The
 /// words are shown to the author of the script, with the place in front.
 struct Problem(String, Vec<String>);
 
@@ -232,7 +232,7 @@ impl ToJson<'_> {
         Ok(())
     }
 
-    /// Writes bytes that are no text as an object that stands for them.
+    /// Writes bytes that are not text as an object that stands for them.
     fn bytes(&mut self, bytes: &[u8]) {
         self.into.push(FlatPart::Named(1));
         self.into.text("$bytes");
@@ -346,7 +346,7 @@ fn whole(number: f64) -> Option<i64> {
     same.then_some(whole)
 }
 
-/// A number as a part; infinities and what is no number are refused.
+/// A number as a part; infinities and what is not a number are refused.
 fn number_part(number: f64) -> Result<FlatPart, Problem> {
     if let Some(number) = whole(number) {
         return Ok(FlatPart::Whole(number));

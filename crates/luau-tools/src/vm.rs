@@ -228,7 +228,7 @@ impl Vm {
         Ok(step.map_or(VmProgress::TurnOver, VmProgress::Needs))
     }
 
-    /// How the main task ended: with a value, which lies in the hatch, with one that is no JSON, or with an
+    /// How the main task ended: with a value, which is in the hand-over slot, with one that is not JSON, or with an
     /// error.
     fn ended(&self, ok: bool, value: &Luau, flat: &mut FlatValue) -> mlua::Result<TaskEnd> {
         if !ok {
@@ -281,6 +281,6 @@ pub(crate) enum TaskEnd {
     Value,
     /// It ended with an error, whose message this is.
     Raised(String),
-    /// It returned a value that is no JSON; what is wrong with it.
+    /// It returned a value that is not JSON; what is wrong with it.
     NoJson(String),
 }

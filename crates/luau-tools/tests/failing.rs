@@ -129,7 +129,7 @@ async fn errors_of_libraries_coroutines_and_tasks_name_a_line_too() {
             "local p = ctx.async(function()\nerror('in it')\nend)\np:await()",
             "t:3: in it",
         ),
-        // What is no text has no place of its own: that of who awaited it.
+        // What is not text has no place of its own: that of who awaited it.
         (
             "local p = ctx.async(function()\nerror({})\nend)\np:await()",
             "t:5: an error that is a table without a `message`",

@@ -27,7 +27,7 @@ pub(crate) enum Ends {
     Is(&'static str),
     /// With an error of the script that says this.
     Fails(&'static str),
-    /// With a result that is no JSON, for this reason.
+    /// With a result that is not JSON, for this reason.
     NoResult(&'static str),
     /// By the limit of memory.
     Memory,

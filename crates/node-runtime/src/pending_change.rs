@@ -10,7 +10,7 @@
 //! | nothing | | |
 //! | a directory, a device, a pipe | | "it is not a regular file" |
 //! | a larger file | | "it has more than 1024 KiB" |
-//! | bytes that are no UTF-8 | | "it is not text" |
+//! | bytes that are not UTF-8 | | "it is not text" |
 //! | a file that the agent may not read ([`DiskPreview::ToTheAgent`]) | | the rule that says so |
 //!
 //! `leads_to` is set where a link on the way leads elsewhere than the path says, so that a person who allows

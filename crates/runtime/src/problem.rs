@@ -117,7 +117,7 @@ impl ProblemData<'_> {
         self.0.get(key)?.as_str().map(str::to_owned)
     }
 
-    /// The texts in a list; what is no text is left out, and so is a list that is none.
+    /// The texts in a list; what is not text is left out, and so is a list that is none.
     fn texts(&self, key: &str) -> Vec<String> {
         let texts = self.0.get(key).and_then(Value::as_array);
         let owned = |text: &Value| text.as_str().map(str::to_owned);

@@ -143,7 +143,7 @@ fn text(chunk: &str, is_final: Option<bool>) -> UiEvent {
     .into()
 }
 
-/// The words of an answer; what is no text is named by its kind.
+/// The words of an answer; what is not text is named by its kind.
 fn answer_of(answered: &ToolCallAnswered) -> String {
     let mut text = String::new();
     for part in &answered.result {

@@ -56,7 +56,7 @@ const NEEDED_NAMES: &[&str] = &[
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TERM", "LANG", "LC_ALL", "TZ",
 ];
 
-/// A shorter value is no secret: hiding it would hide ordinary words.
+/// A shorter value is not a secret: hiding it would hide ordinary words.
 const SHORTEST_VALUE: usize = 8;
 
 /// Selects the variables of this process that programs get. By default all but those whose names or values

@@ -30,7 +30,7 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         console.say(&error.render().to_string());
         return Exit::Usage;
     }
-    // What is no text is no word that is looked for either.
+    // What is not text is not a word that is searched for either.
     let typed: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();

@@ -1,4 +1,4 @@
-//! Files that programs run by themselves, among those that a command is told to write: `cp x .git/hooks/pre-commit`.
+//! Finds files that programs run without being asked, among the files that a command writes: `cp x .git/hooks/pre-commit`.
 //!
 //! A tool that takes a path needs a rule for exactly such a file ([`crate::guarded_files`]); a command line
 //! gets the same here.

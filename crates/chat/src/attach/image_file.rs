@@ -9,10 +9,10 @@ use super::{LARGEST_PICTURE, PICTURE_ENDINGS, named_as_picture};
 use crate::error::ChatError;
 use crate::render::clean::visible;
 
-/// The hint for a file that is no image.
+/// The hint for a file that is not an image.
 const HINT: &str = "name a picture: png, jpeg, gif or webp; other files go along as @FILE in the prompt";
 
-/// Refuses a file that is no image that models accept.
+/// Refuses a file that is not an image that models accept.
 ///
 /// # Errors
 /// Returns an error if the file does not exist, cannot be read, is of another kind, or is an image whose name does not end like one.
@@ -54,7 +54,7 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The kind of a file that is no image that models accept.
+/// The kind of a file that is not an image that models accept.
 fn kind_of(bytes: &[u8]) -> &'static str {
     match bytes {
         [] => "empty",

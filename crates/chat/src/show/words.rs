@@ -198,7 +198,7 @@ fn config(change: &ConfigChange) -> String {
     }
 }
 
-/// The words of a message; what is no text is named by its kind.
+/// The words of a message; what is not text is named by its kind.
 pub(super) fn text_in(content: &[ContentPart]) -> String {
     let mut text = String::new();
     for part in content {

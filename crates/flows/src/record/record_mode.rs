@@ -18,7 +18,7 @@ pub(crate) enum RecordMode {
     /// Its beginning before it begins, and its end. If only the beginning is recorded, its outcome is
     /// unknown.
     Once,
-    /// Its beginning; its performer records its end, which is no outcome for the script.
+    /// Its beginning; its performer records its end, which is not an outcome for the script.
     Stream,
 }
 

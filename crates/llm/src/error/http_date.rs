@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use agentx_types::Timestamp;
 
-/// The time of a date; `None` if the text is no date, or one before 1970.
+/// The time of a date; `None` if the text is not a date, or one before 1970.
 pub(super) fn parse(text: &str) -> Option<Timestamp> {
     let date = httpdate::parse_http_date(text).ok();
     let date = date.or_else(|| httpdate::parse_http_date(&usual_form(text)?).ok())?;

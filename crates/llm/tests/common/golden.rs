@@ -179,7 +179,7 @@ fn openai_calls(name: &str, answer: &Accumulated, message: &Value) -> usize {
             "{name}: call name"
         );
         let arguments = string(&expected["function"]["arguments"]);
-        // Arguments that were cut off are no JSON: the call has none, and says why.
+        // Arguments that were cut off are not JSON: the call has none, and says why.
         let input = serde_json::from_str(arguments).unwrap_or(Value::Object(Map::new()));
         assert_eq!(got.input, input, "{name}: arguments");
     }

@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 1 << 20;
 pub enum ModelListError {
     /// It answers with this status, HTTP 401 or 403: the key is wrong, or it wants one.
     KeyRefused(u16),
-    /// It cannot be reached, answers late or with another status, or its answer is no list.
+    /// It cannot be reached, answers late or with another status, or its answer is not a list.
     Failed(String),
 }
 

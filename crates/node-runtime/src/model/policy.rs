@@ -8,7 +8,7 @@
 //! [`RetryPolicy::retry_for`] ends the call at once, because a person waits for it.
 //!
 //! Two things are given up on after 15 seconds, because waiting hardly helps: an address of this machine
-//! where nothing listens, and a server that is no vendor's and answers HTTP 500 with the same words three
+//! where nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same words three
 //! times.
 
 use std::time::Duration;

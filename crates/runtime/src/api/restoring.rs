@@ -76,7 +76,7 @@ pub struct PlannedFile {
     pub added: usize,
     /// Lines that would go.
     pub removed: usize,
-    /// The change as a unified diff from the present text, empty for what is no text.
+    /// The change as a unified diff from the present text, empty for what is not text.
     pub diff: String,
 }
 

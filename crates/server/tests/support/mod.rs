@@ -214,7 +214,7 @@ fn demo_agent(state: &ServerState, approval: ApprovalMode) -> AgentConfig {
     config
 }
 
-/// A session of somebody in which a run of a program that is no server was cut off by a kill; these people
+/// A session of somebody in which a run of a program other than a server was cut off by a kill; these people
 /// may look.
 pub fn cut_off(settings: &Settings, owner: &OwnerId, watchers: &[&str]) -> SessionId {
     cut_off_in(settings, (owner, watchers), |program| program)
