@@ -35,10 +35,14 @@ impl MockAnswers {
     /// ```
     /// use agentx_testing::MockAnswers;
     ///
-    /// let two = "\"Hello.\"\n{\"when\": \"weather\", \"calls\": [{\"name\": \"weather\", \"input\":
-    /// {\"city\": \"Rome\"}}]}"; assert!(MockAnswers::parse(two).is_ok());
-    /// assert_eq!(MockAnswers::parse("\n{}").unwrap_err(), "line 2 says nothing: give `text`, `thinking` or
-    /// `calls`");
+    /// let two = r#"
+    /// "Hello."
+    /// {"when": "weather", "calls": [{"name": "weather", "input": {"city": "Rome"}}]}
+    /// "#;
+    /// assert!(MockAnswers::parse(two).is_ok());
+    ///
+    /// let error = MockAnswers::parse("\n{}").unwrap_err();
+    /// assert_eq!(error, "line 2 says nothing: give `text`, `thinking` or `calls`");
     /// ```
     ///
     /// # Errors
