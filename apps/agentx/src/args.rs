@@ -389,4 +389,6 @@ pub(crate) enum ApiArg {
     Anthropic,
     /// OpenAI Chat Completions
     OpenaiChat,
+    /// OpenAI Responses
+    OpenaiResponses,
 }

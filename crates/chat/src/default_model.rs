@@ -168,7 +168,8 @@ fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
 pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &ProviderSettings> {
     settings.providers.iter().filter(|provider| {
         let api = settings.catalog.provider(&provider.name).map(|entry| entry.api);
-        provider.base_url_given && provider.is_connected() && api == Some(Api::OpenaiChat)
+        let is_openais = matches!(api, Some(Api::OpenaiChat | Api::OpenaiResponses));
+        provider.base_url_given && provider.is_connected() && is_openais
     })
 }
 

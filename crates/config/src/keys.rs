@@ -48,7 +48,7 @@ const fn key(
 }
 
 /// The protocols that a provider can speak.
-pub const APIS: &[&str] = &["anthropic", "openai-chat"];
+pub const APIS: &[&str] = &["anthropic", "openai-chat", "openai-responses"];
 const AUTHS: &[&str] = &["x-api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];

@@ -56,21 +56,40 @@ fn with_provider(
     });
     extended
         .and_then(|catalog| catalog.with_base_url(name, &base_url))
+        .and_then(|catalog| catalog.extended(&given_api(name, get)))
         .unwrap_or_else(|error| {
             wrong(error.to_string(), None);
             catalog
         })
 }
 
+/// The protocol of a provider, if a person set it: it holds at another address too, where OpenAI's own models would else be
+/// asked by Chat Completions.
+fn given_api(name: &str, get: &Getter<'_>) -> CatalogConfig {
+    let path = KeyPath::dotted("providers").child(name).child("api");
+    let is_given = get.merged.origin(&path) != Some(&SettingOrigin::Default);
+    let api = get.text_at(&path).filter(|_| is_given);
+    let config = ProviderConfig {
+        api: api.map(|word| api_called(&word)),
+        ..ProviderConfig::default()
+    };
+    let is_known = config.api.is_some();
+    CatalogConfig {
+        providers: is_known.then(|| (name.to_owned(), config)).into_iter().collect(),
+        models: Vec::new(),
+    }
+}
+
+fn api_called(word: &str) -> Api {
+    match word {
+        "anthropic" => Api::Anthropic,
+        "openai-responses" => Api::OpenaiResponses,
+        _ => Api::OpenaiChat,
+    }
+}
+
 fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> ProviderConfig {
     let path = |key: &str| KeyPath::dotted("providers").child(name).child(key);
-    let api = |word: String| {
-        if word == "anthropic" {
-            Api::Anthropic
-        } else {
-            Api::OpenaiChat
-        }
-    };
     let auth = |word: String| match word.as_str() {
         "x-api-key" => AuthStyle::XApiKey,
         "none" => AuthStyle::None,
@@ -81,7 +100,7 @@ fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> Pr
         _ => None,
     };
     ProviderConfig {
-        api: get.text_at(&path("api")).map(api),
+        api: get.text_at(&path("api")).map(|word| api_called(&word)),
         base_url,
         key_env,
         auth: get.text_at(&path("auth")).map(auth),

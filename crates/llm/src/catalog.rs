@@ -187,6 +187,7 @@ impl Catalog {
             let moved = base_url.trim_end_matches('/') != entry.base_url.trim_end_matches('/');
             base_url.clone_into(&mut entry.base_url);
             if moved && entry.name == "openai" {
+                entry.api = Api::OpenaiChat;
                 entry.needs_key = false;
                 entry.wire = WireOptions::default();
             }
@@ -274,10 +275,11 @@ impl Catalog {
         let of_provider = || Some(self.provider(&model.provider)?.wire.clone());
         let home = match model.api {
             Api::Anthropic => "anthropic",
-            Api::OpenaiChat | Api::Scripted | Api::Unknown => "openai",
+            Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => "openai",
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
-        let by_name = || unknown_models::wire(id_at_home).filter(|_| model.api == Api::OpenaiChat);
+        let is_openais = matches!(model.api, Api::OpenaiChat | Api::OpenaiResponses);
+        let by_name = || unknown_models::wire(id_at_home).filter(|_| is_openais);
         let mut wire = at(&model.provider, &model.id)
             .or_else(|| by_name().filter(|_| model.provider == "openai"))
             .or_else(|| of_provider().filter(|wire| *wire != WireOptions::default()))
@@ -345,25 +347,31 @@ impl ModelEntry {
 impl ProviderEntry {
     /// The address of its API: under `base_url`, or under its own where that is `None`. A base with or
     /// without `/v1` is understood for Anthropic; where the whole address is given, it is that. A query stays
-    /// at the end.
+    /// at the end. `api` is the protocol of the model that is asked: a session goes on with the one that it
+    /// began with.
     ///
     /// ```
+    /// use agentx_types::Api;
+    ///
     /// let catalog = agentx_llm::Catalog::builtin();
     /// let openai = catalog.provider("openai").unwrap();
-    /// assert_eq!(openai.url(Some("http://localhost:8080/v1/")), "http://localhost:8080/v1/chat/completions");
-    /// assert_eq!(openai.url(Some("http://h/v1/chat/completions")), "http://h/v1/chat/completions");
-    /// assert_eq!(openai.url(Some("https://h/gpt/?version=1")), "https://h/gpt/chat/completions?version=1");
-    /// assert_eq!(catalog.provider("anthropic").unwrap().url(None), "https://api.anthropic.com/v1/messages");
+    /// let chat = |base| openai.url(Api::OpenaiChat, base);
+    /// assert_eq!(chat(Some("http://localhost:8080/v1/")), "http://localhost:8080/v1/chat/completions");
+    /// assert_eq!(chat(Some("http://h/v1/chat/completions")), "http://h/v1/chat/completions");
+    /// assert_eq!(chat(Some("https://h/gpt/?version=1")), "https://h/gpt/chat/completions?version=1");
+    /// assert_eq!(openai.url(openai.api, None), "https://api.openai.com/v1/responses");
+    /// let anthropic = catalog.provider("anthropic").unwrap();
+    /// assert_eq!(anthropic.url(anthropic.api, None), "https://api.anthropic.com/v1/messages");
     /// ```
-    pub fn url(&self, base_url: Option<&str>) -> String {
+    pub fn url(&self, api: Api, base_url: Option<&str>) -> String {
         let base = base_url.unwrap_or(&self.base_url);
         let (base, query) = base.split_at(base.find('?').unwrap_or(base.len()));
         let mut base = base.trim_end_matches('/');
-        let (path, roots) = match self.api {
+        let of_openai = ["/chat/completions", "/responses"];
+        let (path, roots) = match api {
             Api::Anthropic => ("/v1/messages", ["/messages", "/v1"]),
-            Api::OpenaiChat | Api::Scripted | Api::Unknown => {
-                ("/chat/completions", ["/chat/completions", ""])
-            }
+            Api::OpenaiResponses => ("/responses", of_openai),
+            Api::OpenaiChat | Api::Scripted | Api::Unknown => ("/chat/completions", of_openai),
         };
         for end in roots {
             base = base.strip_suffix(end).unwrap_or(base);

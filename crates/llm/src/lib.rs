@@ -31,6 +31,8 @@ pub mod error;
 mod json;
 mod lenient_json;
 pub mod openai_chat;
+mod openai_media;
+pub mod openai_responses;
 mod pictures;
 mod request;
 mod schema;

@@ -68,10 +68,13 @@ mod usage;
 mod wire;
 
 pub use body::decode_body;
+pub(crate) use cache::key as cache_key;
 pub use options::{ChatOptions, Effort, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 pub use request::build;
 pub(crate) use request::is_claude;
 pub use stream::ChatDecoder;
+pub(crate) use usage::usage;
+pub(crate) use wire::UsageWire;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "openai-chat";

@@ -6,7 +6,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::pictures::Pictures;
-use crate::{anthropic, base64, openai_chat};
+use crate::{anthropic, base64, openai_chat, openai_responses};
 
 /// Bytes of content-addressed blobs. The caller has read them before it builds a request: building does no
 /// I/O.
@@ -40,6 +40,19 @@ pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     let model = &request.model;
     let most = model.max_output_tokens.min(model.context_window / 2).max(1);
     request.params.max_output_tokens.unwrap_or(most).clamp(1, most)
+}
+
+/// Texts end to end. One alone, as nearly always, is not copied.
+pub(crate) fn joined<'a>(
+    texts: impl Iterator<Item = &'a str>,
+    between: &'static str,
+) -> std::borrow::Cow<'a, str> {
+    texts.fold(std::borrow::Cow::Borrowed(""), |mut all, text| {
+        if !all.is_empty() {
+            all += between;
+        }
+        all + text
+    })
 }
 
 /// Blobs as a model may be shown them.
@@ -90,7 +103,7 @@ impl BlobSource for std::collections::BTreeMap<BlobId, Vec<u8>> {
 pub struct WireOptions {
     /// For Anthropic Messages.
     pub anthropic: anthropic::AnthropicOptions,
-    /// For OpenAI Chat Completions.
+    /// For OpenAI Chat Completions and Responses.
     pub chat: openai_chat::ChatOptions,
 }
 
@@ -126,6 +139,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     };
     match request.model.api {
         Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
+        Api::OpenaiResponses => openai_responses::build(request, &options.chat, &blobs),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::build(request, &options.chat, &blobs),
     }
 }
@@ -134,7 +148,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
 pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
     let beta = match request.model.api {
         Api::Anthropic => anthropic::beta(request, &options.anthropic),
-        Api::OpenaiChat | Api::Scripted | Api::Unknown => None,
+        Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => None,
     };
     beta.map(|beta| ("anthropic-beta", beta))
 }

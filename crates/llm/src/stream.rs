@@ -7,7 +7,7 @@ use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, 
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
-use crate::{anthropic, openai_chat};
+use crate::{anthropic, openai_chat, openai_responses};
 
 /// The data that a decoder needs about its stream.
 #[derive(Clone, Debug)]
@@ -147,6 +147,8 @@ pub enum StreamDecoder {
     Anthropic(Box<anthropic::AnthropicDecoder>),
     /// OpenAI Chat Completions.
     OpenaiChat(Box<openai_chat::ChatDecoder>),
+    /// OpenAI Responses.
+    OpenaiResponses(Box<openai_responses::ResponsesDecoder>),
 }
 
 impl StreamDecoder {
@@ -155,6 +157,9 @@ impl StreamDecoder {
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
             Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
+            Api::OpenaiResponses => {
+                Self::OpenaiResponses(Box::new(openai_responses::ResponsesDecoder::new(context)))
+            }
             Api::OpenaiChat | Api::Scripted | Api::Unknown => {
                 Self::OpenaiChat(Box::new(openai_chat::ChatDecoder::new(context)))
             }
@@ -169,6 +174,7 @@ impl StreamDecoder {
         match self {
             Self::Anthropic(decoder) => decoder.push(bytes, out),
             Self::OpenaiChat(decoder) => decoder.push(bytes, out),
+            Self::OpenaiResponses(decoder) => decoder.push(bytes, out),
         }
     }
 
@@ -180,6 +186,7 @@ impl StreamDecoder {
         match self {
             Self::Anthropic(decoder) => decoder.finish(out),
             Self::OpenaiChat(decoder) => decoder.finish(out),
+            Self::OpenaiResponses(decoder) => decoder.finish(out),
         }
     }
 
@@ -188,6 +195,7 @@ impl StreamDecoder {
         match self {
             Self::Anthropic(decoder) => decoder.is_done(),
             Self::OpenaiChat(decoder) => decoder.is_done(),
+            Self::OpenaiResponses(decoder) => decoder.is_done(),
         }
     }
 }
@@ -210,6 +218,7 @@ pub fn decode_body(
     }
     match api {
         Api::Anthropic => anthropic::decode_body(context, body, out),
+        Api::OpenaiResponses => openai_responses::decode_body(context, body, out),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::decode_body(context, body, out),
     }
 }

@@ -368,7 +368,10 @@ fn openai_at_another_address_is_some_compatible_server() {
         .with_base_url("anthropic", "http://localhost:1/v1")
         .expect("a known provider");
     assert_eq!(
-        anthropic.provider("anthropic").expect("built in").url(None),
+        anthropic
+            .provider("anthropic")
+            .expect("built in")
+            .url(Api::Anthropic, None),
         "http://localhost:1/v1/messages"
     );
 }

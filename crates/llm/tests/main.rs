@@ -19,6 +19,7 @@ mod recorded_requests;
 mod recordings;
 mod request_bytes;
 mod requests;
+mod responses;
 mod sse;
 
 mod common;

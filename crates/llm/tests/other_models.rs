@@ -66,7 +66,7 @@ fn body(name: &str, written_by: Option<&str>) -> Value {
         by: None,
     };
     let request = ModelRequest {
-        model: Catalog::builtin().resolve(name).unwrap(),
+        model: crate::common::model_by_chat(name),
         params: ModelParams {
             thinking_tokens: Some(2_000),
             ..ModelParams::default()
@@ -146,7 +146,7 @@ fn reasoned(model: Option<&str>) -> Message {
 fn reasoning_in_words_of_another_model_is_left_out() {
     let sent = |model: &str, echo: ReasoningEcho, written_by: Option<&str>| {
         let request = ModelRequest {
-            model: Catalog::builtin().resolve(model).unwrap(),
+            model: crate::common::model_by_chat(model),
             params: ModelParams::default(),
             system: Vec::new(),
             messages: vec![reasoned(written_by).into()],

@@ -49,7 +49,7 @@ fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
         .into()
     });
     let request = ModelRequest {
-        model: catalog.resolve(model).unwrap(),
+        model: crate::common::model_by_chat(model),
         params: ModelParams::default(),
         system: Vec::new(),
         messages: messages.collect(),
@@ -178,7 +178,7 @@ fn a_picture_is_named_what_it_is() {
     };
     for model in [CLAUDE, GPT] {
         let request = ModelRequest {
-            model: catalog.resolve(model).unwrap(),
+            model: crate::common::model_by_chat(model),
             params: ModelParams::default(),
             system: Vec::new(),
             messages: vec![message.clone().into()],

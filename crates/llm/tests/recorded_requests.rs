@@ -38,6 +38,7 @@ fn request(
     let mut model = Catalog::builtin()
         .resolve_at(provider, string(&body["model"]))
         .expect("any model goes");
+    model.api = api;
     model.max_output_tokens = 1 << 40;
     model.context_window = 1 << 41;
     let params = ModelParams {
@@ -413,6 +414,9 @@ fn recorded_requests_are_built_again() {
             continue;
         };
         if !body.is_object() {
+            continue;
+        }
+        if recording.api == Api::OpenaiResponses {
             continue;
         }
         let name = recording.name();

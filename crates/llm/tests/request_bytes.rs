@@ -75,7 +75,7 @@ fn request(model: &str, said: &[(Role, Vec<ContentPart>)]) -> ModelRequest {
         by: None,
     };
     ModelRequest {
-        model: Catalog::builtin().resolve(model).unwrap(),
+        model: crate::common::model_by_chat(model),
         params: ModelParams::default(),
         system: Vec::new(),
         messages: said.iter().map(|one| message(one).into()).collect(),

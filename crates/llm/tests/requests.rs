@@ -96,7 +96,7 @@ fn read_tool() -> ToolSpec {
 
 fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {
     ModelRequest {
-        model: Catalog::builtin().resolve(model).expect("a known model"),
+        model: crate::common::model_by_chat(model),
         params: ModelParams::default(),
         system: vec!["You are terse.".into()],
         messages,

@@ -17,6 +17,8 @@ pub enum Api {
     Anthropic,
     /// OpenAI Chat Completions, and servers compatible with it.
     OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
     /// The built-in scripted environment: no network, no model.
     Scripted,
     /// One of a newer version: it cannot be asked by this one.
@@ -29,6 +31,7 @@ impl Api {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenaiChat => "openai-chat",
+            Self::OpenaiResponses => "openai-responses",
             Self::Scripted => "scripted",
             Self::Unknown => "unknown",
         }

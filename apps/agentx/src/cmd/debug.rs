@@ -21,6 +21,7 @@ pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit,
     let api = match api {
         ApiArg::Anthropic => Api::Anthropic,
         ApiArg::OpenaiChat => Api::OpenaiChat,
+        ApiArg::OpenaiResponses => Api::OpenaiResponses,
     };
     decode(api, &read(file)?, console)
 }

@@ -11,8 +11,8 @@ use serde_json::Value;
 /// The API whose thinking is signed and looked at again. Others want it back as it was, or not at all: their
 /// codecs know.
 const SIGNS_THINKING: &str = "anthropic";
-/// The API that reasoning is sent back to in words.
-const REASONS: &str = "openai-chat";
+/// The APIs that reasoning is sent back to: in words, or encrypted.
+const REASONS: [&str; 2] = ["openai-chat", "openai-responses"];
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
@@ -59,13 +59,15 @@ pub(super) fn without_attached(mut part: ContentPart) -> ContentPart {
     part
 }
 
-/// Whether the part is reasoning as servers of Chat Completions are sent it back: its words, or what comes
-/// with them in
-/// `reasoning_details`.
+/// Whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them in
+/// `reasoning_details`, or encrypted.
 pub(super) fn is_reasoning(part: &ContentPart) -> bool {
     match part {
-        ContentPart::Thinking(part) => part.provider.as_ref().is_none_or(|data| data.api == REASONS),
-        ContentPart::Opaque(part) => part.provider.api == REASONS,
+        ContentPart::Thinking(part) => {
+            let provider = part.provider.as_ref();
+            provider.is_none_or(|data| REASONS.contains(&data.api.as_str()))
+        }
+        ContentPart::Opaque(part) => REASONS.contains(&part.provider.api.as_str()),
         _ => false,
     }
 }

@@ -72,9 +72,10 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Whether the model may be sent reasoning in words, and a refusal of it is repaired.
+/// Whether the model may be sent reasoning in words or encrypted, and a refusal of it is repaired.
 fn reasons(config: &AgentConfig) -> bool {
-    config.model.api == Api::OpenaiChat && config.rules_version >= since::REASONING_IS_LEFT_OUT
+    matches!(config.model.api, Api::OpenaiChat | Api::OpenaiResponses)
+        && config.rules_version >= since::REASONING_IS_LEFT_OUT
 }
 
 /// Leaves out everything up to the end, what is still to come included.
@@ -321,7 +322,9 @@ impl Conversation {
                     || (reasons(config) && self.has(self.repairs.reasoning, is_reasoning))
             }
             RequestPart::Extras => {
+                let is_responses = config.model.api == Api::OpenaiResponses;
                 let knows_extras = config.model.api == Api::Anthropic
+                    || (refused == RequestPart::Extras && is_responses)
                     || (refused == RequestPart::Extras
                         && config.rules_version >= since::NAMED_EXTRAS
                         && !config.tools.is_empty());
@@ -332,7 +335,8 @@ impl Conversation {
             RequestPart::Roles => {
                 let is_named =
                     refused == RequestPart::Roles || config.rules_version >= since::ROLES_ARE_REPAIRED;
-                is_named && !self.repairs.roles && config.model.api != Api::Anthropic
+                let has_roles = !matches!(config.model.api, Api::Anthropic | Api::OpenaiResponses);
+                is_named && !self.repairs.roles && has_roles
             }
             RequestPart::Blocks => {
                 let attached = || {

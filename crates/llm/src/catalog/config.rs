@@ -153,7 +153,7 @@ impl ProviderConfig {
         let api = self.api.unwrap_or(Api::OpenaiChat);
         let auth = match api {
             Api::Anthropic => AuthStyle::XApiKey,
-            Api::OpenaiChat | Api::Scripted | Api::Unknown => AuthStyle::Bearer,
+            Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => AuthStyle::Bearer,
         };
         let mut entry = ProviderEntry {
             name: name.to_owned(),

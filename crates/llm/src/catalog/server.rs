@@ -13,7 +13,7 @@ impl ProviderEntry {
 }
 
 impl Catalog {
-    /// Has every model say at which server it is asked.
+    /// Has every model say at which server it is asked, and by which protocol.
     pub(super) fn with_servers(mut self) -> Self {
         for model in &mut self.models {
             let provider = self
@@ -21,6 +21,9 @@ impl Catalog {
                 .iter()
                 .find(|entry| entry.name == model.spec.provider);
             model.spec.server = provider.and_then(ProviderEntry::other_server);
+            if let Some(provider) = provider {
+                model.spec.api = provider.api;
+            }
         }
         self
     }

@@ -33,7 +33,7 @@ pub(super) fn wire(id: &str) -> Option<WireOptions> {
 }
 
 /// Returns the message for a person if OpenAI's own server would refuse the request, because the model takes
-/// tools only at the Responses API. `None` if it may be sent.
+/// tools only at the Responses API and the session began with Chat Completions. `None` if it may be sent.
 ///
 /// Chat Completions refuses their tools with any `reasoning_effort`, `none` too
 /// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>). Gateways may translate.
@@ -46,14 +46,18 @@ pub fn tools_need_responses(request: &ModelRequest) -> Option<String> {
     });
     (is_one && !request.tools.is_empty() && request.model.api == Api::OpenaiChat).then(|| {
         format!(
-            "{id} takes tools only at OpenAI's Responses API, which is not spoken here yet; choose another model, such as gpt-6-sol, \
-             gpt-6.1-terra or gpt-5.6-terra (--model or /model)"
+            "{id} takes tools only at OpenAI's Responses API, and this session asks it by Chat Completions; \
+             choose the model again (/model openai/{id}), and unset providers.openai.api if it is set"
         )
     })
 }
 
-/// 54 for `gpt-5.4-…`, 60 for `gpt-6-…`, 0 for `o3`; `None` for models that do not reason.
+/// 54 for `gpt-5.4-…`, 60 for `gpt-6-…`, 0 for `o3`; `None` for models that do not reason, such as
+/// `gpt-5-chat-latest` (<https://github.com/pydantic/pydantic-ai/issues/3326>).
 fn reasoning_version(id: &str) -> Option<u32> {
+    if id.contains("-chat") {
+        return None;
+    }
     let digits = |text: &str| {
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         text[..end].parse::<u32>().ok().filter(|number| *number < 100)

@@ -10,7 +10,9 @@
 //! this model. Supported values are: …", <https://github.com/Kilo-Org/cloud/pull/3807>), Cerebras
 //! ("reasoning_effort Input should be 'low', 'medium' or 'high'",
 //! <https://github.com/egoist/chatwise-releases/issues/1325>), Fireworks ("Extra inputs are not permitted,
-//! field: 'stream_options'", <https://github.com/FlowiseAI/Flowise/issues/2866>), and whatever is built on
+//! field: 'stream_options'", <https://github.com/FlowiseAI/Flowise/issues/2866>), OpenAI's Responses
+//! ("Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+//! <https://github.com/OpenHands/software-agent-sdk/issues/3553>), and whatever is built on
 //! FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
 //! <https://github.com/gpustack/gpustack/issues/429>).
 
@@ -22,7 +24,9 @@ const SETTINGS: &[(&str, RequestPart)] = &[
     ("max_completion_tokens", RequestPart::MaxCompletionTokens),
     ("temperature", RequestPart::Temperature),
     ("stream_options", RequestPart::StreamOptions),
+    ("max_output_tokens", RequestPart::MaxTokens),
     ("reasoning_effort", RequestPart::ReasoningEffort),
+    ("reasoning.effort", RequestPart::ReasoningEffort),
     ("prompt_cache_key", RequestPart::CacheKey),
 ];
 

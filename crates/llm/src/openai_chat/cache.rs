@@ -16,7 +16,7 @@ use crate::json::{BorrowedJson, object};
 /// 15 requests a minute to any (<https://developers.openai.com/api/docs/guides/prompt-caching.md>). It
 /// follows from the random id of the first message that a person wrote, which stays whatever is condensed,
 /// and says nothing about them. `None` for a request that nothing else begins like.
-pub(super) fn key(request: &ModelRequest) -> Option<String> {
+pub(crate) fn key(request: &ModelRequest) -> Option<String> {
     let by_person =
         |message: &&Arc<Message>| message.role == Role::User && message.message_id.as_str() != LEFT_OUT;
     let first = request.messages.iter().find(by_person)?;

@@ -10,10 +10,11 @@
 
 use std::borrow::Cow;
 
-use agentx_types::{MediaPart, without_author_tags};
+use agentx_types::MediaPart;
 
 use crate::json::{BorrowedJson, object};
-use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
+use crate::openai_media::OpenAiMedium;
+use crate::request::BlobSource;
 
 /// Media of a message.
 pub(super) enum ShownMedia<'a> {
@@ -34,50 +35,14 @@ impl<'a> From<ShownMedia<'a>> for BorrowedJson<'a> {
 
 /// A medium as this API can show it.
 pub(super) fn shown<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> ShownMedia<'a> {
-    let words = |words: String| ShownMedia::Words(words.into());
-    let media = Media::of(part, blobs);
-    if let Media::Missing(why) = media {
-        return words(placeholder(part, why));
-    }
-    match (media_kind(&part.media_type), media) {
-        (MediaKind::Image, Media::Url(url)) => image(url.into()),
-        (MediaKind::Image, Media::Base64(data)) => image(data_url(blobs.media_type(part), &data).into()),
-        (MediaKind::Audio, Media::Base64(data)) => match audio_format(&part.media_type) {
-            Some(format) => {
-                let sound = object! {"data": data, "format": format};
-                ShownMedia::Medium(object! {"type": "input_audio", "input_audio": sound})
-            }
-            None => words(placeholder(part, "this API cannot be sent it")),
-        },
-        (MediaKind::Pdf, Media::Base64(data)) => {
-            let filename = without_author_tags(part.name.as_deref().unwrap_or("document.pdf"));
-            let file = object! {"filename": filename, "file_data": data_url(&part.media_type, &data)};
-            ShownMedia::Medium(object! {"type": "file", "file": file})
+    ShownMedia::Medium(match OpenAiMedium::of(part, blobs) {
+        OpenAiMedium::Text(text) => return ShownMedia::Words(text),
+        OpenAiMedium::Image(url) => object! {"type": "image_url", "image_url": object! {"url": url}},
+        OpenAiMedium::Audio { data, format } => {
+            object! {"type": "input_audio", "input_audio": object! {"data": data, "format": format}}
         }
-        (MediaKind::Text, media @ Media::Base64(_)) => {
-            let name = without_author_tags(part.name.as_deref().unwrap_or(&part.media_type));
-            words(format!("{name}:\n\n{}", media.text().unwrap_or_default()))
+        OpenAiMedium::File { name, data } => {
+            object! {"type": "file", "file": object! {"filename": name, "file_data": data}}
         }
-        (_, Media::Url(url)) => words(placeholder(part, url)),
-        (_, Media::Base64(_) | Media::Missing(_)) => words(placeholder(part, "this API cannot be sent it")),
-    }
-}
-
-/// A part `image_url`. The address is a `data:` URL, or an `https:` URL that the provider loads.
-fn image(url: Cow<'_, str>) -> ShownMedia<'_> {
-    ShownMedia::Medium(object! {"type": "image_url", "image_url": object! {"url": url}})
-}
-
-/// The bytes of a medium, which are base64 already, as a `data:` URL.
-fn data_url(media_type: &str, data: &str) -> String {
-    format!("data:{media_type};base64,{data}")
-}
-
-/// The name of the format in the API; `None` for formats that it does not accept.
-fn audio_format(media_type: &str) -> Option<&'static str> {
-    match media_type.split(';').next().unwrap_or_default().trim() {
-        "audio/wav" | "audio/x-wav" | "audio/wave" => Some("wav"),
-        "audio/mpeg" | "audio/mp3" => Some("mp3"),
-        _ => None,
-    }
+    })
 }

@@ -14,7 +14,7 @@ use super::{alternating_roles, cache, signature};
 use crate::anthropic::effort;
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
-use crate::request::{BlobSource, longest_answer, tool_name};
+use crate::request::{BlobSource, joined, longest_answer, tool_name};
 use crate::schema;
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
@@ -147,16 +147,6 @@ fn messages<'a>(
     }
     flush(&mut waiting, &mut out);
     out
-}
-
-/// Texts end to end. One alone, as nearly always, is not copied.
-fn joined<'a>(texts: impl Iterator<Item = &'a str>, between: &'static str) -> Cow<'a, str> {
-    texts.fold(Cow::Borrowed(""), |mut all, text| {
-        if !all.is_empty() {
-            all += between;
-        }
-        all + text
-    })
 }
 
 /// All text parts, joined.

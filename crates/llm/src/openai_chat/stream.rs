@@ -7,7 +7,7 @@ use super::finish;
 use super::reasoning::Details;
 use super::think_tags::{ThinkPiece, ThinkTags};
 use super::tools::ToolCallBuffer;
-use super::usage;
+use super::usage::{self, usage};
 use super::wire::{ChoiceDelta, CompletionChunk, ToolDelta, UsageWire};
 use crate::emitter::{Emitter, PartKind};
 use crate::error;
@@ -387,7 +387,7 @@ impl CompletionState {
 
     fn say_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
         if let Some(reported) = self.usage.take() {
-            self.emitter.usage(usage::usage(&reported), out);
+            self.emitter.usage(usage(&reported), out);
         }
     }
 }

@@ -39,7 +39,7 @@ struct Written {
 }
 
 /// Tokens, in kinds that do not overlap.
-pub(super) fn usage(wire: &UsageWire) -> Usage {
+pub(crate) fn usage(wire: &UsageWire) -> Usage {
     let (read, written) = (read(wire), written(wire));
     let knows_all = read.is_some_and(|read| read.prompt > 0) && written.is_some();
     let (read, written) = (read.unwrap_or_default(), written.unwrap_or_default());

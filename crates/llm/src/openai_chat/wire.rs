@@ -123,7 +123,7 @@ pub(super) struct XGroq<'a> {
 /// Token counts.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct UsageWire {
+pub(crate) struct UsageWire {
     pub(super) prompt_tokens: Option<LenientCount>,
     pub(super) completion_tokens: Option<LenientCount>,
     pub(super) total_tokens: Option<LenientCount>,

@@ -11,6 +11,7 @@ use super::without_nothing;
 pub fn check(api: Api, name: &str, answer: &Accumulated, whole: &Value) {
     match api {
         Api::Anthropic => anthropic(name, answer, whole),
+        Api::OpenaiResponses => responses(name, answer, whole),
         _ => openai(name, answer, whole),
     }
 }
@@ -246,4 +247,101 @@ fn string(value: &Value) -> &str {
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
+}
+
+/// Whether reasoning was kept: the server encrypts it anew in each event, so its bytes differ.
+fn is_kept(data: Option<&Value>) -> bool {
+    data.and_then(|data| data["encrypted_content"].as_str())
+        .is_some_and(|kept| !kept.is_empty())
+}
+
+/// A part of the answer in the form of an item of Responses: what both sides can say of it.
+fn responses_part(part: &ContentPart) -> Value {
+    match part {
+        ContentPart::Text(part) => json!({"text": part.text}),
+        ContentPart::Thinking(part) => {
+            let kept = is_kept(part.provider.as_ref().map(|provider| &provider.data));
+            json!({"thinking": part.text, "encrypted": kept})
+        }
+        ContentPart::ToolCall(part) => {
+            json!({"call": part.tool_call_id, "name": part.name, "input": part.input})
+        }
+        ContentPart::Opaque(part) => json!({"item": part.provider.data["id"]}),
+        other => panic!("a model does not say {other:?}"),
+    }
+}
+
+/// The parts that an item of the output becomes.
+fn responses_item(item: &Value) -> Vec<Value> {
+    let texts = |parts: &Value, key: &str| -> Vec<String> {
+        let parts = parts.as_array().into_iter().flatten();
+        parts
+            .map(|part| string(&part[key]).to_owned())
+            .filter(|text| !text.is_empty())
+            .collect()
+    };
+    match string(&item["type"]) {
+        "message" => {
+            let content = item["content"].as_array().into_iter().flatten();
+            let said = content.map(|part| format!("{}{}", string(&part["text"]), string(&part["refusal"])));
+            said.filter(|text| !text.is_empty())
+                .map(|text| json!({"text": text}))
+                .collect()
+        }
+        "reasoning" => {
+            let summary = texts(&item["summary"], "text").join("\n\n");
+            let content = texts(&item["content"], "text").join("\n\n");
+            let text = if summary.is_empty() { content } else { summary };
+            let encrypted = is_kept(Some(item));
+            if text.is_empty() && !encrypted {
+                return Vec::new();
+            }
+            vec![json!({"thinking": text, "encrypted": encrypted})]
+        }
+        "function_call" => {
+            let input = serde_json::from_str(string(&item["arguments"])).unwrap_or(json!({}));
+            vec![json!({"call": item["call_id"], "name": item["name"], "input": input})]
+        }
+        _ => vec![json!({"item": item["id"]})],
+    }
+}
+
+fn responses(name: &str, answer: &Accumulated, whole: &Value) {
+    let output = whole["output"].as_array().expect("output");
+    let got: Vec<Value> = answer.message.content.iter().map(responses_part).collect();
+    // A server that ends a stream with an empty output has said it all before.
+    if !output.is_empty() {
+        let expected: Vec<Value> = output.iter().flat_map(responses_item).collect();
+        assert_eq!(got, expected, "{name}: output");
+    }
+    let calls = got.iter().any(|part| part.get("call").is_some());
+    let refused = output
+        .iter()
+        .any(|item| item["content"].to_string().contains("\"refusal\":\""));
+    let expected = match string(&whole["incomplete_details"]["reason"]) {
+        "max_output_tokens" => StopReason::MaxTokens,
+        "content_filter" => StopReason::Refusal,
+        _ if calls => StopReason::ToolUse,
+        _ if refused => StopReason::Refusal,
+        _ => StopReason::EndTurn,
+    };
+    assert_eq!(answer.stop_reason, expected, "{name}: stop reason");
+    let (usage, got) = (&whole["usage"], answer.usage);
+    let input = got.input_tokens + got.cache_read_tokens + got.cache_write_tokens;
+    assert_eq!(input, number(&usage["input_tokens"]), "{name}: input");
+    assert_eq!(
+        got.output_tokens,
+        number(&usage["output_tokens"]),
+        "{name}: output tokens"
+    );
+    let cached = number(&usage["input_tokens_details"]["cached_tokens"]);
+    assert_eq!(got.cache_read_tokens, cached, "{name}: cached");
+    let reasoning = number(&usage["output_tokens_details"]["reasoning_tokens"]);
+    assert_eq!(got.reasoning_tokens, reasoning, "{name}: reasoning tokens");
+    assert_eq!(
+        answer.message.message_id.as_str(),
+        string(&whole["id"]),
+        "{name}: id"
+    );
+    assert_eq!(answer.model, string(&whole["model"]), "{name}: model");
 }

@@ -75,13 +75,25 @@ impl Recording {
     }
 }
 
-/// Every exchange of the two APIs, in order of path.
+/// A model of the catalog; one of OpenAI's as a session asks it that began with Chat Completions.
+pub fn model_by_chat(name: &str) -> agentx_types::ModelSpec {
+    let mut model = agentx_llm::Catalog::builtin()
+        .resolve(name)
+        .expect("a known model");
+    if model.api == Api::OpenaiResponses {
+        model.api = Api::OpenaiChat;
+    }
+    model
+}
+
+/// Every exchange of the three APIs, in order of path.
 pub fn all(recordings: &Path) -> Vec<Recording> {
     let mut found = Vec::new();
     for provider in folders(recordings) {
         for (folder, api) in [
             ("messages", Api::Anthropic),
             ("chat_completions", Api::OpenaiChat),
+            ("responses", Api::OpenaiResponses),
         ] {
             for file in files(&provider.join(folder)) {
                 if let Some(stem) = file.to_string_lossy().strip_suffix(".meta.json") {

@@ -11,7 +11,7 @@
 use std::net::IpAddr;
 
 use agentx_llm::{AuthStyle, Catalog, ProviderEntry, Secret, origin, tools_need_responses};
-use agentx_types::{ModelRequest, ModelSpec};
+use agentx_types::{Api, ModelRequest, ModelSpec};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -22,6 +22,15 @@ fn set_in(variable: Option<&str>, key: &str) -> String {
     match variable {
         Some(variable) => format!("{variable} or {key}"),
         None => key.to_owned(),
+    }
+}
+
+/// The address, or what is wrong with it.
+fn http_url(address: &str) -> Result<Url, String> {
+    let url = Url::parse(address).map_err(|error| error.to_string())?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(format!("`{other}` is not http or https")),
     }
 }
 
@@ -38,6 +47,8 @@ pub struct Endpoint {
     provider: ProviderEntry,
     /// The address that is asked, or what is wrong with it. Said at a call, so that other providers work.
     url: Result<Url, String>,
+    /// The address as it was given, without the path of an API.
+    base_url: Option<String>,
     /// The address that sessions record: scheme, host and port. A conversation is not sent to another one.
     origin: Option<String>,
     /// The key. `None` is an error at a call if the provider needs one, and fine otherwise.
@@ -57,17 +68,13 @@ impl Endpoint {
     ///
     /// let catalog = Catalog::builtin();
     /// let endpoint = Endpoint::new(catalog.provider("openai").unwrap(), Some("http://me:pw@localhost:8080/v1"), None);
-    /// assert_eq!(endpoint.place(), "http://localhost:8080/v1/chat/completions");
+    /// assert_eq!(endpoint.place(), "http://localhost:8080/v1/responses");
     /// ```
     pub fn new(provider: &ProviderEntry, base_url: Option<&str>, key: Option<Secret>) -> Self {
-        let url = Url::parse(&provider.url(base_url)).map_err(|error| error.to_string());
-        let url = url.and_then(|url| match url.scheme() {
-            "http" | "https" => Ok(url),
-            other => Err(format!("`{other}` is not http or https")),
-        });
         Self {
             provider: provider.clone(),
-            url,
+            url: http_url(&provider.url(provider.api, base_url)),
+            base_url: base_url.map(str::to_owned),
             origin: origin(base_url.unwrap_or(&provider.base_url)),
             key,
             headers: Vec::new(),
@@ -169,14 +176,24 @@ impl Endpoint {
         ))
     }
 
+    /// The protocol of the provider.
+    pub(super) fn api(&self) -> Api {
+        self.provider.api
+    }
+
     /// The address of the provider's API.
     pub(super) fn url(&self) -> Option<&Url> {
         self.url.as_ref().ok()
     }
 
-    /// The address, or what is wrong with it.
-    pub(super) fn checked_url(&self) -> Result<&Url, String> {
-        self.url.as_ref().map_err(|error| {
+    /// The address of this API, or what is wrong with it.
+    pub(super) fn checked_url(&self, api: Api) -> Result<Url, String> {
+        let url = if api == self.provider.api {
+            self.url.clone()
+        } else {
+            http_url(&self.provider.url(api, self.base_url.as_deref()))
+        };
+        url.map_err(|error| {
             let name = &self.provider.name;
             let place = set_in(
                 self.provider.base_url_env.as_deref(),
@@ -306,8 +323,16 @@ mod tests {
                 .is_some_and(|what| what.contains("ANTHROPIC_API_KEY"))
         );
         assert!(endpoint("http://h.test", Some("k")).missing_key().is_none());
-        assert!(endpoint("ftp://h.test", Some("k")).checked_url().is_err());
-        assert!(endpoint("no address", Some("k")).checked_url().is_err());
+        assert!(
+            endpoint("ftp://h.test", Some("k"))
+                .checked_url(Api::OpenaiChat)
+                .is_err()
+        );
+        assert!(
+            endpoint("no address", Some("k"))
+                .checked_url(Api::OpenaiChat)
+                .is_err()
+        );
         let wrong = endpoint("http://h.test", Some("sk-new\nline"))
             .headers()
             .expect_err("a line break");
@@ -316,7 +341,7 @@ mod tests {
             "{wrong}"
         );
         let wrong = endpoint("http://h.test:bad", None)
-            .checked_url()
+            .checked_url(Api::Anthropic)
             .expect_err("no port");
         assert!(wrong.contains("ANTHROPIC_BASE_URL"), "{wrong}");
     }

@@ -73,7 +73,11 @@ pub async fn models_of_server(
 /// Asks for the list once, without a retry, because a person waits for the prompt.
 async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
     let in_words = |failure: AttemptFailure| ModelListError::Failed(failure.message);
-    let url = list_of(endpoint.checked_url().map_err(ModelListError::Failed)?);
+    let url = list_of(
+        &endpoint
+            .checked_url(endpoint.api())
+            .map_err(ModelListError::Failed)?,
+    );
     let place = endpoint.who();
     let clients = ModelClients::new(PATIENCE);
     let client = clients.get(&url).await.map_err(in_words)?;
@@ -96,13 +100,14 @@ async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
     ids(&body).ok_or_else(|| ModelListError::Failed("its answer is not a list of models".to_owned()))
 }
 
-/// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions` and
-/// `…/v1/messages`.
+/// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions`,
+/// `…/v1/responses` and `…/v1/messages`.
 fn list_of(api: &Url) -> Url {
     let mut url = api.clone();
     let path = api.path();
     let base = path
         .strip_suffix("/chat/completions")
+        .or_else(|| path.strip_suffix("/responses"))
         .or_else(|| path.strip_suffix("/messages"))
         .unwrap_or(path);
     url.set_path(&format!("{base}/models"));
@@ -126,6 +131,7 @@ mod tests {
         for (api, list) in [
             ("http://h:1/v1/chat/completions", "http://h:1/v1/models"),
             ("http://h/v1/messages", "http://h/v1/models"),
+            ("http://h/v1/responses", "http://h/v1/models"),
             ("http://h/x/v1/chat/completions?k=v", "http://h/x/v1/models?k=v"),
         ] {
             assert_eq!(list_of(&Url::parse(api).expect("an address")).as_str(), list);

@@ -1,0 +1,35 @@
+//! Decodes a whole answer of Responses.
+
+use agentx_types::EnvironmentEvent;
+
+use super::stream::ResponseState;
+use super::wire::ResponseWire;
+use crate::error;
+use crate::stream::{StreamContext, StreamError};
+
+/// Decodes a whole answer that was not streamed.
+///
+/// # Errors
+/// Returns an error if the body is an error, or not an answer of this API.
+///
+/// The events are the same as those of a stream. `output` has the answer:
+///
+/// ```text
+/// {"id":"resp_1","model":"m","status":"completed","output":[{"type":"message","content":[…]}],"usage":{…}}
+/// ```
+pub fn decode_body(
+    context: StreamContext,
+    body: &[u8],
+    out: &mut Vec<EnvironmentEvent>,
+) -> Result<(), StreamError> {
+    let text = String::from_utf8_lossy(body);
+    let response = ResponseWire::parse(&text)?;
+    if response.output.is_none() && response.error().is_none() {
+        return if error::Extracted::is_error(&text) {
+            Err(StreamError::Provider(error::from_stream(&text)))
+        } else {
+            Err(StreamError::malformed("no output", &text))
+        };
+    }
+    ResponseState::new(context).close(&response, out)
+}

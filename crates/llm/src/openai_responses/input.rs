@@ -1,0 +1,225 @@
+//! The conversation as `input` items of a Responses request.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use agentx_types::{
+    ContentPart, MediaPart, Message, ModelRequest, ProviderData, Role, TextPart, ThinkingPart, ToolCallPart,
+    ToolResultPart,
+};
+use serde_json::Value;
+
+use super::API;
+use super::items::{CUSTOM, ENCRYPTED, PHASE};
+use super::request::LONGEST_NAME;
+use crate::emitter::fnv1a;
+use crate::json::{BorrowedJson, object};
+use crate::openai_media::OpenAiMedium;
+use crate::request::{BlobSource, joined, tool_name};
+
+/// The longest id of a call: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length 64"
+/// (<https://github.com/decolua/9router/issues/393>).
+const LONGEST_ID: usize = 64;
+
+/// The items of a conversation, in its order.
+pub(super) fn items<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<BorrowedJson<'a>> {
+    let model = request.model.id.as_str();
+    let mut custom = BTreeSet::new();
+    let mut out = Vec::with_capacity(request.messages.len() + 1);
+    for message in &request.messages {
+        match message.role {
+            Role::System => out.extend(developer(message)),
+            Role::User | Role::Tool => user_side(message, &custom, blobs, &mut out),
+            Role::Assistant => assistant(message, model, &mut custom, &mut out),
+        }
+    }
+    out
+}
+
+/// Instructions in the middle of a conversation.
+fn developer(message: &Message) -> Option<BorrowedJson<'_>> {
+    let text = joined(message.content.iter().filter_map(ContentPart::as_text), "");
+    (!text.trim().is_empty()).then(|| object! {"type": "message", "role": "developer", "content": text})
+}
+
+/// Adds the results of tools, each as an item of its own, then the rest as one message.
+fn user_side<'a>(
+    message: &'a Message,
+    custom: &BTreeSet<&str>,
+    blobs: &dyn BlobSource,
+    out: &mut Vec<BorrowedJson<'a>>,
+) {
+    let mut rest: Vec<OpenAiMedium<'a>> = Vec::new();
+    for part in &message.content {
+        match part {
+            ContentPart::Text(part) if part.text.is_empty() => {}
+            ContentPart::Text(part) => rest.push(OpenAiMedium::Text(part.text.as_str().into())),
+            ContentPart::Image(part) | ContentPart::Audio(part) | ContentPart::File(part) => {
+                rest.push(medium(part, blobs));
+            }
+            ContentPart::ToolResult(result) => out.push(tool_result(result, custom, blobs)),
+            ContentPart::Thinking(_) | ContentPart::ToolCall(_) | ContentPart::Opaque(_) => {}
+        }
+    }
+    if !rest.is_empty() {
+        out.push(object! {"type": "message", "role": "user", "content": content(rest)});
+    }
+}
+
+/// A medium; sounds are told in words, because the API takes none.
+fn medium<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> OpenAiMedium<'a> {
+    match OpenAiMedium::of(part, blobs) {
+        OpenAiMedium::Audio { .. } => {
+            let words = crate::request::placeholder(part, "this API cannot be sent it");
+            OpenAiMedium::Text(words.into())
+        }
+        other => other,
+    }
+}
+
+/// One text as it is; a list of parts if there is more than that.
+fn content(mut parts: Vec<OpenAiMedium<'_>>) -> BorrowedJson<'_> {
+    match parts.as_mut_slice() {
+        [OpenAiMedium::Text(text)] => BorrowedJson::Text(std::mem::take(text)),
+        _ => BorrowedJson::List(parts.into_iter().map(input_part).collect()),
+    }
+}
+
+fn input_part(medium: OpenAiMedium<'_>) -> BorrowedJson<'_> {
+    match medium {
+        OpenAiMedium::Text(text) => object! {"type": "input_text", "text": text},
+        OpenAiMedium::Image(url) => object! {"type": "input_image", "image_url": url},
+        OpenAiMedium::Audio { data, format } => {
+            object! {"type": "input_audio", "input_audio": object! {"data": data, "format": format}}
+        }
+        OpenAiMedium::File { name, data } => {
+            object! {"type": "input_file", "filename": name, "file_data": data}
+        }
+    }
+}
+
+/// A result: a text, or a list if it has media. A failed result says so in its text.
+fn tool_result<'a>(
+    result: &'a ToolResultPart,
+    custom: &BTreeSet<&str>,
+    blobs: &dyn BlobSource,
+) -> BorrowedJson<'a> {
+    let mut text = Cow::Borrowed("");
+    let mut media = Vec::new();
+    for part in &result.content {
+        match part {
+            ContentPart::Text(part) if text.is_empty() => text = part.text.as_str().into(),
+            ContentPart::Text(part) => text.to_mut().extend(["\n", &part.text]),
+            ContentPart::Image(part) | ContentPart::Audio(part) | ContentPart::File(part) => {
+                media.push(medium(part, blobs));
+            }
+            _ => {}
+        }
+    }
+    let says_so = text
+        .get(..5)
+        .is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if result.is_error && !says_so {
+        text = format!("Error: {text}").into();
+    }
+    let mut parts = Vec::with_capacity(1 + media.len());
+    if media.is_empty() || !text.is_empty() {
+        parts.push(OpenAiMedium::Text(text));
+    }
+    parts.extend(media);
+    let id = result.tool_call_id.as_str();
+    let kind = if custom.contains(id) {
+        "custom_tool_call_output"
+    } else {
+        "function_call_output"
+    };
+    object! {"type": kind, "call_id": call_id(id), "output": content(parts)}
+}
+
+/// Adds the model's own message: an item for each part, in their order.
+///
+/// A reasoning item belongs to the item behind it, and is refused without one ("Item 'rs_…' of type 'reasoning' was
+/// provided without its required following item", <https://github.com/continuedev/continue/issues/8933>): of an answer
+/// that broke off in the middle, it is left out.
+fn assistant<'a>(
+    message: &'a Message,
+    model: &str,
+    custom: &mut BTreeSet<&'a str>,
+    out: &mut Vec<BorrowedJson<'a>>,
+) {
+    let start = out.len();
+    for part in &message.content {
+        match part {
+            ContentPart::Text(part) => out.extend(text(part, model)),
+            ContentPart::Thinking(part) => out.extend(reasoning(part, model)),
+            ContentPart::ToolCall(call) => {
+                let input = custom_input(call);
+                if input.is_some() {
+                    custom.insert(call.tool_call_id.as_str());
+                }
+                out.push(tool_call(call, input));
+            }
+            ContentPart::Opaque(part) => {
+                out.extend(own(&part.provider, model).map(BorrowedJson::from));
+            }
+            _ => {}
+        }
+    }
+    while out.len() > start && out.last().and_then(BorrowedJson::kind) == Some("reasoning") {
+        out.pop();
+    }
+}
+
+/// The data of a part that this model made at this API.
+fn own<'a>(provider: &'a ProviderData, model: &str) -> Option<&'a Value> {
+    (provider.api == API && !provider.is_of_another(model)).then_some(&provider.data)
+}
+
+fn text<'a>(part: &'a TextPart, model: &str) -> Option<BorrowedJson<'a>> {
+    if part.text.trim().is_empty() {
+        return None;
+    }
+    let said = object! {"type": "output_text", "text": &part.text};
+    let mut item = object! {"type": "message", "role": "assistant", "content": vec![said]};
+    let data = part.provider.as_ref().and_then(|provider| own(provider, model));
+    if let Some(phase) = data.and_then(|data| data[PHASE].as_str()) {
+        item.set(PHASE, phase);
+    }
+    Some(item)
+}
+
+/// The reasoning as it came; `None` if it is another model's, or the server gave nothing to send back.
+fn reasoning<'a>(part: &'a ThinkingPart, model: &str) -> Option<BorrowedJson<'a>> {
+    let data = own(part.provider.as_ref()?, model)?;
+    data[ENCRYPTED].is_string().then(|| data.into())
+}
+
+/// The text that a custom tool was called with.
+fn custom_input(call: &ToolCallPart) -> Option<&str> {
+    let data = call.provider.as_ref().filter(|data| data.api == API)?;
+    data.data[CUSTOM]
+        .as_bool()?
+        .then(|| call.input["input"].as_str().unwrap_or_default())
+}
+
+fn tool_call<'a>(call: &'a ToolCallPart, custom: Option<&'a str>) -> BorrowedJson<'a> {
+    let id = call_id(call.tool_call_id.as_str());
+    let name = tool_name(&call.name, LONGEST_NAME);
+    if let Some(input) = custom {
+        return object! {"type": "custom_tool_call", "call_id": id, "name": name, "input": input};
+    }
+    let arguments = if call.input.is_object() {
+        call.input.to_string()
+    } else {
+        "{}".into()
+    };
+    object! {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}
+}
+
+/// The id as it is; if it is too long, a hash of it: the same for call and result.
+fn call_id(id: &str) -> Cow<'_, str> {
+    if id.len() <= LONGEST_ID {
+        return id.into();
+    }
+    format!("call_{:016x}", fnv1a(id.as_bytes())).into()
+}

@@ -1,0 +1,85 @@
+//! Builds the body of a Responses request from a conversation.
+
+use agentx_types::{ModelRequest, RequestPart, ToolSpec};
+
+use super::input;
+use crate::anthropic::effort;
+use crate::json::{BorrowedJson, object};
+use crate::openai_chat::{ChatOptions, ThinkingParam, cache_key};
+use crate::request::{BlobSource, joined, longest_answer, tool_name};
+use crate::schema;
+
+/// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
+pub(super) const LONGEST_NAME: usize = 64;
+/// The smallest `max_output_tokens` that is accepted: "Invalid 'max_output_tokens': integer below minimum value. Expected a
+/// value >= 16" (<https://github.com/vectorize-io/hindsight/issues/58>).
+const LEAST_ANSWER: u64 = 16;
+
+/// The body of the request, with `stream: true` and `store: false`.
+///
+/// The encrypted reasoning and a summary of it are requested only from models that reason: others refuse both
+/// ("Encrypted content is not supported with this model",
+/// <https://github.com/pydantic/pydantic-ai/issues/3326>; "'reasoning.effort' is not supported with this model",
+/// <https://github.com/OpenHands/software-agent-sdk/issues/3553>).
+pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSource) -> Vec<u8> {
+    let mut body = object! {"model": &request.model.id};
+    let system = request.system.iter().map(AsRef::as_ref);
+    let instructions = joined(system.filter(|text: &&str| !text.trim().is_empty()), "\n\n");
+    if !instructions.is_empty() {
+        body.set("instructions", instructions);
+    }
+    body.set("input", input::items(request, blobs));
+    if !request.tools.is_empty() {
+        body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
+    }
+    body.set("store", false);
+    body.set("stream", true);
+    if request.params.max_output_tokens.is_some() && !request.is_without(RequestPart::MaxTokens) {
+        body.set("max_output_tokens", longest_answer(request).max(LEAST_ANSWER));
+    }
+    let takes_temperature = options.temperature && !request.is_without(RequestPart::Temperature);
+    if let Some(temperature) = request.params.temperature.filter(|_| takes_temperature) {
+        body.set("temperature", temperature.clamp(0.0, 2.0));
+    }
+    if options.thinking != ThinkingParam::None {
+        ask_for_reasoning(request, options, &mut body);
+    }
+    let takes_key = options.prompt_cache_key && !request.plain && !request.is_without(RequestPart::CacheKey);
+    if let Some(key) = cache_key(request).filter(|_| takes_key) {
+        body.set("prompt_cache_key", key);
+    }
+    body.to_bytes()
+}
+
+/// Requests reasoning that can be sent back, with a summary for people. A request without optional settings
+/// (`plain`) requests neither: an organization that has not been verified is refused summaries
+/// (<https://github.com/OpenHands/software-agent-sdk/issues/987>).
+fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
+    let wished = request.params.thinking_tokens.map(effort);
+    let effort = options.effort.map(|effort| effort.as_str()).or(wished);
+    let effort = effort.filter(|_| !request.is_without(RequestPart::ReasoningEffort));
+    let mut reasoning = object! {};
+    if let Some(effort) = effort {
+        reasoning.set("effort", effort);
+    }
+    if !request.plain {
+        if effort != Some("none") {
+            reasoning.set("summary", "auto");
+        }
+        body.set("include", vec![BorrowedJson::from("reasoning.encrypted_content")]);
+    }
+    if effort.is_some() || !request.plain {
+        body.set("reasoning", reasoning);
+    }
+}
+
+/// A tool as the API describes it. Without `strict: false`, the API makes every field of a schema required.
+fn tool(tool: &ToolSpec) -> BorrowedJson<'_> {
+    object! {
+        "type": "function",
+        "name": tool_name(&tool.name, LONGEST_NAME),
+        "description": &tool.description,
+        "parameters": schema::parameters(&tool.input_schema),
+        "strict": false,
+    }
+}

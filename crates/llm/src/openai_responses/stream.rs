@@ -1,0 +1,254 @@
+//! Decodes the answer of Responses as it streams.
+
+use agentx_types::{EnvironmentEvent, StopReason};
+
+use super::items::Items;
+use super::wire::{OutputItem, ResponseWire, ResponsesEvent};
+use crate::emitter::{Emitter, PartKind};
+use crate::error;
+use crate::lenient_json::LenientCount;
+use crate::openai_chat::usage;
+use crate::sse;
+use crate::stream::{Head, StreamContext, StreamError};
+
+/// Decodes one Responses stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+///
+/// The answer has ended when `response.completed` or `response.incomplete` came. A stream that ends without one of them broke
+/// off.
+///
+/// ```
+/// use agentx_llm::StreamContext;
+/// use agentx_llm::openai_responses::ResponsesDecoder;
+/// use agentx_types::EnvironmentEvent;
+///
+/// let mut decoder = ResponsesDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut events = Vec::new();
+/// let created = br#"data: {"type":"response.created","response":{"id":"resp_1","model":"m"}}"#;
+/// let delta = br#"data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hi"}"#;
+/// let completed = br#"data: {"type":"response.completed","response":{"id":"resp_1","status":"completed"}}"#;
+/// for event in [&created[..], &delta[..], &completed[..]] {
+///     decoder.push(event, &mut events)?;
+///     decoder.push(b"\n\n", &mut events)?;
+/// }
+/// assert!(decoder.is_done());
+/// assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+/// # Ok::<(), agentx_llm::StreamError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ResponsesDecoder {
+    sse: sse::SseDecoder,
+    head: Head,
+    answer: ResponseState,
+}
+
+impl ResponsesDecoder {
+    /// A decoder for one stream.
+    pub fn new(context: StreamContext) -> Self {
+        Self {
+            sse: sse::SseDecoder::default(),
+            head: Head::default(),
+            answer: ResponseState::new(context),
+        }
+    }
+
+    /// Decodes the next bytes of the body and appends the events to `out`.
+    ///
+    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
+    ///
+    /// # Errors
+    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not JSON, and the
+    /// errors of the limits: the length of a line, of an event and of the arguments of tool calls. After an error, `out` has
+    /// everything that was decoded before it, and the decoder ignores further bytes.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        self.head.note(bytes);
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.push(bytes, |event| {
+            head.event();
+            answer.event(event.event, event.data, out)
+        });
+        if self.answer.emitter.ended() {
+            // What breaks after the end does not matter.
+            return Ok(());
+        }
+        result.inspect_err(|_| self.answer.emitter.stop())
+    }
+
+    /// Ends the stream: the server has closed the connection.
+    ///
+    /// # Errors
+    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no event stream.
+    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.finish(|event| {
+            head.event();
+            // The end of the bytes may have cut this event: then it never came.
+            match answer.event(event.event, event.data, out) {
+                Err(StreamError::Malformed { .. }) => Ok(()),
+                result => result,
+            }
+        });
+        if self.answer.emitter.ended() {
+            return result;
+        }
+        let checked = self.answer.emitter.check();
+        self.answer.emitter.stop();
+        result.and(checked).and(Err(self.head.broken()))
+    }
+
+    /// Whether the answer is complete: `stream_end` is among the events.
+    pub fn is_done(&self) -> bool {
+        self.answer.emitter.ended()
+    }
+}
+
+/// The state of the answer that is being read.
+#[derive(Clone, Debug)]
+pub(super) struct ResponseState {
+    emitter: Emitter,
+    items: Items,
+}
+
+impl ResponseState {
+    pub(super) fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            items: Items::default(),
+        }
+    }
+
+    /// Decodes the data of one server-sent event. Its name is the `type` of the data, where the data have none.
+    fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let event = ResponsesEvent::parse(data)?;
+        let kind = event.kind.as_deref().unwrap_or(name);
+        if kind == "error" || (kind.is_empty() && event.error.is_some()) {
+            return Err(StreamError::Provider(error::from_stream(data)));
+        }
+        match kind {
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                let response = event.response.map_or("{}", |response| response.get());
+                return self.close(&ResponseWire::parse(response)?, out);
+            }
+            _ => {}
+        }
+        if !self.emitter.started() {
+            let response = event.response.map(|response| ResponseWire::parse(response.get()));
+            self.begin(&response.transpose()?.unwrap_or_default(), out);
+        }
+        let kind = kind.to_owned();
+        self.item_event(&kind, event, out)?;
+        self.emitter.check()
+    }
+
+    fn item_event(
+        &mut self,
+        kind: &str,
+        event: ResponsesEvent<'_>,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        let index = number(event.output_index);
+        let (items, emitter) = (&mut self.items, &mut self.emitter);
+        let place = (index, number(event.content_index));
+        let delta = event.delta.map(|delta| delta.into_string()).unwrap_or_default();
+        match kind {
+            "response.output_text.delta" => items.chunk(place, PartKind::Text, delta, emitter, out),
+            "response.refusal.delta" => items.refusal(place, delta, emitter, out),
+            "response.reasoning_text.delta" => items.chunk(place, PartKind::Thinking, delta, emitter, out),
+            "response.reasoning_summary_text.delta" => {
+                let place = (index, number(event.summary_index));
+                items.chunk(place, PartKind::Thinking, delta, emitter, out);
+            }
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                items.arguments(index, &delta, emitter, out);
+            }
+            "response.output_item.added" => {
+                if let Some(item) = event.item {
+                    let item: OutputItem<'_> = serde_json::from_str(item.get())
+                        .map_err(|error| StreamError::malformed(error, item.get()))?;
+                    items.begin(index, &item, emitter, out);
+                }
+            }
+            "response.output_item.done" => {
+                if let Some(item) = event.item {
+                    items.end(index, item.get(), emitter, out)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Opens the stream.
+    fn begin(&mut self, response: &ResponseWire<'_>, out: &mut Vec<EnvironmentEvent>) {
+        let id = response.id.as_deref().unwrap_or_default();
+        self.emitter
+            .start(id, response.model.as_deref().unwrap_or_default(), out);
+    }
+
+    /// Ends the answer with the response as a whole, unless it failed.
+    pub(super) fn close(
+        &mut self,
+        response: &ResponseWire<'_>,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        if let Some(failure) = failure(response) {
+            self.usage(response, out);
+            return Err(failure);
+        }
+        self.begin(response, out);
+        for (index, item) in (0..).zip(response.output.iter().flatten()) {
+            self.items.end(index, item.get(), &mut self.emitter, out)?;
+        }
+        self.items.end_open_calls(&mut self.emitter, out);
+        self.emitter.check()?;
+        self.usage(response, out);
+        let raw = response.incomplete_reason().or(response.status.as_deref());
+        let raw = raw.map(str::to_owned);
+        self.emitter.end(self.stop_reason(response), raw, out);
+        self.emitter.check()
+    }
+
+    /// Emits the usage, even of an answer that failed, if any was begun.
+    fn usage(&mut self, response: &ResponseWire<'_>, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(reported) = &response.usage
+            && self.emitter.started()
+        {
+            self.emitter.usage(usage(reported), out);
+        }
+    }
+
+    fn stop_reason(&self, response: &ResponseWire<'_>) -> StopReason {
+        match response.incomplete_reason() {
+            Some("max_output_tokens") => StopReason::MaxTokens,
+            Some("content_filter") => StopReason::Refusal,
+            Some(_) => StopReason::Other,
+            None if response.status.as_deref() == Some("incomplete") => StopReason::Other,
+            None if self.items.has_calls() => StopReason::ToolUse,
+            None if self.items.refused() => StopReason::Refusal,
+            None => StopReason::EndTurn,
+        }
+    }
+}
+
+/// The error of a response that failed; `None` if it did not.
+fn failure(response: &ResponseWire<'_>) -> Option<StreamError> {
+    let is_failed = matches!(response.status.as_deref(), Some("failed" | "cancelled"));
+    let error = response.error();
+    if error.is_none() && !is_failed {
+        return None;
+    }
+    let said = error.map_or(r#"{"message":"the response failed"}"#, |error| error.get());
+    Some(StreamError::Provider(error::from_stream(said)))
+}
+
+fn number(count: Option<LenientCount>) -> u64 {
+    count.unwrap_or_default().number
+}
