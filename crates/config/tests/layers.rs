@@ -463,7 +463,7 @@ fn every_built_in_provider_is_reached_where_its_variable_says() {
         }
         let entry = settings.catalog.provider(&provider.name).unwrap();
         assert!(
-            entry.url(None).starts_with("http://127.0.0.1:9/v1/"),
+            entry.url(entry.api, None).starts_with("http://127.0.0.1:9/v1/"),
             "{variable}"
         );
     }

@@ -122,6 +122,7 @@ fn recorded() -> Option<Vec<(Api, Vec<u8>)>> {
         for (folder, api) in [
             ("messages", Api::Anthropic),
             ("chat_completions", Api::OpenaiChat),
+            ("responses", Api::OpenaiResponses),
         ] {
             let Ok(files) = std::fs::read_dir(provider.as_ref().ok()?.path().join(folder)) else {
                 continue;
@@ -136,12 +137,16 @@ fn recorded() -> Option<Vec<(Api, Vec<u8>)>> {
 
 fn made_up() -> Vec<(Api, Vec<u8>)> {
     println!("no recordings: made-up streams instead");
-    let fixtures: [(Api, &[u8]); 2] = [
+    let fixtures: [(Api, &[u8]); 3] = [
         (
             Api::Anthropic,
             include_bytes!("../tests/fixtures/anthropic_full.sse"),
         ),
         (Api::OpenaiChat, include_bytes!("../tests/fixtures/chat_full.sse")),
+        (
+            Api::OpenaiResponses,
+            include_bytes!("../tests/fixtures/responses_full.sse"),
+        ),
     ];
     fixtures
         .iter()

@@ -134,6 +134,10 @@ fn settings_that_were_refused_are_left_out() {
     let body = built(&asked);
     assert_eq!(body["reasoning"], json!({"summary": "auto"}));
     assert!(body.get("max_output_tokens").is_none() && body.get("prompt_cache_key").is_none());
+    asked.without = vec![RequestPart::ReasoningSummary];
+    let body = built(&asked);
+    assert_eq!(body["reasoning"], json!({"effort": "high"}));
+    assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
     asked.without.clear();
     asked.plain = true;
     let body = built(&asked);
@@ -369,7 +373,7 @@ fn refusals_name_what_is_left_out() {
         (
             "Your organization must be verified to generate reasoning summaries.",
             Some("reasoning.summary"),
-            RequestPart::Extras,
+            RequestPart::ReasoningSummary,
         ),
         (
             "Encrypted content is not supported with this model.",

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::vendors::{AnswerPart, Anthropic, ChatServer, Dialect, ModelAnswer, VendorRefusal};
+use crate::vendors::{
+    AnswerPart, Anthropic, ChatServer, Dialect, ModelAnswer, ResponsesServer, VendorRefusal,
+};
 use crate::{HttpRequest, ServerReply};
 
 /// The model of Anthropic that unknown names behave like.
@@ -60,15 +62,7 @@ impl MockAnswers {
 
     /// Returns the answer to a request; an error says which line is missing.
     fn to(&self, body: &Value) -> Result<ModelAnswer, String> {
-        let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        let mut last = String::new();
-        if let Some(message) = messages.last() {
-            words_of(&message["content"], &mut last);
-        }
-        let turn = messages
-            .iter()
-            .filter(|message| message["role"] == "assistant")
-            .count();
+        let (last, turn) = conversation_of(body);
         if self.0.is_empty() {
             return Ok(ModelAnswer::text(&last));
         }
@@ -141,6 +135,33 @@ impl ModelAnswer {
     }
 }
 
+/// Returns the text of the last message, and the number of answers before it. At Responses, the items of one answer
+/// are neighbours.
+fn conversation_of(body: &Value) -> (String, usize) {
+    let list = if body["input"].is_array() {
+        &body["input"]
+    } else {
+        &body["messages"]
+    };
+    let messages = list.as_array().map_or(&[][..], Vec::as_slice);
+    let mut last = String::new();
+    if let Some(message) = messages.last() {
+        words_of(&message["content"], &mut last);
+        words_of(&message["output"], &mut last);
+    }
+    let is_answer = |item: &Value| {
+        let is_call = item["type"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("_call") || kind == "reasoning");
+        item["role"] == "assistant" || is_call
+    };
+    let is_one_item = list == &body["messages"];
+    let ends = messages.iter().enumerate().filter(|(at, item)| {
+        is_answer(item) && (is_one_item || !messages.get(at + 1).is_some_and(is_answer))
+    });
+    (last, ends.count())
+}
+
 /// Collects the text of a message, from all of its parts.
 fn words_of(content: &Value, words: &mut String) {
     match content {
@@ -157,13 +178,14 @@ fn words_of(content: &Value, words: &mut String) {
     }
 }
 
-/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`),
-/// refuses what the vendors refuse, and answers from a file.
+/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`,
+/// `/v1/responses`), refuses what the vendors refuse, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,
     anthropic: Mutex<Anthropic>,
     chat: Mutex<ChatServer>,
+    responses: Mutex<ResponsesServer>,
     delay: Duration,
     /// Statuses of the requests that come next.
     fails: Mutex<std::vec::IntoIter<u16>>,
@@ -176,6 +198,7 @@ impl Mock {
             answers,
             anthropic: Mutex::new(Anthropic::new().knowing_all_as(ORDINARY)),
             chat: Mutex::new(ChatServer::new(dialect)),
+            responses: Mutex::new(ResponsesServer::new()),
             delay: Duration::ZERO,
             fails: Mutex::new(Vec::new().into_iter()),
         }
@@ -203,7 +226,10 @@ impl Mock {
                 let models = json!({ "object": "list", "data": [{ "id": "mock", "object": "model" }] });
                 return (ServerReply::json(200, &models), "its models".to_owned());
             }
-            _ if path.ends_with("/messages") || path.ends_with("/chat/completions") => {
+            _ if ["/messages", "/chat/completions", "/responses"]
+                .iter()
+                .any(|end| path.ends_with(end)) =>
+            {
                 match locked(&self.fails).next() {
                     Some(status) => Err(failure(
                         status,
@@ -214,7 +240,7 @@ impl Mock {
             }
             _ => Err(failure(
                 404,
-                "the mock has /v1/messages, /v1/chat/completions and /v1/models",
+                "the mock has /v1/messages, /v1/chat/completions, /v1/responses and /v1/models",
             )),
         };
         match answered {
@@ -235,12 +261,16 @@ impl Mock {
             let accepted = locked(&self.anthropic).check(&request.body, beta);
             return Ok(accepted.map_err(refused)?.stream(&answer()?));
         }
+        if path.ends_with("/responses") {
+            let accepted = locked(&self.responses).check(&request.body);
+            return Ok(accepted.map_err(refused)?.stream(&answer()?));
+        }
         let accepted = locked(&self.chat).check(&request.body);
         Ok(accepted.map_err(refused)?.stream(&answer()?))
     }
 }
 
-/// Returns a failure in a form that both protocols know.
+/// Returns a failure in a form that all protocols know.
 fn failure(status: u16, message: &str) -> (u16, Value, String) {
     let error = json!({ "type": "api_error", "message": message });
     let body = json!({ "type": "error", "error": error });

@@ -5,7 +5,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fixture;
-use crate::vendors::{Anthropic, AnthropicAccepted, ChatAccepted, ChatServer, Dialect, VendorRefusal};
+use crate::vendors::{
+    Anthropic, AnthropicAccepted, ChatAccepted, ChatServer, Dialect, ResponsesAccepted, ResponsesServer,
+    VendorRefusal,
+};
 
 /// The model of Anthropic that made-up models of tests behave like: one that thinks only on request.
 const ORDINARY: &str = "claude-opus-4-6";
@@ -20,6 +23,7 @@ pub struct RequestChecks {
 struct CheckState {
     anthropic: Anthropic,
     chat: ChatServer,
+    responses: ResponsesServer,
     refused: Vec<VendorRefusal>,
     dropped: Vec<String>,
 }
@@ -31,6 +35,8 @@ pub enum CheckedRequest {
     Anthropic(Box<AnthropicAccepted>),
     /// A request for Chat Completions.
     Chat(Box<ChatAccepted>),
+    /// A request for Responses.
+    Responses(Box<ResponsesAccepted>),
     /// A request for no model, which was not checked.
     Other,
 }
@@ -48,8 +54,8 @@ impl Default for RequestChecks {
 }
 
 impl RequestChecks {
-    /// Creates checks of Anthropic Messages with the rules for a new account, and of OpenAI's Chat
-    /// Completions. Of made-up models they know [`fixture::MODEL`] alone.
+    /// Creates checks of Anthropic Messages with the rules for a new account, of OpenAI's Chat
+    /// Completions, and of its Responses. Of made-up models they know [`fixture::MODEL`] alone.
     pub fn new() -> Self {
         let anthropic = Anthropic::new().knowing(fixture::MODEL, ORDINARY);
         Self::of(anthropic, ChatServer::new(Dialect::OpenAi))
@@ -60,6 +66,7 @@ impl RequestChecks {
         let state = CheckState {
             anthropic,
             chat,
+            responses: ResponsesServer::new(),
             refused: Vec::new(),
             dropped: Vec::new(),
         };
@@ -93,6 +100,9 @@ impl RequestChecks {
         } else if path.ends_with("/chat/completions") {
             let accepted = state.chat.check(body);
             accepted.map(|accepted| CheckedRequest::Chat(Box::new(accepted)))
+        } else if path.ends_with("/responses") {
+            let accepted = state.responses.check(body);
+            accepted.map(|accepted| CheckedRequest::Responses(Box::new(accepted)))
         } else {
             Ok(CheckedRequest::Other)
         };

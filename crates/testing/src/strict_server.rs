@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::vendors::{Anthropic, ChatServer, ModelAnswer, VendorRefusal};
+use crate::vendors::{Anthropic, ChatServer, ModelAnswer, ResponsesServer, VendorRefusal};
 use crate::{HttpRequest, ServerReply, TestServer};
 
 /// The server. It stops when it is dropped.
@@ -39,6 +39,22 @@ impl StrictServer {
     /// Panics if no port is free.
     pub async fn chat(
         vendor: ChatServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let vendor = Mutex::new(vendor);
+        Self::start(move |request| {
+            let accepted = locked(&vendor).check(&request.body)?;
+            Ok(accepted.stream(&answers(&request.json())))
+        })
+        .await
+    }
+
+    /// Starts a server for Responses. `answers` returns the model's answer to an accepted request.
+    ///
+    /// # Panics
+    /// Panics if no port is free.
+    pub async fn responses(
+        vendor: ResponsesServer,
         answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
     ) -> Self {
         let vendor = Mutex::new(vendor);

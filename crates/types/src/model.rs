@@ -279,6 +279,8 @@ pub enum RequestPart {
     StreamOptions,
     /// The amount of reasoning: `reasoning_effort` and similar settings.
     ReasoningEffort,
+    /// `reasoning.summary`, which asks for a summary of the reasoning.
+    ReasoningSummary,
     /// `prompt_cache_key`.
     CacheKey,
     /// `max_tokens` as the name of the longest answer: the same number is sent as `max_completion_tokens`.
@@ -330,6 +332,7 @@ impl RequestPart {
             Self::Temperature
             | Self::StreamOptions
             | Self::ReasoningEffort
+            | Self::ReasoningSummary
             | Self::CacheKey
             | Self::MaxTokens
             | Self::MaxCompletionTokens

@@ -282,3 +282,6 @@ pub const REFUSED_TOOLS_ARE_NAMED_BY_WORD: u32 = 9;
 /// No pattern covers files by which services of continuous integration run commands, nor hooks of a bare
 /// repository.
 pub const CI_FILES_ARE_GUARDED: u32 = 9;
+
+/// A request that another model refused changes nothing: the model that was chosen meanwhile is asked as before.
+pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;

@@ -45,6 +45,30 @@ impl ReactAgent {
         }
     }
 
+    /// Whether the call in progress asks a model that is no longer the chosen one: what it refuses says nothing
+    /// about its successor. From version 9 of the rules on.
+    pub(super) fn refused_by_other_model(&self) -> bool {
+        self.config.rules_version >= since::REFUSALS_OF_OTHERS_CHANGE_NOTHING
+            && self.course.asks_other_than(&self.config.model)
+    }
+
+    /// Asks the model that was chosen while its predecessor refused the request for its form or its length.
+    /// `false` if there is none, or if the run is being stopped.
+    pub(super) fn ask_the_chosen_model(&mut self, error: &ErrorOccurred, step: &mut RunStep<'_>) -> bool {
+        let of_other = self.refused_by_other_model();
+        let is_condensing = self.condensing().is_some();
+        let Some(run) = self.course.active().filter(|_| of_other) else {
+            return false;
+        };
+        let is_full = ["context_window", "too_large"].contains(&error.code.as_str());
+        let is_refused = run.pending.refused.take().is_some() || is_full;
+        if !is_refused || run.pending.stop.is_some() || is_condensing || !self.ledger.is_empty() {
+            return false;
+        }
+        self.call_model(step);
+        true
+    }
+
     /// Asks again after a model call has ended with an error, where its form was refused and can be changed.
     /// `false` if the run has to end.
     ///

@@ -48,7 +48,9 @@ impl ReactAgent {
         if let Some(run) = self.course.active() {
             run.pending.refused = refused;
         }
-        if let Some(overflow) = &failed.overflow {
+        if let Some(overflow) = &failed.overflow
+            && !self.refused_by_other_model()
+        {
             self.learn_of_overflow(overflow);
         }
         if failed.retry_in_ms.is_some()
@@ -76,6 +78,9 @@ impl ReactAgent {
                 self.note_declined();
             }
             self.cut_off(step);
+            if self.ask_the_chosen_model(error, step) {
+                return;
+            }
             if error.code == "context_window" || self.note_too_large_text(error) {
                 let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();
                 let is_window = error.code == "context_window";

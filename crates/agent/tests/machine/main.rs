@@ -34,6 +34,7 @@ mod histories;
 mod limits;
 #[cfg(test)]
 mod messages;
+mod model_switch;
 #[cfg(test)]
 mod of_file;
 #[cfg(test)]

@@ -22,8 +22,7 @@ use super::{ErrorCode, Extracted, extra_keys, max_tokens, refused_setting, templ
 ///   must be followed by tool messages", "messages.1.content.0.tool_use.name: String should match pattern",
 ///   DeepSeek's "The `reasoning_content` in the thinking mode must be passed back to the API", which it says
 ///   of answers with calls.
-/// - OpenAI's Responses: "Your organization must be verified to generate reasoning summaries"
-///   (github.com/OpenHands/software-agent-sdk/issues/987), "Encrypted content is not supported with this model"
+/// - OpenAI's Responses: "Encrypted content is not supported with this model"
 ///   (github.com/pydantic/pydantic-ai/issues/3326); "The encrypted content gAAA…c90= could not be verified"
 ///   (github.com/openai/codex/issues/8119), "Item 'rs_…' of type 'reasoning' was provided without its required
 ///   following item" (github.com/continuedev/continue/issues/8933); "Invalid 'input[5].call_id': string too long"
@@ -42,8 +41,6 @@ const NAMES: &[(RequestPart, &[&str])] = &[
             "thinking.adaptive",
             "thinking.display",
             "adaptive thinking is not supported",
-            "reasoning summaries",
-            "reasoning.summary",
             "encrypted content is not supported",
         ],
     ),

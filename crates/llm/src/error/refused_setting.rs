@@ -12,7 +12,8 @@
 //! <https://github.com/egoist/chatwise-releases/issues/1325>), Fireworks ("Extra inputs are not permitted,
 //! field: 'stream_options'", <https://github.com/FlowiseAI/Flowise/issues/2866>), OpenAI's Responses
 //! ("Unsupported parameter: 'reasoning.effort' is not supported with this model.",
-//! <https://github.com/OpenHands/software-agent-sdk/issues/3553>), and whatever is built on
+//! <https://github.com/OpenHands/software-agent-sdk/issues/3553>; "Your organization must be verified to generate
+//! reasoning summaries.", <https://github.com/OpenHands/software-agent-sdk/issues/987>), and whatever is built on
 //! FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
 //! <https://github.com/gpustack/gpustack/issues/429>).
 
@@ -27,6 +28,8 @@ const SETTINGS: &[(&str, RequestPart)] = &[
     ("max_output_tokens", RequestPart::MaxTokens),
     ("reasoning_effort", RequestPart::ReasoningEffort),
     ("reasoning.effort", RequestPart::ReasoningEffort),
+    ("reasoning.summary", RequestPart::ReasoningSummary),
+    ("reasoning summaries", RequestPart::ReasoningSummary),
     ("prompt_cache_key", RequestPart::CacheKey),
 ];
 

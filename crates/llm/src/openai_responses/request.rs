@@ -52,23 +52,27 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
 }
 
 /// Requests reasoning that can be sent back, with a summary for people. A request without optional settings
-/// (`plain`) requests neither: an organization that has not been verified is refused summaries
-/// (<https://github.com/OpenHands/software-agent-sdk/issues/987>).
+/// (`plain`) requests neither. An organization that has not been verified is refused summaries
+/// (<https://github.com/OpenHands/software-agent-sdk/issues/987>): they are left out then. Nobody reads the reasoning
+/// behind a summary of the conversation.
 fn ask_for_reasoning(request: &ModelRequest, options: &ChatOptions, body: &mut BorrowedJson<'_>) {
     let wished = request.params.thinking_tokens.map(effort);
     let effort = options.effort.map(|effort| effort.as_str()).or(wished);
     let effort = effort.filter(|_| !request.is_without(RequestPart::ReasoningEffort));
+    let is_read_again = !request.plain && !request.asks_for_summary();
+    let summary =
+        is_read_again && effort != Some("none") && !request.is_without(RequestPart::ReasoningSummary);
+    if is_read_again {
+        body.set("include", vec![BorrowedJson::from("reasoning.encrypted_content")]);
+    }
     let mut reasoning = object! {};
     if let Some(effort) = effort {
         reasoning.set("effort", effort);
     }
-    if !request.plain {
-        if effort != Some("none") {
-            reasoning.set("summary", "auto");
-        }
-        body.set("include", vec![BorrowedJson::from("reasoning.encrypted_content")]);
+    if summary {
+        reasoning.set("summary", "auto");
     }
-    if effort.is_some() || !request.plain {
+    if effort.is_some() || summary {
         body.set("reasoning", reasoning);
     }
 }

@@ -1,6 +1,6 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`] and [`ChatServer`] check a request and either accept it or return the [`VendorRule`] that it
+//! [`Anthropic`], [`ChatServer`] and [`ResponsesServer`] check a request and either accept it or return the [`VendorRule`] that it
 //! breaks. They do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts
 //! them behind a socket.
 //!
@@ -11,11 +11,13 @@ mod bytes;
 mod chat;
 mod count;
 mod picture;
+mod responses;
 
 pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
 pub use picture::{PICTURE_RULES, VendorPicture, png};
+pub use responses::{AcceptedResponse as ResponsesAccepted, RULES as RESPONSES_RULES, ResponsesServer};
 
 use serde_json::{Value, json};
 
@@ -49,7 +51,13 @@ impl VendorRefusal {
     /// Returns whether the request is too long for the model: every long session gets there, so it is no
     /// error in its form.
     pub fn is_full_window(&self) -> bool {
-        ["anthropic-window", "chat-window", "chat-window-with-answer"].contains(&self.rule.name)
+        [
+            "anthropic-window",
+            "chat-window",
+            "chat-window-with-answer",
+            "responses-window",
+        ]
+        .contains(&self.rule.name)
     }
 
     fn anthropic(rule: &'static VendorRule, status: u16, message: impl Into<String>) -> Self {
@@ -137,7 +145,9 @@ impl ModelAnswer {
 
 /// Returns the rules of all vendors as a table in Markdown.
 pub fn table() -> String {
-    let rules = ANTHROPIC_RULES.iter().chain(PICTURE_RULES).chain(CHAT_RULES);
+    let rules = [ANTHROPIC_RULES, PICTURE_RULES, CHAT_RULES, RESPONSES_RULES]
+        .into_iter()
+        .flatten();
     let mut table = String::from("| rule | what is refused | source | date |\n| --- | --- | --- | --- |\n");
     for rule in rules {
         let VendorRule {

@@ -148,6 +148,18 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
+/// Returns whether an address of a picture is one that OpenAI loads, or has the bytes of the type that it names.
+pub(super) fn is_sent_well(url: &str) -> bool {
+    let Some((kind, data)) = url
+        .strip_prefix("data:")
+        .and_then(|rest| rest.split_once(";base64,"))
+    else {
+        return url.starts_with("https://") || url.starts_with("http://");
+    };
+    let found = super::base64(data).and_then(|bytes| VendorPicture::of(&bytes));
+    found.is_some_and(|found| found.media_type == kind)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

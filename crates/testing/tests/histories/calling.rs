@@ -93,6 +93,10 @@ impl History {
                 // From then on it is known.
                 let is_news = refusal.rule.name == "chat-template-gemma" && self.refused_templates < 2;
                 self.refused_templates += u8::from(is_news);
+                // Whether an organization has been verified cannot be known either.
+                let is_unverified = refusal.rule.name == "responses-unverified";
+                let is_news = is_news || (is_unverified && !self.refused_summary);
+                self.refused_summary |= is_unverified;
                 self.seen.add("requests repaired", u64::from(is_news));
                 if !refusal.is_full_window() && !is_news {
                     let (model, rule) = (&request.model.id, refusal.rule.name);

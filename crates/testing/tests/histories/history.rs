@@ -31,6 +31,8 @@ pub(crate) struct History {
     condensed: Vec<ContextCondensed>,
     /// The number of refusals by a template since this model is used or the session was rewound.
     refused_templates: u8,
+    /// Whether a summary of reasoning was refused since then or since the last kill.
+    refused_summary: bool,
     number: u64,
     epoch: u64,
     /// Whether thinking is left out once something before it has changed.
@@ -95,6 +97,7 @@ impl History {
             inputs: vec![],
             condensed: vec![],
             refused_templates: 0,
+            refused_summary: false,
             number: 0,
             epoch: 1,
             keeps_beginning,
@@ -174,7 +177,7 @@ impl History {
             Event::ConfigChanged(ConfigChanged {
                 change: ConfigChange::Model(model),
                 ..
-            }) => (self.api, self.refused_templates) = (model.api, 0),
+            }) => (self.api, self.refused_templates, self.refused_summary) = (model.api, 0, false),
             Event::ContextCondensed(_)
             | Event::ContextRestored(_)
             | Event::InputPinned(_)
@@ -288,6 +291,8 @@ impl History {
         self.model = None;
         self.tools.clear();
         self.epoch += 1;
+        // A refusal that was not recorded is not known.
+        self.refused_summary = false;
         let attached = WriterAttached {
             epoch: self.epoch,
             program: "test".into(),
@@ -309,6 +314,7 @@ impl History {
         };
         self.fold = fold;
         self.refused_templates = 0;
+        self.refused_summary = false;
         let at_seq = self.fold.last_seq();
         self.earlier.retain(|earlier| earlier.last_seq() <= at_seq);
         self.condensed.retain(|condensed| condensed.to_seq <= at_seq);

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use crate::Odd;
 use crate::chance::Random;
 use agentx_llm::{Catalog, NoBlobs, build, header};
-use agentx_testing::vendors::{Anthropic, ChatServer, Dialect, ModelAnswer, VendorRefusal};
-use agentx_types::{ModelRequest, ModelSpec};
+use agentx_testing::vendors::{Anthropic, ChatServer, Dialect, ModelAnswer, ResponsesServer, VendorRefusal};
+use agentx_types::{Api, ModelRequest, ModelSpec};
 
 /// Models of every protocol and age, by provider and id.
 const MODELS: &[(&str, &str)] = &[
@@ -22,6 +22,8 @@ const MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-5.4-mini"),
     ("openai", "gpt-5"),
     ("openai", "gpt-4.1"),
+    ("openai", "gpt-6-sol"),
+    ("openai", "gpt-6.1-terra"),
     ("mistral", "mistral-large-latest"),
     ("deepseek", "deepseek-v4-flash"),
     ("groq", "openai/gpt-oss-120b"),
@@ -38,6 +40,7 @@ pub(crate) struct Shop {
     catalog: &'static Catalog,
     anthropic: Anthropic,
     chats: BTreeMap<String, ChatServer>,
+    responses: ResponsesServer,
     window: Option<u64>,
 }
 
@@ -88,7 +91,12 @@ impl Shop {
             Some(window) => ChatServer::new(dialect).with_window(window),
             None => ChatServer::new(dialect).with_window(1_000_000),
         };
+        let mut responses = ResponsesServer::new().with_window(window.unwrap_or(1_000_000));
+        if random.below(4) == 0 {
+            responses = responses.unverified();
+        }
         Self {
+            responses,
             catalog: CATALOG.get_or_init(Catalog::builtin),
             anthropic,
             chats: dialects
@@ -112,6 +120,10 @@ impl Shop {
             return self.model(random);
         }
         let mut model = self.catalog.resolve_at(provider, id).unwrap();
+        // A session that began with Chat Completions goes on with it.
+        if model.api == Api::OpenaiResponses && random.below(2) == 0 && !id.starts_with("gpt-6") {
+            model.api = Api::OpenaiChat;
+        }
         if let Some(window) = self.window {
             model.context_window = window;
             model.max_output_tokens = model.max_output_tokens.min(window / 4);
@@ -127,6 +139,15 @@ impl Shop {
     ) -> Result<Asked, VendorRefusal> {
         let wire = self.catalog.wire_options(&request.model);
         let body = build(request, &wire, &NoBlobs);
+        if request.model.api == Api::OpenaiResponses {
+            let accepted = self.responses.check(&body)?;
+            return Ok(Asked {
+                stream: accepted.stream(answer),
+                dropped: 0,
+                changed_prefixes: 0,
+                is_cut: false,
+            });
+        }
         match self.chats.get_mut(&request.model.provider) {
             Some(chat) => {
                 let accepted = chat.check(&body)?;

@@ -96,6 +96,7 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::CacheKey => "without `prompt_cache_key`",
         RequestPart::MaxTokens => "with the limit for the answer as `max_completion_tokens`",
         RequestPart::MaxCompletionTokens => "with the limit for the answer as `max_tokens`",
+        RequestPart::ReasoningSummary => "without summaries of its reasoning",
         RequestPart::ThoughtSignature => "with unchecked signatures",
         RequestPart::Roles => "with alternating user and assistant messages",
         RequestPart::Unknown => "as it was",

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::form::is_name;
 use super::{Dialect, rules};
-use crate::vendors::bytes::base64;
-use crate::vendors::picture::VendorPicture;
+use crate::vendors::picture::is_sent_well;
 use crate::vendors::{VendorRefusal, VendorRule};
 
 const FIELDS: &[&str] = &[
@@ -126,7 +125,7 @@ fn checked_part(part: &Value, message: &Value, at: usize, dialect: Dialect) -> R
             "Image URLs are only allowed for messages with role 'user'.",
         ),
         "image_url" => {
-            if picture(part["image_url"]["url"].as_str().unwrap_or_default()) {
+            if is_sent_well(part["image_url"]["url"].as_str().unwrap_or_default()) {
                 Ok(())
             } else {
                 no(
@@ -138,17 +137,6 @@ fn checked_part(part: &Value, message: &Value, at: usize, dialect: Dialect) -> R
         "file" | "input_audio" | "refusal" => Ok(()),
         other => no(rules::CONTENT, &format!("'{other}' is no type of a part")),
     }
-}
-
-fn picture(url: &str) -> bool {
-    let Some((kind, data)) = url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"))
-    else {
-        return url.starts_with("https://") || url.starts_with("http://");
-    };
-    let found = base64(data).and_then(|bytes| VendorPicture::of(&bytes));
-    found.is_some_and(|found| found.media_type == kind)
 }
 
 fn calls(message: &Value, at: usize, dialect: Dialect) -> Result<(), VendorRefusal> {
