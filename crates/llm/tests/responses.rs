@@ -6,6 +6,7 @@
     clippy::unwrap_used,
     reason = "a test that cannot go on fails"
 )]
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::sync::Arc;
 
@@ -541,4 +542,37 @@ fn recorded_requests_are_built_again() {
         checked += 1;
     }
     assert!(checked >= 18, "{checked}");
+}
+
+#[test]
+fn chunk_fixtures_of_others_decode_too() {
+    let Some(recordings) = common::recordings("6 chunk fixtures of Responses") else {
+        return;
+    };
+    let mut checked = 0;
+    for file in common::files(&recordings.join("openai").join("vercel_fixtures")) {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(&file).expect("fixtures are text");
+        if name.ends_with("lmstudio-basic.1.json") {
+            let mut events = Vec::new();
+            decode_body(Api::OpenaiResponses, context(), text.as_bytes(), &mut events).expect(&name);
+            let whole = serde_json::from_str(&text).expect("fixtures are valid");
+            common::golden::check(Api::OpenaiResponses, &name, &accumulate(&events), &whole);
+        } else if name.ends_with(".chunks.jsonl") {
+            let stream: String = text.lines().map(|line| format!("data: {line}\n\n")).collect();
+            let (events, result) = decode(Api::OpenaiResponses, [stream.as_bytes()]);
+            match result {
+                Ok(()) => assert!(!accumulate(&events).message.content.is_empty(), "{name}"),
+                Err(StreamError::Provider(error)) => {
+                    assert!(name.contains("openai-error"), "{name}: {error}");
+                    assert_eq!(error.code, ErrorCode::Billing, "{error}");
+                }
+                Err(error) => panic!("{name}: {error}"),
+            }
+        } else {
+            continue;
+        }
+        checked += 1;
+    }
+    assert!(checked >= 6, "{checked}");
 }

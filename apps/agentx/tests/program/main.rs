@@ -39,6 +39,7 @@ mod remote;
 mod remote_agents;
 mod remote_chat;
 mod replaced;
+mod responses;
 mod rewind;
 mod run;
 #[cfg(unix)]
