@@ -28,17 +28,37 @@ pub(crate) fn below_home(path: &str) -> Option<String> {
 /// Whether `pattern` is about `path` as it stands in a call or a command line. A relative path of the call
 /// begins at `workspace`, one of the pattern at `base`.
 pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
-    let written = below_home(path);
-    if pattern.starts_with('~') {
-        return written
-            .is_some_and(|path| fits_path(&format!("/{pattern}"), &normalize("/", &path), workspace));
+    ReadPath::new(path, workspace).is_named_by(pattern, base)
+}
+
+/// A path of a call or a command line, read once to be held against many patterns.
+pub(crate) struct ReadPath {
+    /// As `/~/REST`, where it lies below a home.
+    below_home: Option<String>,
+    /// Absolute and normal.
+    absolute: String,
+}
+
+impl ReadPath {
+    /// Reads a path; a relative one begins at `workspace`.
+    pub(crate) fn new(path: &str, workspace: &str) -> Self {
+        let below_home = below_home(path).map(|path| normalize("/", &path));
+        // Where `~` is cannot be known, but that it is a place of its own can.
+        let absolute = match &below_home {
+            Some(below_home) if !path.starts_with('/') => below_home.clone(),
+            _ => normalize(workspace, path),
+        };
+        Self { below_home, absolute }
     }
-    // Where `~` is cannot be known, but that it is a place of its own can.
-    let absolute = match written {
-        Some(written) if !path.starts_with('/') => normalize("/", &written),
-        _ => normalize(workspace, path),
-    };
-    fits_path(pattern, &absolute, base)
+
+    /// Whether `pattern` is about it. A relative pattern begins at `base`.
+    pub(crate) fn is_named_by(&self, pattern: &str, base: &str) -> bool {
+        if pattern.starts_with('~') {
+            let path = self.below_home.as_ref();
+            return path.is_some_and(|path| fits_path(&format!("/{pattern}"), path, base));
+        }
+        fits_path(pattern, &self.absolute, base)
+    }
 }
 
 /// The degree to which `pattern` is surely about a name with globs or expansions in it, as [`crate::command_analysis`]

@@ -49,11 +49,10 @@ pub fn literal(text: &str) -> String {
 /// assert!(!fits_path("*.rs", "/ws/src/a.rs", "/ws"));
 /// ```
 pub fn fits_path(pattern: &str, path: &str, workspace: &str) -> bool {
-    let absolute = if pattern.starts_with('/') {
-        pattern.to_owned()
-    } else {
-        format!("{}/{pattern}", literal(workspace.trim_end_matches('/')))
-    };
+    if pattern.starts_with('/') {
+        return path_glob(pattern.as_bytes(), path.as_bytes());
+    }
+    let absolute = format!("{}/{pattern}", literal(workspace.trim_end_matches('/')));
     path_glob(absolute.as_bytes(), path.as_bytes())
 }
 
@@ -119,26 +118,31 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
 /// Matches segment by segment, where `**` stands for any number of segments. Like [`glob`], it has one point
 /// to fall back to.
 fn path_glob(pattern: &[u8], path: &[u8]) -> bool {
-    let pattern: Vec<&[u8]> = pattern.split(|byte| *byte == b'/').collect();
-    let path: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    let (mut p, mut t) = (0, 0);
-    let mut fallback: Option<(usize, usize)> = None;
-    while t < path.len() {
-        if p < pattern.len() && pattern[p] == b"**" {
-            fallback = Some((p, t));
-            p += 1;
-        } else if p < pattern.len() && glob(pattern[p], path[t]) {
-            p += 1;
-            t += 1;
-        } else if let Some((star, from)) = fallback {
-            fallback = Some((star, from + 1));
-            p = star + 1;
-            t = from + 1;
-        } else {
-            return false;
+    let segments = |text| <[u8]>::split(text, |byte: &u8| *byte == b'/');
+    let (mut wanted, mut rest) = (segments(pattern), segments(path));
+    // What follows the last `**`, and the segments that it has not been tried on yet.
+    let mut fallback = None;
+    while let Some(segment) = rest.clone().next() {
+        let mut behind = wanted.clone();
+        match behind.next() {
+            Some(b"**") => {
+                wanted = behind;
+                fallback = Some((wanted.clone(), rest.clone()));
+            }
+            Some(pattern) if glob(pattern, segment) => {
+                wanted = behind;
+                rest.next();
+            }
+            _ => {
+                let Some((after, from)) = &mut fallback else {
+                    return false;
+                };
+                from.next();
+                (wanted, rest) = (after.clone(), from.clone());
+            }
         }
     }
-    pattern[p..].iter().all(|segment| *segment == b"**")
+    wanted.all(|segment| segment == b"**")
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@
 //! three ways: the path that it names, the names in its command line, and, for a tool that says of no
 //! argument that it is a path, all texts in its arguments.
 
+use std::borrow::Cow;
+
 use agentx_types::{Access, Guard, Rule, ToolSpec, since};
 
 use crate::command_analysis::{PathOverlap, names_behind_stars, reaches, read};
-use crate::path_pattern::{below_home, glob_holds, glob_meets, is_named_by, may_lie_in};
+use crate::path_pattern::{ReadPath, below_home, glob_holds, glob_meets, may_lie_in};
 use crate::pattern::{fits, fits_path};
 
 /// The reason for which a file is guarded.
@@ -41,20 +43,19 @@ pub enum Guarded {
 /// assert_eq!(guarded(&guard, "src/env.rs", "/ws"), None);
 /// ```
 pub fn guarded(guard: &Guard, path: &str, workspace: &str) -> Option<Guarded> {
+    let workspace = workspace.to_lowercase();
     // Homes are known by `$HOME` and `/Users`, which small letters would hide.
     let below_home = below_home(path).map(|path| path.trim_start_matches('/').to_lowercase());
-    let path = path.to_lowercase();
-    let workspace = workspace.to_lowercase();
+    let paths: Vec<ReadPath> = [Some(path.to_lowercase()), below_home]
+        .iter()
+        .flatten()
+        .map(|path| ReadPath::new(path, &workspace))
+        .collect();
     let is_one_of = |patterns: &[String]| {
-        patterns
-            .iter()
-            .map(|pattern| pattern.to_lowercase())
-            .any(|pattern| {
-                [Some(&path), below_home.as_ref()]
-                    .into_iter()
-                    .flatten()
-                    .any(|path| is_named_by(&pattern, path, &workspace, &workspace))
-            })
+        patterns.iter().any(|pattern| {
+            let pattern = in_small_letters(pattern);
+            paths.iter().any(|path| path.is_named_by(&pattern, &workspace))
+        })
     };
     if is_one_of(&guard.own) {
         Some(Guarded::Own)
@@ -62,6 +63,18 @@ pub fn guarded(guard: &Guard, path: &str, workspace: &str) -> Option<Guarded> {
         Some(Guarded::Secret)
     } else {
         None
+    }
+}
+
+/// A pattern in lower case, as nearly all of them are written.
+fn in_small_letters(pattern: &str) -> Cow<'_, str> {
+    let is_small = pattern
+        .bytes()
+        .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_small {
+        pattern.into()
+    } else {
+        pattern.to_lowercase().into()
     }
 }
 
@@ -198,18 +211,27 @@ pub(crate) fn first_guarded<'p>(
     workspace: &str,
     version: u32,
 ) -> Option<(Guarded, String)> {
-    let found = |wanted: Guarded| {
-        let known = paths
-            .clone()
-            .find(|path| ways_to_read(path).any(|path| guarded(guard, path, workspace) == Some(wanted)))
-            .map(str::to_owned);
-        let by_glob = || {
-            let meets = |glob: &&String| glob_is_guarded(guard, glob, workspace, version) == Some(wanted);
-            globs.iter().find(meets).map(|glob| shown(glob))
-        };
-        Some((wanted, known.or_else(by_glob)?))
+    let mut secret = None;
+    for path in paths {
+        for way in ways_to_read(path) {
+            match guarded(guard, way, workspace) {
+                Some(Guarded::Own) => return Some((Guarded::Own, path.to_owned())),
+                Some(_) => secret = secret.or(Some(path)),
+                None => {}
+            }
+        }
+    }
+    let glob = |wanted| {
+        let meets = |glob: &&String| glob_is_guarded(guard, glob, workspace, version) == Some(wanted);
+        globs.iter().find(meets).map(|glob| shown(glob))
     };
-    found(Guarded::Own).or_else(|| found(Guarded::Secret))
+    let own = glob(Guarded::Own).map(|glob| (Guarded::Own, glob));
+    own.or_else(|| {
+        Some((
+            Guarded::Secret,
+            secret.map(str::to_owned).or_else(|| glob(Guarded::Secret))?,
+        ))
+    })
 }
 
 /// The first folder of these that has the program's own files or secrets in it, so far as the patterns say
@@ -240,7 +262,7 @@ fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> 
     let names = [Some(name.to_lowercase()), below_home];
     let workspace = workspace.to_lowercase();
     let is_one_of = |patterns: &[String], holds: fn(&str, &str) -> bool| {
-        let mut patterns = patterns.iter().map(|pattern| pattern.to_lowercase());
+        let mut patterns = patterns.iter().map(|pattern| in_small_letters(pattern));
         patterns.any(|pattern| {
             let mut names = names.iter().flatten();
             names.any(|name| match version {

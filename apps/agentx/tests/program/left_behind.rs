@@ -89,12 +89,13 @@ fn a_run_at_a_server_says_which_of_its_jobs_go_on_there() {
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0), "it goes on there, so leaving asks nothing");
     server.stop();
-    let here = sandbox.run(&["run", "--yes", "go"]);
+    let here = sandbox.run(&["run", "--yes", "--output-format", "json", "go"]);
     assert_eq!(here.code, Some(0), "{here}");
     assert!(
-        !here.stderr.contains("goes on"),
+        here.stderr.contains("note: 1 job ends with this run: sleep 3000"),
         "here they end with the program: {here}"
     );
+    assert_eq!(here.result()["jobs"], serde_json::json!(["sleep 3000"]), "{here}");
 }
 
 /// A number of seconds that no other process has among its arguments.

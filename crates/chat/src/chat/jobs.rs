@@ -175,16 +175,14 @@ impl JobList {
         ended_jobs_notice(&agents)
     }
 
-    /// What is said where they go on without this program, in the session at a server.
+    /// The text about jobs that continue without this program, in the session at a server.
     pub fn left_at_server(&self) -> Option<String> {
-        let go = if self.running.len() == 1 { "goes" } else { "go" };
-        (!self.running.is_empty()).then(|| {
-            format!(
-                "{} {go} on at the server: {}",
-                units::counted(self.running.len(), "job"),
-                names(&self.running)
-            )
-        })
+        jobs_at_server(&self.commands())
+    }
+
+    /// The commands of all that run.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        self.running.iter().map(|job| job.command.clone()).collect()
     }
 
     /// How many there are, for the status row; empty where there are none.
@@ -252,8 +250,37 @@ fn ended_jobs_notice<'a>(jobs: impl IntoIterator<Item = &'a ShownJob>) -> Option
     (!jobs.is_empty()).then(|| format!("{} {were} ended: {names}", units::counted(jobs.len(), "job")))
 }
 
+/// The text about commands that continue at a server; `None` without any.
+pub(crate) fn jobs_at_server(commands: &[String]) -> Option<String> {
+    let go = if commands.len() == 1 { "goes" } else { "go" };
+    let names = listed(commands.iter().map(String::as_str));
+    (!commands.is_empty()).then(|| {
+        format!(
+            "{} {go} on at the server: {names}",
+            units::counted(commands.len(), "job")
+        )
+    })
+}
+
+/// The text about commands that end with a run of this program; `None` without any.
+pub(crate) fn jobs_that_end(commands: &[String]) -> Option<String> {
+    let end = if commands.len() == 1 { "ends" } else { "end" };
+    let names = listed(commands.iter().map(String::as_str));
+    (!commands.is_empty()).then(|| {
+        format!(
+            "{} {end} with this run: {names}",
+            units::counted(commands.len(), "job")
+        )
+    })
+}
+
 fn names<'a>(jobs: impl IntoIterator<Item = &'a ShownJob>) -> String {
-    let all: Vec<String> = jobs.into_iter().map(|job| short(&job.command)).collect();
+    listed(jobs.into_iter().map(|job| job.command.as_str()))
+}
+
+/// The first commands, and how many more there are.
+fn listed<'a>(commands: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<String> = commands.map(short).collect();
     let more = all.len().saturating_sub(NAMED);
     let more = if more > 0 {
         format!(" and {more} more")

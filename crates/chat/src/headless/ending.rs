@@ -7,7 +7,7 @@ use agentx::types::{
 };
 use serde_json::Value;
 
-use crate::chat::jobs::JobList;
+use crate::chat::jobs::{JobList, jobs_at_server, jobs_that_end};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -169,7 +169,7 @@ impl Ending {
             self.result.text = std::mem::take(&mut self.partial);
         }
         self.result.error = self.error(signal);
-        self.result.jobs = self.jobs.left_at_server();
+        self.result.jobs = self.jobs.commands();
         if let Some(before) = &self.before {
             self.result.usage += before.usage;
             self.result.cost += before.cost;
@@ -270,27 +270,34 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// What is to be done before a session is given back: at a server nothing ends with this program by itself.
+/// What is to be done before a session is given back: at a server nothing ends with this program by itself, and here the
+/// commands in the background do.
 pub async fn leave(
     place: &Place,
     session: &dyn Session,
     result: &Result<RunResult, ChatError>,
     console: &mut Console,
 ) {
-    let Some(address) = place.address() else { return };
-    match result {
+    match (result, place.address()) {
         // Its run is stopped as it would be here. A server that does not answer finds that out by itself.
-        Err(ChatError::ClosedOutput) => {
+        (Err(ChatError::ClosedOutput), Some(_)) => {
             let stopped = session.halt(Some("nobody reads its output any more".into()));
             let _ = tokio::time::timeout(STOPPING, stopped).await;
         }
-        Ok(RunResult { jobs: Some(jobs), .. }) => {
-            console.say(&format!(
-                "note: {jobs}; to see it: agentx --connect {address} resume {}\n",
-                session.id()
-            ));
+        (Ok(result), Some(address)) => {
+            if let Some(jobs) = jobs_at_server(&result.jobs) {
+                let id = session.id();
+                console.say(&format!(
+                    "note: {jobs}; to see it: agentx --connect {address} resume {id}\n"
+                ));
+            }
         }
-        _ => {}
+        (Ok(result), None) => {
+            if let Some(jobs) = jobs_that_end(&result.jobs) {
+                console.say(&format!("note: {jobs}; a chat or a server lets them run\n"));
+            }
+        }
+        (Err(_), _) => {}
     }
 }
 

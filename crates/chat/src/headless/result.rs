@@ -32,8 +32,9 @@ pub struct RunResult {
     pub duration_ms: u64,
     /// Whether every call was done that no rule denies, without a question.
     pub asks_nobody: bool,
-    /// What of the run continues in the background, where it is at a server.
-    pub jobs: Option<String>,
+    /// The commands of the run that still run in the background at its end. They end with a program that runs the
+    /// session itself, and continue at a server.
+    pub jobs: Vec<String>,
     /// Why it is no success.
     pub error: Option<ChatError>,
 }
@@ -113,6 +114,9 @@ impl RunResult {
             self.stop_reason
         {
             object["stop_reason"] = json!(why);
+        }
+        if !self.jobs.is_empty() {
+            object["jobs"] = json!(self.jobs);
         }
         if self.asks_nobody {
             object["approval"] = json!("auto");
