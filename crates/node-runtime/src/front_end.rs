@@ -20,9 +20,9 @@ use std::sync::Arc;
 use agentx_history::import;
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileInQuestion, LogError, ModelInfo, NamedAgent,
-    OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription,
-    UsageQuery, UsageRow, VerifyReport, View, has_blob, watch_log,
+    OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest,
+    Runtime, RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize,
+    Subscription, UsageQuery, UsageRow, VerifyReport, View, has_blob, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -180,7 +180,7 @@ impl Runtime for NodeRuntime {
         &self,
         session: &SessionId,
         open: Option<Arc<dyn Session>>,
-        wish: RestoreWish,
+        wish: RestoreRequest,
     ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
         let session = session.clone();
         Box::pin(async move { self.restore_files(&session, open, &wish).await })

@@ -38,13 +38,13 @@ impl RemoteRuntime {
         query: SessionQuery,
         waiting: bool,
     ) -> Result<Vec<SessionInfo>, RuntimeError> {
-        let wishes: &[&'static str] = if waiting {
+        let flags: &[&'static str] = if waiting {
             &["members", "waiting"]
         } else {
             &["members"]
         };
-        let mut found = self.pages(query, wishes).await?;
-        // A server that does not know the wish lists all.
+        let mut found = self.pages(query, flags).await?;
+        // A server that does not know these parameters lists all.
         found.retain(|info| !waiting || info.status == Some(RunStatus::AwaitingApproval));
         Ok(found)
     }
@@ -54,11 +54,11 @@ impl RemoteRuntime {
         self.pages(query, &[]).await
     }
 
-    /// Sessions, page by page, with these wishes of yes or no.
+    /// Sessions, page by page, with these boolean query parameters set.
     async fn pages(
         &self,
         query: SessionQuery,
-        wishes: &[&'static str],
+        flags: &[&'static str],
     ) -> Result<Vec<SessionInfo>, RuntimeError> {
         let mut found = Vec::new();
         let mut cursor = None;
@@ -68,11 +68,11 @@ impl RemoteRuntime {
                 .with("workspace", query.workspace.clone())
                 .with("before", query.before.map(|before| before.0.to_string()))
                 .with("cursor", cursor);
-            let ask = wishes
+            let ask = flags
                 .iter()
-                .fold(ask, |ask, wish| ask.with(wish, Some("true".into())));
+                .fold(ask, |ask, flag| ask.with(flag, Some("true".into())));
             let page: ListPage<SessionInfo> = self.core().http.json(ask).await?;
-            // A server that does not know these wishes lists all.
+            // A server that does not know these parameters lists all.
             let wanted = |info: &SessionInfo| {
                 query
                     .workspace

@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::http_failure::{HttpFailure, reason};
-use crate::peer::{Peer, ServerChallenge, Trouble, new_nonce};
+use crate::peer::{DialError, Peer, ServerChallenge, new_nonce};
 pub(crate) use crate::query::Query;
 use crate::{ConnectOptions, Credentials, ServerEndpoint};
 
@@ -34,7 +34,7 @@ const ANSWER: Duration = Duration::from_secs(90);
 const ANSWER_BYTES: usize = 256 << 20;
 /// How long is waited before what was lost is asked again.
 const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
-/// How long a server that was asked too much may want one to wait; a longer wish is an error for the caller.
+/// How long a server that was asked too much may ask the client to wait; a longer wait is an error for the caller.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 /// How long is waited for room at a server that has none.
 const FULL_AFTER: Duration = Duration::from_secs(1);
@@ -231,8 +231,8 @@ impl Http {
     /// Why a connection let a question down.
     fn lost(&self, error: reqwest::Error) -> HttpFailure {
         match self.peer.trouble(&error) {
-            Some(Trouble::Refused(why)) => HttpFailure::Answered(RuntimeError::Denied(why)),
-            Some(Trouble::Full) => HttpFailure::Later {
+            Some(DialError::Refused(why)) => HttpFailure::Answered(RuntimeError::Denied(why)),
+            Some(DialError::Full) => HttpFailure::Later {
                 error: self.unreachable("it has reached its connection limit; try again in a moment".into()),
                 after: FULL_AFTER,
             },

@@ -73,7 +73,7 @@ pub(crate) struct ServerChallenge<'a> {
 }
 
 /// Why there is no connection, where TLS says so.
-pub(crate) enum Trouble {
+pub(crate) enum DialError {
     /// It would be the same the next time: another server, or none that proves its key.
     Refused(String),
     /// The server has no room.
@@ -178,25 +178,25 @@ impl Peer {
     }
 
     /// What an error of a connection means.
-    pub(crate) fn trouble(&self, error: &(dyn Error + 'static)) -> Option<Trouble> {
+    pub(crate) fn trouble(&self, error: &(dyn Error + 'static)) -> Option<DialError> {
         if self.way != ServerIdentity::Key {
             return None;
         }
         let endpoint = &self.endpoint;
         Some(match tls_error(error)? {
-            rustls::Error::Other(other) => Trouble::Refused(other.0.to_string()),
-            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Trouble::Refused(format!(
+            rustls::Error::Other(other) => DialError::Refused(other.0.to_string()),
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => DialError::Refused(format!(
                 "{endpoint} uses plain HTTP and does not prove that it is your server; nothing was sent or \
                  signed. It may be older than this program, behind a proxy without TLS, or another program. \
                  Update it, use the https:// address of the proxy, or, if you trust the whole network path: \
                  `agentx config set allow_plain {}`",
                 endpoint.host_and_port()
             )),
-            rustls::Error::AlertReceived(AlertDescription::InternalError) => Trouble::Full,
+            rustls::Error::AlertReceived(AlertDescription::InternalError) => DialError::Full,
             rustls::Error::PeerIncompatible(PeerIncompatible::IncorrectCertificateTypeExtension)
             | rustls::Error::AlertReceived(
                 AlertDescription::UnsupportedCertificate | AlertDescription::HandshakeFailure,
-            ) => Trouble::Refused(format!("{endpoint} uses TLS: write https:// instead of http://")),
+            ) => DialError::Refused(format!("{endpoint} uses TLS: write https:// instead of http://")),
             _ => return None,
         })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FileInQuestion, ModelInfo, NamedAgent, OpenRequest, ReactorInfo,
-    ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit, Session,
+    ReplayReport, RestorePlan, RestoreReport, RestoreRequest, Runtime, RuntimeError, SearchHit, Session,
     SessionExport, SessionInfo, SessionQuery, Subscription, UsageQuery, UsageRow, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
@@ -307,7 +307,7 @@ impl Runtime for RemoteRuntime {
         &self,
         session: &SessionId,
         _: Option<Arc<dyn Session>>,
-        wish: RestoreWish,
+        wish: RestoreRequest,
     ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
         Box::pin(self.put_back(session.clone(), wish))
     }

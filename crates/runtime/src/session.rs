@@ -13,7 +13,7 @@ use agentx_types::{
 };
 use tokio::sync::oneshot;
 
-use crate::api::{ApprovalInput, ContextWish, RuntimeError, Session, Subscription, UserInput};
+use crate::api::{ApprovalInput, ContextRequest, RuntimeError, Session, Subscription, UserInput};
 use crate::blobs::has_blob;
 use crate::commands::DriverStatus;
 use crate::commands::{FactRequest, ReplySender, SessionCommand};
@@ -200,14 +200,14 @@ impl Session for LocalSession {
         Box::pin(self.record(FactRequest::Revise(revised)))
     }
 
-    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn context(&self, wish: ContextRequest) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.record(match wish {
-            ContextWish::Condense { instructions } => FactRequest::Condense(CondenseRequested {
+            ContextRequest::Condense { instructions } => FactRequest::Condense(CondenseRequested {
                 instructions,
                 by: self.by.clone(),
             }),
-            ContextWish::Restore {} => FactRequest::Restore { by: self.by.clone() },
-            ContextWish::Pin { message_id, pinned } => FactRequest::Pin(InputPinned {
+            ContextRequest::Restore {} => FactRequest::Restore { by: self.by.clone() },
+            ContextRequest::Pin { message_id, pinned } => FactRequest::Pin(InputPinned {
                 message_id,
                 pinned,
                 by: self.by.clone(),

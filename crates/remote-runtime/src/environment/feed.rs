@@ -16,8 +16,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::ConnectionShared;
-use super::recent_facts::{Recent, Snapshot};
-use crate::reconnect::WishFailure;
+use super::recent_facts::{RecentFacts, Snapshot};
+use crate::reconnect::RequestFailure;
 
 /// How many batches of facts may wait for a listener; a batch is what came together on the socket.
 const BATCHES: usize = 8;
@@ -43,12 +43,12 @@ pub struct People {
 pub(crate) struct SessionFeed {
     pub(crate) session: SessionId,
     /// What came last, for readers that come later.
-    recent: Mutex<Recent>,
+    recent: Mutex<RecentFacts>,
     listeners: Mutex<Vec<FeedListener>>,
     /// How many want these events; the subscription at the server ends with the last one.
     holders: AtomicUsize,
     /// Why it has ended.
-    ended: Mutex<Option<WishFailure>>,
+    ended: Mutex<Option<RequestFailure>>,
     people: watch::Sender<People>,
 }
 
@@ -97,12 +97,12 @@ impl SessionFeed {
     }
 
     /// Why it has ended, where it has.
-    pub(crate) fn ended(&self) -> Option<WishFailure> {
+    pub(crate) fn ended(&self) -> Option<RequestFailure> {
         locked(&self.ended).clone()
     }
 
     /// Ends it after what came: readers see its end, and ask [`ended`](Self::ended) for the reason.
-    pub(super) fn fail(&self, failure: WishFailure) {
+    pub(super) fn fail(&self, failure: RequestFailure) {
         let mut ended = locked(&self.ended);
         ended.get_or_insert(failure);
         locked(&self.listeners).clear();

@@ -3,8 +3,8 @@
 //! delivers each fact in order.
 //!
 //! ```text
-//!  Connection (many clones) ── wishes, 256 wait ──► ConnectionDriver ── frames ──► Socket
-//!         ▲                                            │  Machine
+//!  Connection (many clones) ── requests, 256 wait ──► ConnectionDriver ── frames ──► Socket
+//!         ▲                                            │  ReconnectMachine
 //!         └── answers, ConnectionState ────────────────┤
 //!  SessionFeed (one for each session) ◄──── facts ─────┘──► the bus, if anybody subscribes
 //! ```
@@ -32,33 +32,33 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::peer::Peer;
-use crate::reconnect::{MachineSettings, SubscriptionStart, WishFailure};
+use crate::reconnect::{MachineSettings, RequestFailure, SubscriptionStart};
 use crate::{ConnectOptions, ConnectionState, ServerEndpoint};
 pub use calls::CallsWaiting;
 use calls::ReportedCalls;
-use driver::{ConnectionDriver, Parts, WishReply};
+use driver::{ConnectionDriver, Parts, RequestReply};
 pub use feed::People;
 pub(crate) use feed::{Facts, FeedSubscription, SessionFeed};
 use socket::Dialler;
 
-/// The number of wishes that may wait for the driver.
-const WISHES: usize = 256;
+/// The number of requests that may wait for the driver.
+const QUEUED_REQUESTS: usize = 256;
 
 /// What is wanted of a connection.
-enum ConnectionWish {
+enum ConnectionRequest {
     /// The events of a session, from after this one or earlier.
     Follow {
         feed: Arc<SessionFeed>,
         after_seq: u64,
-        reply: oneshot::Sender<Result<SubscriptionStart, WishFailure>>,
+        reply: oneshot::Sender<Result<SubscriptionStart, RequestFailure>>,
     },
     /// Something of the server.
     Request {
         token: u64,
         request: Box<ClientRequest>,
-        reply: oneshot::Sender<WishReply>,
+        reply: oneshot::Sender<RequestReply>,
     },
-    /// Nobody waits for the answer to this wish any more. What it asked for may still be done.
+    /// Nobody waits for the answer to this request any more. What it asked for may still be done.
     Cancel(u64),
     /// To be made now.
     Dial,
@@ -134,7 +134,7 @@ pub struct WebSocketEnvironment {
     options: ConnectOptions,
     dialler: Dialler,
     shared: Arc<ConnectionShared>,
-    inbox: Arc<AsyncMutex<mpsc::Receiver<ConnectionWish>>>,
+    inbox: Arc<AsyncMutex<mpsc::Receiver<ConnectionRequest>>>,
     stop: CancellationToken,
 }
 
@@ -147,7 +147,7 @@ impl WebSocketEnvironment {
     pub fn new(options: ConnectOptions) -> Result<(Self, Connection), RuntimeError> {
         let endpoint = ServerEndpoint::parse(&options.url)?;
         let dialler = Dialler::new(Peer::new(endpoint.clone(), &options)?);
-        let (wishes, inbox) = mpsc::channel(WISHES);
+        let (requests, inbox) = mpsc::channel(QUEUED_REQUESTS);
         let shared = Arc::new(ConnectionShared {
             feeds: Mutex::default(),
             state: watch::Sender::default(),
@@ -157,7 +157,7 @@ impl WebSocketEnvironment {
         let connection = Connection {
             endpoint,
             within: options.answer_within,
-            wishes,
+            requests,
             shared: shared.clone(),
             tokens: Arc::default(),
         };
@@ -207,12 +207,12 @@ impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
 pub struct Connection {
     /// The server, for messages.
     endpoint: ServerEndpoint,
-    /// How long a wish may take, lost connections included.
+    /// How long a request may take, lost connections included.
     within: Duration,
-    /// To the driver; whoever wishes more than it can take waits.
-    wishes: mpsc::Sender<ConnectionWish>,
+    /// To the driver; a sender waits while 256 requests are queued.
+    requests: mpsc::Sender<ConnectionRequest>,
     shared: Arc<ConnectionShared>,
-    /// The next token for a wish; no two wishes of a connection have the same.
+    /// The next token for a request; no two requests of a connection have the same.
     tokens: Arc<AtomicU64>,
 }
 
@@ -230,7 +230,7 @@ impl Connection {
 
     /// Tries again now, where it waits or was given up.
     pub async fn dial_now(&self) {
-        let _ = self.wishes.send(ConnectionWish::Dial).await;
+        let _ = self.requests.send(ConnectionRequest::Dial).await;
     }
 
     /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as
@@ -264,8 +264,8 @@ impl Connection {
         let (reply, began) = oneshot::channel();
         let feed = held.feed.clone();
         let sent = self
-            .wishes
-            .send(ConnectionWish::Follow {
+            .requests
+            .send(ConnectionRequest::Follow {
                 feed,
                 after_seq,
                 reply,
@@ -287,20 +287,20 @@ impl Connection {
     pub(crate) async fn request(&self, request: ClientRequest) -> (Result<Accepted, RuntimeError>, u32) {
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
-        let wish = ConnectionWish::Request {
+        let message = ConnectionRequest::Request {
             token,
             request: Box::new(request),
             reply,
         };
-        if self.wishes.send(wish).await.is_err() {
+        if self.requests.send(message).await.is_err() {
             return (Err(self.stopped()), 0);
         }
-        let unanswered = WishGuard {
+        let unanswered = RequestGuard {
             token,
-            wishes: &self.wishes,
+            requests: &self.requests,
         };
         match timeout(self.within, answer).await {
-            Ok(Ok(WishReply { answer, sends })) => {
+            Ok(Ok(RequestReply { answer, sends })) => {
                 std::mem::forget(unanswered);
                 (answer.map_err(|failure| self.error(failure)), sends)
             }
@@ -310,10 +310,10 @@ impl Connection {
     }
 
     /// A failure as the error of a runtime.
-    pub(crate) fn error(&self, failure: WishFailure) -> RuntimeError {
+    pub(crate) fn error(&self, failure: RequestFailure) -> RuntimeError {
         match failure {
-            WishFailure::Refused(problem) => problem.into(),
-            WishFailure::Connection(what) => RuntimeError::Unreachable {
+            RequestFailure::Refused(problem) => problem.into(),
+            RequestFailure::Connection(what) => RuntimeError::Unreachable {
                 endpoint: self.endpoint.to_string(),
                 what,
             },
@@ -327,14 +327,16 @@ impl Connection {
             ConnectionState::Waiting { why, .. } | ConnectionState::GaveUp { why } => format!(" ({why})"),
             _ => String::new(),
         };
-        self.error(WishFailure::Connection(format!(
+        self.error(RequestFailure::Connection(format!(
             "no answer within {seconds} seconds{why}"
         )))
     }
 
-    /// The error for a wish that comes after the end.
+    /// The error for a request that comes after the end.
     fn stopped(&self) -> RuntimeError {
-        self.error(WishFailure::Connection("the connection was closed here".into()))
+        self.error(RequestFailure::Connection(
+            "the connection was closed here".into(),
+        ))
     }
 }
 
@@ -344,14 +346,14 @@ pub struct PublishGuard {
     _held: FeedSubscription,
 }
 
-/// A wish that is taken back when nobody waits for it any more.
-struct WishGuard<'a> {
+/// A request that is taken back when nobody waits for it any more.
+struct RequestGuard<'a> {
     token: u64,
-    wishes: &'a mpsc::Sender<ConnectionWish>,
+    requests: &'a mpsc::Sender<ConnectionRequest>,
 }
 
-impl Drop for WishGuard<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
-        let _ = self.wishes.try_send(ConnectionWish::Cancel(self.token));
+        let _ = self.requests.try_send(ConnectionRequest::Cancel(self.token));
     }
 }

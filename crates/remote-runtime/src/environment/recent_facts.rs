@@ -15,7 +15,7 @@ const BYTES: usize = 8 << 20;
 
 /// The last facts of a session.
 #[derive(Default)]
-pub(super) struct Recent {
+pub(super) struct RecentFacts {
     /// How it stood before them, where anybody has told.
     fold: Option<SessionFold>,
     /// The place of the fact before the first one; `None` before any.
@@ -32,7 +32,7 @@ pub(crate) struct Snapshot {
     pub(crate) facts: Vec<Fact>,
 }
 
-impl Recent {
+impl RecentFacts {
     /// Keeps a fact, unless it is here or was.
     pub(super) fn add(&mut self, fact: &Fact, bytes: usize) {
         let next = self.head().map(|head| head + 1);
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn what_was_forgotten_is_in_the_fold() {
         let facts = log(4_000);
-        let mut recent = Recent::default();
+        let mut recent = RecentFacts::default();
         assert!(recent.remember(&SessionFold::new(fixture::session_id())));
         for fact in &facts {
             recent.add(fact, 100);
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_comes_again_is_not_kept_again_and_who_knows_how_it_stood_tells() {
         let facts = log(3);
-        let mut recent = Recent::default();
+        let mut recent = RecentFacts::default();
         for fact in &facts[4..] {
             recent.add(fact, 100);
             recent.add(fact, 100);

@@ -2,7 +2,7 @@
 //!
 //! Frames are at most 64 MiB, which is more than a server sends; a larger one ends the connection. A frame
 //! that cannot be sent within 10 seconds does, too: the other side reads nothing. Up to 512 frames or a
-//! megabyte are taken at once, so that a session that streams does not keep wishes waiting.
+//! megabyte are taken at once, so that a session that streams does not keep requests waiting.
 //!
 //! What comes is read as text frames ([`incoming::read`]). Pings are answered by the library and count as a
 //! sign of life, as every frame does.
@@ -24,7 +24,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use crate::incoming::{self, IncomingFrame};
-use crate::peer::{Peer, Trouble, new_nonce};
+use crate::peer::{DialError, Peer, new_nonce};
 
 /// The largest frame that is read. The largest event of a server is smaller.
 const FRAME_BYTES: usize = 64 << 20;
@@ -91,8 +91,8 @@ impl Dialler {
 /// Whether it is worth dialling again, by how it failed.
 fn failed(peer: &Peer, error: &Error) -> DialFailed {
     match peer.trouble(error) {
-        Some(Trouble::Refused(why)) => return DialFailed { why, for_good: true },
-        Some(Trouble::Full) => {
+        Some(DialError::Refused(why)) => return DialFailed { why, for_good: true },
+        Some(DialError::Full) => {
             let why = "the server has reached its connection limit".into();
             return DialFailed { why, for_good: false };
         }

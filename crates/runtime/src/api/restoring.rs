@@ -83,7 +83,7 @@ pub struct PlannedFile {
 /// The files that a person wants to put back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RestoreWish {
+pub struct RestoreRequest {
     /// The event before which the files were as they are to be.
     pub to_seq: u64,
     /// These.
@@ -117,7 +117,7 @@ pub struct RestoreReport {
     pub failed: Vec<FileFailed>,
 }
 
-impl RestoreWish {
+impl RestoreRequest {
     /// Everything of a plan that nobody has to be asked about, and of the rest what `also` says.
     pub fn of(plan: &RestorePlan, mut also: impl FnMut(&PlannedFile) -> bool) -> Self {
         let wanted = |file: &&PlannedFile| file.blocked.is_none() && (file.doubt.is_none() || also(file));

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use agentx_history::{FileTrail, FileVersion, IrreversibleEffect, SessionHistory};
 use agentx_runtime::{
-    BlobStore, Doubt, FactRecorder, PlannedFile, RestoreFile, RestorePlan, RestoreReport, RestoreWish,
+    BlobStore, Doubt, FactRecorder, PlannedFile, RestoreFile, RestorePlan, RestoreReport, RestoreRequest,
     RuntimeError, WhatHappens,
 };
 use agentx_types::{
@@ -185,7 +185,7 @@ fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<
 /// not sure.
 pub async fn restore(
     history: &SessionHistory,
-    wish: &RestoreWish,
+    wish: &RestoreRequest,
     blobs: &dyn BlobStore,
     record: &dyn FactRecorder,
 ) -> Result<RestoreReport, RuntimeError> {

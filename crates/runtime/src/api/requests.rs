@@ -94,7 +94,7 @@ impl UserInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum ContextWish {
+pub enum ContextRequest {
     /// A summary instead of all but the latest exchanges.
     Condense {
         /// What the summary must contain, in the person's words.
