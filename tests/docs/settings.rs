@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentx::config::{KEYS, KeySpec, Quotas, Trust, VARIABLES};
+use agentx::config::{KEYS, KeySpec, Quotas, VARIABLES, WorkspaceMay};
 use agentx::server::ServerLimits;
 
 use crate::console::Sandbox;
@@ -62,12 +62,12 @@ fn rules_do_what_the_page_says() {
     );
 }
 
-fn may(trust: Trust) -> &'static str {
-    match trust {
-        Trust::Free => "may set it",
-        Trust::Tighten => "may make it stricter",
-        Trust::Trusted => "may not",
-        Trust::Own => "may not, trusted or not",
+fn may(workspace: WorkspaceMay) -> &'static str {
+    match workspace {
+        WorkspaceMay::Set => "may set it",
+        WorkspaceMay::Tighten => "may make it stricter",
+        WorkspaceMay::SetIfTrusted => "may not",
+        WorkspaceMay::Never => "may not, trusted or not",
     }
 }
 
@@ -81,7 +81,7 @@ fn expected(spec: &KeySpec) -> [String; 3] {
     [
         format!("`{}`", spec.path),
         default.map(|default| format!("`{default}`")).unwrap_or_default(),
-        may(spec.trust).to_owned(),
+        may(spec.workspace_may).to_owned(),
     ]
 }
 

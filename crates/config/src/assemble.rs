@@ -9,7 +9,7 @@ use agentx_types::{ApprovalMode, Limits, ModelParams, ScriptedAnswer};
 use crate::bounds;
 use crate::condense;
 use crate::keys::KeyPath;
-use crate::layers::Merged;
+use crate::layers::MergedSettings;
 use crate::models;
 use crate::quotas;
 use crate::scripted_answers;
@@ -22,7 +22,7 @@ pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn settings(
     builtin: Catalog,
-    merged: &Merged,
+    merged: &MergedSettings,
     (places, trust_dir): (&ConfigPaths, &Path),
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<ConfigMistake>,
@@ -82,20 +82,20 @@ pub(crate) fn settings(
 }
 
 /// Where sessions and records of trust are kept.
-pub(crate) fn data_dir(merged: &Merged, places: &ConfigPaths) -> PathBuf {
+pub(crate) fn data_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
     path(merged, places, "data_dir").unwrap_or_else(|| places.data_dir.clone())
 }
 
 /// Where members of a server work. What is below the data directory is refused to every tool, so it lies beside that.
-fn members_dir(merged: &Merged, places: &ConfigPaths) -> PathBuf {
-    path(merged, places, "members.directory").unwrap_or_else(|| {
+fn members_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
+    path(merged, places, "members_dir").unwrap_or_else(|| {
         let mut beside = data_dir(merged, places).into_os_string();
         beside.push("-members");
         beside.into()
     })
 }
 
-fn path(merged: &Merged, places: &ConfigPaths, key: &str) -> Option<PathBuf> {
+fn path(merged: &MergedSettings, places: &ConfigPaths, key: &str) -> Option<PathBuf> {
     match merged.sourced(key) {
         Some(Sourced {
             value: Value::Text(written),
@@ -121,12 +121,12 @@ fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
 }
 
 pub(crate) struct Getter<'a> {
-    pub(crate) merged: &'a Merged,
+    pub(crate) merged: &'a MergedSettings,
     places: &'a ConfigPaths,
 }
 
 impl<'a> Getter<'a> {
-    pub(crate) fn new(merged: &'a Merged, places: &'a ConfigPaths) -> Self {
+    pub(crate) fn new(merged: &'a MergedSettings, places: &'a ConfigPaths) -> Self {
         Self { merged, places }
     }
 

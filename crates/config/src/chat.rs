@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::assemble::Getter;
 use crate::nearest;
-use crate::value::Wrong;
+use crate::value::ValueError;
 
 /// How often the command of the status row is run at most, where nobody says.
 const EVERY: Duration = Duration::from_secs(10);
@@ -119,7 +119,7 @@ pub enum Notice {
 }
 
 /// Whether a template names only what there is. `{{` and `}}` are the signs themselves.
-pub(crate) fn template(names: &[&str], words: &str) -> Result<(), Wrong> {
+pub(crate) fn template(names: &[&str], words: &str) -> Result<(), ValueError> {
     let mut rest = words;
     while let Some(at) = rest.find(['{', '}']) {
         let after = &rest[at..];

@@ -70,10 +70,10 @@ pub struct Folder {
     pub since: Option<Timestamp>,
     /// What was said about another folder that lay at this path, which does not hold for the one that lies there now.
     #[serde(skip)]
-    pub before: Option<FolderTrust>,
+    pub previous_trust: Option<FolderTrust>,
     /// Whether the whole folder is trusted as it is now, because `AGENTX_TRUST_FOLDER` is set.
     #[serde(skip)]
-    pub whole: bool,
+    pub trusted_by_env: bool,
 }
 
 /// How a file stands to what was accepted.
@@ -98,7 +98,7 @@ impl Folder {
             return Self::default();
         };
         let folder = known.as_it_lies(root);
-        if folder.before.is_none() && *known != folder {
+        if folder.previous_trust.is_none() && *known != folder {
             // Where it cannot be written, it is completed another time. Another decision may have been made meanwhile.
             let _ = change(data_dir, |folders, _| {
                 if let Some(now) = folders.get_mut(&key).filter(|now| *now == known) {
@@ -114,7 +114,7 @@ impl Folder {
     fn as_it_lies(&self, root: &Path) -> Self {
         if self.id.as_ref().is_some_and(|id| !is_folder_at(id, root)) {
             return Self {
-                before: Some(self.trust),
+                previous_trust: Some(self.trust),
                 ..Self::default()
             };
         }
@@ -132,7 +132,7 @@ impl Folder {
     pub fn trusted_whole() -> Self {
         Self {
             trust: FolderTrust::Trusted,
-            whole: true,
+            trusted_by_env: true,
             ..Self::default()
         }
     }
@@ -144,7 +144,7 @@ impl Folder {
 
     /// How these bytes of a file stand to what was accepted; `file` is its path below the folder.
     pub fn standing(&self, file: &Path, bytes: &[u8]) -> FileAcceptance {
-        if self.whole {
+        if self.trusted_by_env {
             return FileAcceptance::Accepted;
         }
         match file.to_str().and_then(|file| self.files.get(file)) {
@@ -319,12 +319,15 @@ mod tests {
         std::fs::rename(&other, &root).expect("it is moved");
         let found = Folder::of(data.path(), &root);
         assert_eq!(found.trust, FolderTrust::Unknown);
-        assert_eq!(found.before, Some(FolderTrust::Trusted));
+        assert_eq!(found.previous_trust, Some(FolderTrust::Trusted));
         trust_folder(data.path(), &root, FolderTrust::ReadOnly, &[]).expect("it is kept");
         assert_eq!(Folder::of(data.path(), &root).trust, FolderTrust::ReadOnly);
         std::fs::rename(root.join(".git"), root.join("old")).expect("it is moved");
         std::fs::create_dir(root.join(".git")).expect("it is made");
-        assert_eq!(Folder::of(data.path(), &root).before, Some(FolderTrust::ReadOnly));
+        assert_eq!(
+            Folder::of(data.path(), &root).previous_trust,
+            Some(FolderTrust::ReadOnly)
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{SettingOrigin, Sourced, WrittenRule};
 
 /// What all layers together say, each value with its origin.
 #[derive(Clone, Debug, Default)]
-pub struct Merged {
+pub struct MergedSettings {
     values: BTreeMap<KeyPath, Sourced<Value>>,
 }
 
@@ -24,7 +24,7 @@ pub struct SettingRow {
     pub origin: SettingOrigin,
 }
 
-impl Merged {
+impl MergedSettings {
     pub(crate) fn of(layers: impl IntoIterator<Item = SettingsLayer>) -> Self {
         let mut merged = Self::default();
         for layer in layers {

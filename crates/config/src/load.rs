@@ -7,7 +7,7 @@ use agentx_types::RuleEffect;
 
 use crate::assemble;
 use crate::folder;
-use crate::layers::Merged;
+use crate::layers::MergedSettings;
 use crate::models;
 use crate::origin::FileLayer;
 use crate::paths::root_of;
@@ -36,17 +36,17 @@ pub struct Loaded {
     /// What to run with.
     pub settings: Settings,
     /// Each value with its origin.
-    pub merged: Merged,
+    pub merged: MergedSettings,
     /// What is accepted but should be mended.
     pub warnings: Vec<ConfigMistake>,
     /// What is wrong with the file of a workspace that is not trusted. It is left out, so that no folder can keep a person from working.
-    pub broken: Vec<ConfigMistake>,
+    pub workspace_mistakes: Vec<ConfigMistake>,
     /// What a workspace set in vain: most where it is not trusted, little where it is.
     pub ignored: Vec<IgnoredSetting>,
     /// What the workspace's settings lead to where it is trusted, in sentences: where prompts and keys go, what is run.
     pub effects: Vec<String>,
     /// Every setting of the workspace's file as it is understood, a line each, whether it counts or not.
-    pub says: Vec<String>,
+    pub workspace_settings: Vec<String>,
     /// The files that count, whether they exist or not.
     pub files: Vec<FileStatus>,
     /// Where was looked.
@@ -116,11 +116,11 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
     let defaults = read::defaults(&catalog);
     let mut keys = [models::keys(&defaults, lookup), models::keys(&user_layer, lookup)].concat();
-    let mut merged = Merged::of([defaults, user_layer]);
-    let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
+    let mut merged = MergedSettings::of([defaults, user_layer]);
+    let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let folder = folder(&trust_dir, &places, lookup);
-    let (workspace, broken) = found.workspace(&places, &folder)?;
+    let (workspace, workspace_mistakes) = found.workspace(&places, &folder)?;
     let files = files(&places, user.is_some(), workspace.is_some());
     let of_person = PersonalSettings {
         merged: &own,
@@ -151,10 +151,10 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
         settings,
         merged,
         warnings: found.warnings,
-        broken,
+        workspace_mistakes,
         ignored: admitted.ignored,
         effects: admitted.effects,
-        says: admitted.says,
+        workspace_settings: admitted.settings,
         files,
         places,
         trust_dir,

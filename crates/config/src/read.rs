@@ -310,9 +310,12 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Two ways to write a thing have one place: `api_key_env: NAME` is `api_key: ${NAME}`, and a file of a prompt is the
-/// prompt.
+/// Settings that can be written in two ways have one place: `api_key_env: NAME` is `api_key: ${NAME}`, a file of a
+/// prompt is the prompt, and a former name of a key is the key.
 fn canonical(path: KeyPath, value: Value) -> (KeyPath, Value) {
+    if let Some(current) = path.current() {
+        return (current, value);
+    }
     let parent = |levels: &[String]| KeyPath(levels[..levels.len() - 1].to_vec());
     match (path.0.last().map(String::as_str), value) {
         (Some("api_key_env"), value) => (parent(&path.0).child("api_key"), value),

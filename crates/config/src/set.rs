@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::edit::{index_of, insert_line, with_newline};
+use crate::edit::{index_of, insert_line, with_newline, written_path};
 use crate::files::{FileTurn, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
 use crate::symlinks::refuse_links;
@@ -52,9 +52,12 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         text: format!("{}\n", lines(&path.0, &literal, 0).trim_end()),
     };
     let changed = match parse(&text) {
-        Ok(root) => place(&text, &root, &path, &literal)
-            .filter(|changed| is_only(&text, changed, &path, &literal))
-            .ok_or_else(by_hand)?,
+        Ok(root) => {
+            let path = written_path(&root, &path);
+            place(&text, &root, &path, &literal)
+                .filter(|changed| is_only(&text, changed, &path, &literal))
+                .ok_or_else(by_hand)?
+        }
         // What is wrong with it is said with its place below.
         Err(_) => text.clone(),
     };
@@ -70,7 +73,7 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         file: file.to_owned(),
         changed: is_new,
         loaded,
-        key: path,
+        key: path.current().unwrap_or(path),
     })
 }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use agentx_types::RuleEffect;
 
 use crate::files::{FileTurn, replace_file};
-use crate::keys::{KeyPath, Trust};
-use crate::layers::Merged;
+use crate::keys::{KeyPath, WorkspaceMay};
+use crate::layers::MergedSettings;
 use crate::read::SettingsLayer;
 use crate::value::Value;
 use crate::{ConfigError, SettingOrigin, Sourced};
@@ -93,18 +93,22 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 }
 
 /// Leaves in a workspace's layer only what an untrusted one may set; `below` is what the layers below it say.
-pub(crate) fn restrict(layer: SettingsLayer, below: &Merged) -> (SettingsLayer, Vec<IgnoredSetting>) {
+pub(crate) fn restrict(layer: SettingsLayer, below: &MergedSettings) -> (SettingsLayer, Vec<IgnoredSetting>) {
     let mut kept = SettingsLayer::default();
     let mut ignored = Vec::new();
     for (path, sourced) in layer.entries {
-        let trust = path.spec().map_or(Trust::Trusted, |spec| spec.trust);
+        let trust = path
+            .spec()
+            .map_or(WorkspaceMay::SetIfTrusted, |spec| spec.workspace_may);
         match trust {
-            Trust::Free => kept.entries.push((path, sourced)),
-            Trust::Trusted => {
+            WorkspaceMay::Set => kept.entries.push((path, sourced)),
+            WorkspaceMay::SetIfTrusted => {
                 ignored.push(note(&path, &sourced, "only a trusted workspace may set it", true))
             }
-            Trust::Own => ignored.push(note(&path, &sourced, "only your own settings may set it", false)),
-            Trust::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
+            WorkspaceMay::Never => {
+                ignored.push(note(&path, &sourced, "only your own settings may set it", false))
+            }
+            WorkspaceMay::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
         }
     }
     (kept, ignored)
@@ -127,7 +131,7 @@ pub(crate) fn note(
 fn tighten(
     path: KeyPath,
     sourced: Sourced<Value>,
-    below: &Merged,
+    below: &MergedSettings,
     kept: &mut SettingsLayer,
     ignored: &mut Vec<IgnoredSetting>,
 ) {

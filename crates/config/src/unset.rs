@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::edit::index_of;
+use crate::edit::{index_of, written_path};
 use crate::files::{FileTurn, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
 use crate::set::{SetResult, indent_of, path_of};
@@ -27,7 +27,7 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
         Err(error) => return Err(ConfigError::file(file, error)),
     };
     let changed = match parse(&text) {
-        Ok(root) => without(&text, &root, &path).ok_or_else(|| ConfigError::Edit {
+        Ok(root) => without(&text, &root, &written_path(&root, &path)).ok_or_else(|| ConfigError::Edit {
             path: file.to_owned(),
             what: format!("`{key}` cannot be removed here without changing other parts of the file"),
             text: format!("remove `{key}`"),
@@ -44,7 +44,7 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
         file: file.to_owned(),
         changed: is_other,
         loaded,
-        key: path,
+        key: path.current().unwrap_or(path),
     })
 }
 

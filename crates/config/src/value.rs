@@ -124,13 +124,13 @@ impl fmt::Display for Value {
 }
 
 /// What is wrong with a value, and the nearest right word if there is one.
-pub(crate) type Wrong = (String, Option<String>);
+pub(crate) type ValueError = (String, Option<String>);
 
 /// Reads a value of a kind from words, as flags and variables have it.
 ///
 /// # Errors
 /// What is wrong, and the nearest right word if there is one.
-pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, Wrong> {
+pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueError> {
     let wrong = || (format!("expected {}, found {words:?}", kind.expects()), None);
     let usd = || number(words.trim_start_matches('$'));
     match kind {

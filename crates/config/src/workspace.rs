@@ -14,8 +14,8 @@ use agentx_types::{Guard, Rule, RuleEffect};
 
 use crate::SCRIPTED_MODEL;
 use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
-use crate::keys::{KeyPath, Trust};
-use crate::layers::Merged;
+use crate::keys::{KeyPath, WorkspaceMay};
+use crate::layers::MergedSettings;
 use crate::load::ReadFile;
 use crate::models;
 use crate::read::SettingsLayer;
@@ -47,7 +47,7 @@ const HARMLESS: &[&str] = &["date", "echo", "printf", "pwd"];
 /// What the person's own layers say.
 pub(crate) struct PersonalSettings<'a> {
     /// Defaults, the user's file, the environment, flags.
-    pub(crate) merged: &'a Merged,
+    pub(crate) merged: &'a MergedSettings,
     /// Every key that they name.
     pub(crate) keys: &'a [ProviderKey],
     pub(crate) places: &'a ConfigPaths,
@@ -85,14 +85,14 @@ pub(crate) struct AcceptedSettings {
     /// What the settings would lead to, in sentences.
     pub(crate) effects: Vec<String>,
     /// Every setting of the file as it is understood.
-    pub(crate) says: Vec<String>,
+    pub(crate) settings: Vec<String>,
 }
 
 /// What of the workspace's file counts: where the person trusts it as it is, nearly all of it.
 pub(crate) fn admitted(
     file: ReadFile,
     (trust_dir, folder): (&Path, &Folder),
-    below: &Merged,
+    below: &MergedSettings,
     own: &PersonalSettings<'_>,
 ) -> AcceptedSettings {
     let accepted = is_accepted(&file.bytes, trust_dir, folder, own.places);
@@ -102,7 +102,7 @@ pub(crate) fn admitted(
     never.extend(of_rules);
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
     let effects = effects(&layer, &never);
-    let says = says(&file.layer);
+    let settings = readable_settings(&file.layer);
     let (layer, ignored) = if accepted {
         (layer, [never, of_files].concat())
     } else {
@@ -113,12 +113,12 @@ pub(crate) fn admitted(
         ignored,
         files,
         effects,
-        says,
+        settings,
     }
 }
 
 /// Each setting as it is understood, however it is written: `model: opus`, `rules: "allow bash: ls *"`.
-fn says(layer: &SettingsLayer) -> Vec<String> {
+fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, sourced) in &layer.entries {
         match &sourced.value {
@@ -143,7 +143,7 @@ fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigP
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
         || (folder.trust == FolderTrust::Unknown
-            && folder.before.is_none()
+            && folder.previous_trust.is_none()
             && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
 }
 
@@ -180,7 +180,7 @@ fn without_what_is_the_persons(
             }
             _ => path
                 .spec()
-                .is_some_and(|spec| spec.trust == Trust::Own)
+                .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never)
                 .then_some(ELSEWHERE),
         };
         let keeps_rest = matches!(&sourced.value, Value::Names(names) if !names.is_empty());
