@@ -48,7 +48,7 @@ fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
     agent.agents.iter().chain(routed)
 }
 
-/// Whether `value` nests deeper than `most` as JSON. Nothing is kept of what is written.
+/// Returns whether `value` nests deeper than `most` as JSON. Nothing is kept of what is written.
 fn is_deeper(value: &impl Serialize, most: usize) -> bool {
     let measure = Measure {
         most,

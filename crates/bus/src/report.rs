@@ -131,7 +131,7 @@ impl Restarts {
         }
     }
 
-    /// Whether one more is allowed now; if so, it counts.
+    /// Returns whether one more is allowed now; if so, it counts.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
         let Restart::AtMost { times, within } = self.policy else {
             return false;

@@ -80,7 +80,7 @@ impl TopicPattern {
         }
     }
 
-    /// Whether the topic matches.
+    /// Returns whether the topic matches.
     pub fn matches(&self, topic: &str) -> bool {
         match &self.kind {
             SegmentKind::Exact(exact) => **exact == *topic,

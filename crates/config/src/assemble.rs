@@ -81,12 +81,13 @@ pub(crate) fn settings(
     }
 }
 
-/// Where sessions and records of trust are kept.
+/// The directory of sessions and records of trust.
 pub(crate) fn data_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
     path(merged, places, "data_dir").unwrap_or_else(|| places.data_dir.clone())
 }
 
-/// Where members of a server work. What is below the data directory is refused to every tool, so it lies beside that.
+/// The directory of the members of a server. No tool may open files below the data directory, so this one is
+/// beside it.
 fn members_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
     path(merged, places, "members_dir").unwrap_or_else(|| {
         let mut beside = data_dir(merged, places).into_os_string();
@@ -110,7 +111,7 @@ pub(crate) fn resolved(origin: &SettingOrigin, written: &str, places: &ConfigPat
     ConfigPaths::resolve(base_of(origin, places), written)
 }
 
-/// Where a relative path starts: beside the file that has it, else in the working directory.
+/// The base of a relative path: the directory of the file that has it, else the working directory.
 fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
     match origin {
         SettingOrigin::User(place) | SettingOrigin::Workspace(place) => {

@@ -1,4 +1,5 @@
-//! Which values of model calls and of condensing make sense: the same in settings, in new sessions and in changes of one.
+//! The valid ranges of the settings of model calls and of condensing, for settings, new sessions and changes
+//! of a session.
 
 use agentx_types::{Condensing, ModelParams};
 

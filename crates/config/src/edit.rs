@@ -176,7 +176,7 @@ pub(crate) fn written_path(root: &YamlNode, path: &KeyPath) -> KeyPath {
         .unwrap_or_else(|| path.clone())
 }
 
-/// Whether a tree has a value at this path.
+/// Returns whether a tree has a value at this path.
 fn has(node: &YamlNode, path: &[String]) -> bool {
     let Some((name, rest)) = path.split_first() else {
         return true;

@@ -1,33 +1,34 @@
-//! The one table of keys: what each is called, what it takes, whether an untrusted workspace may set it, and which
-//! variable stands for it. Reading, merging, showing and the documentation follow from it.
+//! The table of keys: their names, kinds of values, defaults, and whether a workspace may set them; and the
+//! environment variables for keys. Code that reads, merges and shows settings uses this table, and a test
+//! compares docs/CONFIG.md with it.
 
 use crate::ValueKind;
 
-/// A key that a configuration may hold.
+/// A key of the configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeySpec {
-    /// Dotted; `*` stands for a name that the person chooses.
+    /// The dotted path; `*` is a name that the person chooses.
     pub path: &'static str,
-    /// What it takes.
+    /// The kind of value.
     pub kind: ValueKind,
-    /// What a workspace may do with it before it is trusted.
+    /// The rights of a workspace's file.
     pub workspace_may: WorkspaceMay,
-    /// The built-in value.
+    /// The default value.
     pub default: Option<&'static str>,
-    /// What it means.
+    /// The description.
     pub about: &'static str,
 }
 
-/// What a workspace's file may do with a key before the person trusts it.
+/// The right of a workspace's file to set a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceMay {
-    /// Set it.
+    /// It may set the key.
     Set,
-    /// Only make it stricter than the layers below do.
+    /// Without trust, it may only make the value stricter than the layers below do.
     Tighten,
-    /// Nothing.
+    /// It may set the key if the person trusts the workspace.
     SetIfTrusted,
-    /// Nothing, even in a workspace that the person trusts.
+    /// It may not set the key, even in a trusted workspace.
     Never,
 }
 
@@ -55,17 +56,17 @@ const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 const YES_OR_NO: &[&str] = &["true", "false"];
-/// How much a model is to reason, in the words of OpenAI's protocol.
+/// The levels of reasoning effort in OpenAI's protocol.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
-/// The names under which the longest answer is sent, in the words of OpenAI's protocol.
+/// The request fields for the maximum length of an answer in OpenAI's protocol.
 pub(crate) const LENGTH_FIELDS: &[&str] = &["max_tokens", "max_completion_tokens"];
-/// How reasoning is shown.
+/// The ways to show reasoning.
 const THINKING: &[&str] = &["full", "folded", "hidden"];
 const THEMES: &[&str] = &["auto", "dark", "light", "none"];
 const LINKS: &[&str] = &["auto", "always", "never"];
 const EDIT_KEYS: &[&str] = &["emacs", "vi"];
 const NOTICES: &[&str] = &["bell", "osc9", "osc777", "none"];
-/// What a template of the status row may name.
+/// The names that a template of the status row may use.
 pub const STATUS_NAMES: &[&str] = &[
     "model",
     "context",
@@ -80,7 +81,7 @@ pub const STATUS_NAMES: &[&str] = &[
 
 use WorkspaceMay::{Never, Set, SetIfTrusted, Tighten};
 
-/// Every key, in the order in which they are shown.
+/// All keys, in the order of `config show`.
 #[rustfmt::skip]
 pub const KEYS: &[KeySpec] = &[
     key("model", ValueKind::Text, SetIfTrusted, None, "the model: an id, an alias, or `provider/id`"),
@@ -163,8 +164,8 @@ pub const KEYS: &[KeySpec] = &[
     key("log_file", ValueKind::Path, Never, None, "log file; by default standard error, or `agentx.log` in data_dir during a chat"),
 ];
 
-/// Variables of the environment that stand for a key. The catalog names more: those that say where a provider is
-/// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, …) and those that hold its key.
+/// Environment variables that set a key. The catalog has more: those with the address of a provider
+/// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, …) and those with its key.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_MODEL", "model"),
     ("AGENTX_APPROVAL", "approval"),
@@ -181,17 +182,17 @@ pub const VARIABLES: &[(&str, &str)] = &[
 /// Former names of keys, each with the current one. Files may use them; nothing lists them.
 const FORMER_KEYS: &[(&str, &str)] = &[("members.directory", "members_dir")];
 
-/// A path in a configuration, a name for each level: names that a person chooses may hold dots.
+/// A path in a configuration, with a name for each level. A name that a person chose may contain dots.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyPath(pub Vec<String>);
 
 impl KeyPath {
-    /// Splits at dots; for keys of the table, whose names hold none.
+    /// Splits a path at its dots, for keys of the table, whose names contain none.
     pub fn dotted(path: &str) -> Self {
         Self(path.split('.').map(str::to_owned).collect())
     }
 
-    /// The path with one more level.
+    /// Returns the path with one more level.
     pub(crate) fn child(&self, name: &str) -> Self {
         let mut levels = self.0.clone();
         levels.push(name.to_owned());
@@ -221,7 +222,7 @@ impl KeyPath {
         names.map(|(former, _)| Self::dotted(former))
     }
 
-    /// Whether keys of the table, or former names of keys, begin with this path.
+    /// Returns whether keys of the table, or former names of keys, begin with this path.
     pub(crate) fn is_branch(&self) -> bool {
         let former = FORMER_KEYS.iter().map(|(former, _)| *former);
         KEYS.iter()

@@ -1,8 +1,13 @@
-//! Trust in workspaces: a folder that was cloned from somewhere must not be able to let itself do more. The access of people to a
-//! server, which `agentx identity trust` gives, is kept in the keyring and has nothing to do with it.
+//! Trust in the settings of a workspace: a cloned folder must not be able to extend its own rights. The
+//! access of people to a server, which `agentx identity trust` grants, is a different thing and part of the
+//! keyring.
 //!
-//! Until the person says so, a workspace's file can only make things stricter. What the person said holds for the bytes
-//! that they saw: the hash of the file is kept in the user's data directory, and a changed file has to be trusted again.
+//! Without trust, a workspace's file can only make settings stricter. Trust applies to the bytes that the
+//! person saw: the data directory has the hash of the file, and a person has to trust a changed file again.
+//!
+//! Programs before folder trust recorded trust in this one file, in `trusted.json`. New decisions are about
+//! the whole folder, in `folders.json` ([`crate::trust_folder`]). This store remains so that earlier
+//! decisions still count.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,20 +23,20 @@ use crate::{ConfigError, SettingOrigin, Sourced};
 
 const STORE: &str = "trusted.json";
 
-/// A setting of a workspace that does not count because the workspace is not trusted.
+/// A setting of a workspace that does not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IgnoredSetting {
     /// The key.
     pub key: String,
-    /// The place of its definition.
+    /// Its origin.
     pub origin: SettingOrigin,
-    /// Why it does not count.
+    /// The reason.
     pub why: &'static str,
     /// Whether it counts once the person trusts the workspace as it is now.
     pub waits_for_trust: bool,
 }
 
-/// Whether `bytes` of this file are what the person trusted.
+/// Returns whether the person trusts these bytes of this file.
 pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
     let Ok(store) = read_store(data_dir) else {
         return false;
@@ -54,7 +59,7 @@ pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigErr
     replace_file(&path, &text, &turn)
 }
 
-/// Takes trust in a file back. Returns whether there was any.
+/// Removes the trust in a file. Returns whether there was any.
 ///
 /// # Errors
 /// Returns an error if the data directory cannot be written.
@@ -92,7 +97,7 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Leaves in a workspace's layer only what an untrusted one may set; `below` is what the layers below it say.
+/// Keeps only the settings that an untrusted workspace may make; `below` has the layers below it.
 pub(crate) fn restrict(layer: SettingsLayer, below: &MergedSettings) -> (SettingsLayer, Vec<IgnoredSetting>) {
     let mut kept = SettingsLayer::default();
     let mut ignored = Vec::new();

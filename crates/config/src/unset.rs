@@ -1,5 +1,5 @@
-//! Taking a key out of a file without touching what else the person wrote. What would leave a mistake is refused, and the file stays as it
-//! is.
+//! Removes a key from a file and keeps everything else that the person wrote. A removal that would leave a
+//! mistake is an error, and the file stays unchanged.
 
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, KeyPath};
 
-/// Takes `key` out of one of the files that `request` reads, with the levels above it that hold nothing else.
+/// Removes `key` from one of the files that `request` reads, with the levels above it that contain nothing
+/// else.
 ///
 /// # Errors
 /// Returns an error if the key does not exist, the configuration would have mistakes without it, or it cannot

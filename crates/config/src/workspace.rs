@@ -1,4 +1,4 @@
-//! What of a workspace's settings counts, and what they would lead to.
+//! The settings of a workspace that count, and their effects.
 //!
 //! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set the rest, with three
 //! exceptions: it never decides where a key of the person's is sent, it changes nothing of a provider or a model that the person or
@@ -44,7 +44,7 @@ const INTERPRETERS: &[&str] = &[
 /// Programs that only say something.
 const HARMLESS: &[&str] = &["date", "echo", "printf", "pwd"];
 
-/// What the person's own layers say.
+/// The person's own layers.
 pub(crate) struct PersonalSettings<'a> {
     /// Defaults, the user's file, the environment, flags.
     pub(crate) merged: &'a MergedSettings,
@@ -66,7 +66,7 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
-    /// Whether the file below `root` still holds what was read of it.
+    /// Returns whether the file below `root` still holds what was read of it.
     pub fn is_as_it_was(&self, root: &Path) -> bool {
         let path = root.join(&self.path);
         let is_as_long = std::fs::metadata(&path)
@@ -75,20 +75,21 @@ impl NamedFile {
     }
 }
 
-/// What of a workspace's file counts.
+/// The settings of a workspace's file that count.
 #[derive(Default)]
 pub(crate) struct AcceptedSettings {
     pub(crate) layer: SettingsLayer,
     pub(crate) ignored: Vec<IgnoredSetting>,
     /// The files that the settings name.
     pub(crate) files: Vec<NamedFile>,
-    /// What the settings would lead to, in sentences.
+    /// The effects of the settings, in sentences.
     pub(crate) effects: Vec<String>,
-    /// Every setting of the file as it is understood.
+    /// Every setting of the file, as readable lines.
     pub(crate) settings: Vec<String>,
 }
 
-/// What of the workspace's file counts: where the person trusts it as it is, nearly all of it.
+/// Returns the settings of the workspace's file that count: nearly all of them if the person trusts it as it
+/// is.
 pub(crate) fn admitted(
     file: ReadFile,
     (trust_dir, folder): (&Path, &Folder),
@@ -117,7 +118,7 @@ pub(crate) fn admitted(
     }
 }
 
-/// Each setting as it is understood, however it is written: `model: opus`, `rules: "allow bash: ls *"`.
+/// Returns each setting in one form, however the file writes it: `model: opus`, `rules: "allow bash: ls *"`.
 fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, sourced) in &layer.entries {
@@ -138,7 +139,8 @@ fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
     lines
 }
 
-/// Whether the workspace's file counts as it is. Older programs kept that for the file alone.
+/// Returns whether the person accepted the workspace's file as it is. Older programs recorded that for the
+/// file alone.
 fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
@@ -147,7 +149,7 @@ fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigP
             && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
 }
 
-/// Leaves out what no trust in a folder covers.
+/// Leaves out the settings that trust in a folder does not cover.
 fn without_what_is_the_persons(
     layer: SettingsLayer,
     own: &PersonalSettings<'_>,
@@ -203,7 +205,7 @@ fn id_of((path, sourced): &(KeyPath, crate::Sourced<Value>)) -> Option<(String, 
     }
 }
 
-/// Whether this is a key that the person's own layers name, by its variable or by what that holds.
+/// Returns whether this is a key that the person's own layers name, by its variable or by what that holds.
 fn is_persons(reference: &KeyReference, own: &PersonalSettings<'_>) -> bool {
     let KeyReference::Env(variable) = reference else {
         return false;
@@ -312,7 +314,8 @@ fn programs(
         .collect())
 }
 
-/// What these settings lead to, for somebody who is about to trust them: where prompts and keys go, and what is run.
+/// Returns the effects of these settings, for a person who is about to trust them: where prompts and keys go,
+/// and which programs run.
 fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
     let text = |path: &KeyPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);
@@ -373,7 +376,7 @@ fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
     effects
 }
 
-/// Which tools its rules allow, one line for each.
+/// Returns the tools that its rules allow, one per line.
 fn allowed(layer: &SettingsLayer) -> Vec<String> {
     let rules = layer
         .entries

@@ -132,7 +132,7 @@ impl Told {
         told.contains(&(agent.clone(), path.to_owned()))
     }
 
-    /// Whether the path is new to the agent. From now on it is not.
+    /// Returns whether the path is new to the agent. From now on it is not.
     fn is_news(&self, agent: &Agent, path: &Path) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() >= MAX_REMEMBERED {

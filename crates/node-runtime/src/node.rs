@@ -29,7 +29,7 @@ const UNBORN: usize = 16;
 ///
 /// It has no sessions of its own in memory: a session lives as long as its handles and then gives its lease
 /// back. What it shares with [`for_owner`](Self::for_owner) and [`as_server`](Self::as_server) is the log,
-/// the bus, the reactors and the places for calls; what differs is whose sessions it shows and how it marks
+/// the bus, the reactors and the slots for calls; what differs is whose sessions it shows and how it marks
 /// them.
 ///
 /// The settings of the builders below hold for sessions that are opened afterwards. Sessions that are open
@@ -106,14 +106,14 @@ impl NodeRuntime {
     }
 
     /// Returns the slots that bound concurrent tool calls.
-    pub fn places(&self) -> &CallSlots {
-        &self.driver.places
+    pub fn slots(&self) -> &CallSlots {
+        &self.driver.slots
     }
 
-    /// Sets the places that sessions take for their tool calls.
+    /// Sets the slots that sessions take for their tool calls.
     #[must_use]
-    pub fn with_places(mut self, places: CallSlots) -> Self {
-        self.driver.places = places;
+    pub fn with_slots(mut self, slots: CallSlots) -> Self {
+        self.driver.slots = slots;
         self
     }
 
@@ -336,7 +336,7 @@ impl NodeRuntime {
         }
     }
 
-    /// Whether only a newer version may continue with a session: this one reads it.
+    /// Returns whether only a newer version may continue with a session: this one reads it.
     ///
     /// # Errors
     /// Returns an error if the log cannot be read.

@@ -99,8 +99,8 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// Whether the last writer of a session was a server. The log is read from its end, in steps that become
-    /// larger.
+    /// Returns whether the last writer of a session was a server. The log is read from its end, in steps that
+    /// become larger.
     async fn was_served(&self, session: &SessionId) -> Result<bool, RuntimeError> {
         let mut until = self.log().info(session).await?.last_seq;
         let mut step = LOOK_BACK;
@@ -114,8 +114,8 @@ impl NodeRuntime {
         Ok(false)
     }
 
-    /// Whether the last writer among the events after `after` up to `until` was a server; `None` if no
-    /// writer is among them.
+    /// Returns whether the last writer among the events after `after` up to `until` was a server; `None` if
+    /// no writer is among them.
     async fn last_writer(
         &self,
         session: &SessionId,

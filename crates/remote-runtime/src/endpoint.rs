@@ -86,13 +86,13 @@ impl ServerEndpoint {
         Self { base }
     }
 
-    /// Whether the connection is encrypted with a certificate.
+    /// Returns whether the connection is encrypted with a certificate.
     pub(crate) fn is_tls(&self) -> bool {
         self.base.scheme() == "https"
     }
 
-    /// Whether a server that calls itself `origin` is the one at this address: the same host and port. All
-    /// names of this machine are one.
+    /// Returns whether a server that calls itself `origin` is the one at this address: the same host and
+    /// port. All names of this machine are one.
     pub fn is_origin(&self, origin: &str) -> bool {
         Self::parse(origin).is_ok_and(|origin| origin.place() == self.place())
     }

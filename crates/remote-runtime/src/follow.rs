@@ -93,7 +93,7 @@ async fn head(core: &RemoteCore, session: &SessionId) -> Result<u64, RuntimeErro
     Ok(info.last_seq)
 }
 
-/// Whether this may be the answer of a server whose session ends before what it was asked for.
+/// Returns whether this may be the answer of a server whose session ends before what it was asked for.
 fn may_end_before(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Refused(_) | RuntimeError::WentBack { .. })
 }
@@ -225,7 +225,7 @@ impl EventSource for ConnectedSession {
         })
     }
 
-    async fn hear(
+    async fn receive(
         &mut self,
         reading: &SessionReader,
         heard: &mut VecDeque<SourceItem>,

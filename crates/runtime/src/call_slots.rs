@@ -48,7 +48,7 @@ impl CallSlots {
         }
     }
 
-    /// Whether somebody else has these slots too.
+    /// Returns whether somebody else has these slots too.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(self.part.as_ref().unwrap_or(&self.all)) > 1
     }
@@ -58,9 +58,9 @@ impl CallSlots {
         let mut permits = Vec::new();
         if !waits {
             // A call that waits for its part of the slots keeps none from others.
-            for places in self.part.iter().chain([&self.all]) {
+            for slots in self.part.iter().chain([&self.all]) {
                 // It is never closed.
-                permits.extend(Arc::clone(places).acquire_owned().await.ok());
+                permits.extend(Arc::clone(slots).acquire_owned().await.ok());
             }
         }
         CallSlot { _permits: permits }

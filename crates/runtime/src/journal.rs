@@ -45,14 +45,14 @@ pub struct Journal {
 
 /// The data that is recorded of a step beside its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extras {
+pub struct StepMetadata {
     /// The cost of the step, if it asked a model.
     pub bill: Option<EffectBill>,
     /// The change of a file, if the step called a tool that changed one.
     pub details: Option<Value>,
 }
 
-impl From<EffectBill> for Extras {
+impl From<EffectBill> for StepMetadata {
     fn from(bill: EffectBill) -> Self {
         Self {
             bill: Some(bill),
@@ -287,7 +287,7 @@ impl Journal {
         kind: &str,
         input: Option<Value>,
         outcome: EffectOutcome,
-        also: Extras,
+        also: StepMetadata,
     ) -> bool {
         let ended = EffectEnded {
             tool_call_id: self.tool_call_id.clone(),

@@ -77,7 +77,8 @@ impl LogError {
     /// The error of a store whose file was removed or replaced after it was opened.
     pub const LOST: &'static str = "it was removed or replaced while it was in use; its sessions are lost";
 
-    /// Whether the store is lost: the program has to be started again, with the right file in its place.
+    /// Returns whether the store is lost: the program has to be started again, with the right file in its
+    /// place.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Store { what, .. } if what == Self::LOST)
     }

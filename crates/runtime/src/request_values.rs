@@ -42,7 +42,7 @@ impl RequestValues {
         value.downcast_ref()
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.by_type.is_empty()
     }

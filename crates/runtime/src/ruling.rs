@@ -153,7 +153,7 @@ pub fn with_pattern(
     ))
 }
 
-/// Whether a rule for tools of this name is about any of these.
+/// Returns whether a rule for tools of this name is about any of these.
 pub fn names_a_tool(pattern: &str, tools: &[ToolSpec]) -> bool {
     tools.iter().any(|tool| fits(pattern, &tool.name))
 }

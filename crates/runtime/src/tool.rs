@@ -29,8 +29,8 @@ pub trait Tool: Send + Sync {
     /// Does it. A failure is an outcome that the model reads, never a panic.
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome>;
 
-    /// Whether its calls wait for agents or other tools. Such a call takes none of the [`CallSlots`] for calls that run at once;
-    /// what it waits for does.
+    /// Returns whether its calls wait for agents or other tools. Such a call takes none of the [`CallSlots`]
+    /// for calls that run at once; what it waits for does.
     fn waits(&self) -> bool {
         false
     }
@@ -57,8 +57,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// The values that the caller gave to the tools of this run.
     pub values: RequestValues,
-    /// The places of which a call that makes another takes one for it.
-    pub places: CallSlots,
+    /// The slots of which a call that makes another takes one for it.
+    pub slots: CallSlots,
 }
 
 impl ToolContext {
@@ -113,8 +113,8 @@ impl ToolContext {
         refused_in_line(config, spec, &input, (word, &real), may_leave)
     }
 
-    /// Whether this call may call `tool`, by the rules that its agent has now; `named` where
-    /// its file names the tool and does not only say `*`.
+    /// Returns whether this call may call `tool`, by the rules that its agent has now; `named` where its file
+    /// names the tool and does not only say `*`.
     pub fn judge_inner(&self, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
         let verdict = match self.journal.config_now() {
             Some(config) => judge_inner(&config, tool, input, named),
@@ -216,7 +216,7 @@ impl ToolOutcome {
         self
     }
 
-    /// Whether the model should read it as a failure.
+    /// Returns whether the model should read it as a failure.
     pub fn is_error(&self) -> bool {
         self.status != ToolStatus::Success
     }

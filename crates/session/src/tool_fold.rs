@@ -57,7 +57,7 @@ impl ToolFold {
             EnvironmentEvent::AgentClosed(closed) => {
                 self.kept.remove(&closed.agent_state_id);
             }
-            EnvironmentEvent::WriterAttached(_) => self.go_on(fact.at),
+            EnvironmentEvent::WriterAttached(_) => self.on_writer_change(fact.at),
             _ => {}
         }
         self.seen_at = fact.at;
@@ -65,7 +65,7 @@ impl ToolFold {
 
     /// Another program continues with the calls: what they took of the one before counts, the time between the two does not.
     /// The old program is known to have been there until its last fact, or until the question that the call waited for.
-    fn go_on(&mut self, at: Timestamp) {
+    fn on_writer_change(&mut self, at: Timestamp) {
         for (id, since) in &mut self.since {
             if let Some(call) = self.calls.get_mut(id) {
                 let asked = self.asked.iter().filter(|(asked, _)| asked.is_inside(id));
@@ -96,7 +96,7 @@ impl ToolFold {
         &self.calls
     }
 
-    /// Whether a call did anything, or one that it made.
+    /// Returns whether a call did anything, or one that it made.
     pub(crate) fn has_steps(&self, call: &ToolCallId) -> bool {
         !RecordedEffects::of(call, &self.calls).is_empty()
     }

@@ -328,7 +328,7 @@ impl WriterThread {
         core.as_mut()?.commit_at_once(append)
     }
 
-    /// Whether jobs wait for the thread; they come first.
+    /// Returns whether jobs wait for the thread; they come first.
     fn is_awaited(&self) -> bool {
         match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
             AppendState::Running(sender, _) => sender.capacity() < sender.max_capacity(),
@@ -359,7 +359,7 @@ impl WriterThread {
         Ok(sender)
     }
 
-    /// Whether it has been asked to write anything.
+    /// Returns whether it has been asked to write anything.
     pub(crate) fn has_begun(&self) -> bool {
         // Whoever has it now writes.
         let core = self.core.try_lock();

@@ -12,7 +12,7 @@ use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart
 pub const TO_CONDENSE: &str = "to_condense_";
 
 impl ModelRequest {
-    /// Whether it asks for a summary: one message that no later request begins with.
+    /// Returns whether it asks for a summary: one message that no later request begins with.
     pub fn asks_for_summary(&self) -> bool {
         matches!(&self.messages[..], [asked] if asked.message_id.as_str().contains(TO_CONDENSE))
     }

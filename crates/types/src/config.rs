@@ -169,7 +169,7 @@ impl Instructions {
         }
     }
 
-    /// Whether these are the facts about where the agent works.
+    /// Returns whether these are the facts about where the agent works.
     pub fn is_environment_context(&self) -> bool {
         self.path.is_empty()
     }

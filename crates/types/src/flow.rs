@@ -126,7 +126,7 @@ pub struct Emitted {
 }
 
 impl EffectStarted {
-    /// Whether a model is asked in it.
+    /// Returns whether a model is asked in it.
     pub fn asks_model(&self) -> bool {
         matches!(
             self.kind.as_str(),
@@ -213,7 +213,7 @@ impl RecordedEffects {
         })
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.inner.is_empty()
     }

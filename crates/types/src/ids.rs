@@ -127,7 +127,7 @@ impl ToolCallId {
         Self(Arc::from(format!("{self}/{step}").as_str()))
     }
 
-    /// Whether a step of `outer` made this call, or a step of a call that it made.
+    /// Returns whether a step of `outer` made this call, or a step of a call that it made.
     #[must_use]
     pub fn is_inside(&self, outer: &Self) -> bool {
         let rest = self.as_str().strip_prefix(outer.as_str());

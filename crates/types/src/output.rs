@@ -118,7 +118,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Whether nothing more will happen in the run.
+    /// Returns whether nothing more will happen in the run.
     pub fn is_final(self) -> bool {
         matches!(
             self,

@@ -76,7 +76,7 @@ impl KeyPattern {
         Self::new("*")
     }
 
-    /// Whether it matches `key`.
+    /// Returns whether it matches `key`.
     pub fn matches(&self, key: &str) -> bool {
         match self.reading {
             PatternReading::Pattern => self.matches_spelled(key),

@@ -145,7 +145,7 @@ impl GitPrograms {
         &self.with_passwords
     }
 
-    /// Whether it names nothing.
+    /// Returns whether it names nothing.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -191,7 +191,8 @@ pub(crate) fn directory(top: &Path) -> Result<PathBuf, String> {
     Ok(top.join(path_of(path.without_line_ends())))
 }
 
-/// Whether the index of the repository of a working tree has files below a folder of it. One that cannot be read has none.
+/// Returns whether the index of the repository of a working tree has files below a folder of it. One that
+/// cannot be read has none.
 pub(crate) fn has_files_below(top: &Path, folder: &Path) -> bool {
     let Ok(git) = directory(top) else {
         return false;
@@ -221,8 +222,9 @@ impl GitLine for [u8] {
     }
 }
 
-/// Whether Git surely takes this for a repository, and looks no further upwards: the test of `is_git_directory` in Git's `setup.c`, which
-/// judges a link by what it names, and wants folders that may be entered.
+/// Returns whether Git surely takes this for a repository, and looks no further upwards: the test of
+/// `is_git_directory` in Git's `setup.c`, which judges a link by what it names, and wants folders that may be
+/// entered.
 fn is_repository(git: &Path, common: &Path) -> bool {
     let file = git.join("HEAD");
     let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());

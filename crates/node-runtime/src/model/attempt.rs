@@ -86,7 +86,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Whether a stream was begun and not ended.
+    /// Returns whether a stream was begun and not ended.
     pub(super) fn stream_is_open(&self) -> bool {
         self.started && !self.ended
     }
@@ -96,7 +96,7 @@ impl<'a> Attempt<'a> {
         self.began.elapsed()
     }
 
-    /// Whether a part of an answer came.
+    /// Returns whether a part of an answer came.
     pub(super) fn has_begun(&self) -> bool {
         self.started
     }
@@ -392,7 +392,8 @@ fn failed(failure: AttemptFailure) -> CallEnd {
     CallEnd::Failed(failure)
 }
 
-/// Whether a body begins with something else than an object of JSON, behind a byte order mark and spaces.
+/// Returns whether a body begins with something else than an object of JSON, behind a byte order mark and
+/// spaces.
 fn is_no_object(body: &[u8]) -> bool {
     let begins = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let first = begins.trim_ascii_start().first();

@@ -258,7 +258,7 @@ fn endpoint_of<'a>(
     endpoint.ok_or_else(|| format!("no endpoint for the provider `{}`", model.provider))
 }
 
-/// Whether the server names another model than was asked: an alias and a dated version of it are one.
+/// Returns whether the server names another model than was asked: an alias and a dated version of it are one.
 fn is_other(asked: &str, answering: &str) -> bool {
     !answering.starts_with(asked) && !asked.starts_with(answering)
 }

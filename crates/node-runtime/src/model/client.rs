@@ -70,7 +70,7 @@ impl ModelClients {
     }
 }
 
-/// Whether a certificate may have to be checked on the way to `url`.
+/// Returns whether a certificate may have to be checked on the way to `url`.
 fn needs_tls(url: &Url) -> bool {
     url.scheme() == "https"
         || PROXY_VARIABLES

@@ -226,7 +226,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// Whether a command only adds a fact to those that are to be passed on together.
+    /// Returns whether a command only adds a fact to those that are to be passed on together.
     fn comes_with_the_last(&self, command: &MachineCommand) -> bool {
         match (command, self.came.last()) {
             (MachineCommand::Deliver(fact, _), Some((last, _))) => fact.session_id == last.session_id,

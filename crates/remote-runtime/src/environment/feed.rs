@@ -128,7 +128,7 @@ impl SessionFeed {
             .send_if_modified(|people| people.role.replace(role) != Some(role));
     }
 
-    /// Whether anybody wants these events.
+    /// Returns whether anybody wants these events.
     pub(super) fn is_held(&self) -> bool {
         self.holders.load(Ordering::Acquire) > 0
     }

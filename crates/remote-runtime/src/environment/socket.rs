@@ -127,7 +127,7 @@ fn failed(peer: &Peer, error: &Error) -> DialFailed {
     }
 }
 
-/// Whether what answers is not a server of ours.
+/// Returns whether what answers is not a server of ours.
 fn is_something_else(error: &ProtocolError) -> bool {
     matches!(
         error,

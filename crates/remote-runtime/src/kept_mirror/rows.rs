@@ -138,7 +138,7 @@ impl MirrorKeeper {
         }
     }
 
-    /// Whether rows may be asked for: nothing is on its way, and what is here may be replaced.
+    /// Returns whether rows may be asked for: nothing is on its way, and what is here may be replaced.
     fn is_idle(&self) -> bool {
         self.rows.asking.is_none() && self.rows.came.is_none() && !self.rows.depended_on
     }

@@ -111,7 +111,7 @@ impl ReconnectMachine {
         }
     }
 
-    /// Whether a subscribe frame of this session has no answer yet.
+    /// Returns whether a subscribe frame of this session has no answer yet.
     fn is_asked(&self, session: &SessionId) -> bool {
         self.asks.values().any(|asked| asked == session)
     }

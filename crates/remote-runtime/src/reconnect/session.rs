@@ -42,7 +42,7 @@ impl SubscriptionState {
         }
     }
 
-    /// Whether the server has a subscription, or will have one.
+    /// Returns whether the server has a subscription, or will have one.
     pub(super) fn is_held(&self) -> bool {
         matches!(self, Self::Asked { .. } | Self::On)
     }
@@ -70,7 +70,7 @@ impl WantedSession {
         }
     }
 
-    /// Whether the last fact that ever came is the last delivered one.
+    /// Returns whether the last fact that ever came is the last delivered one.
     pub(super) fn ends_with_newest(&self) -> bool {
         self.newest
             .as_ref()

@@ -67,12 +67,12 @@ pub(super) enum ConnectionPhase {
 }
 
 impl ConnectionPhase {
-    /// Whether the client has signed in, so that any frame can be sent.
+    /// Returns whether the client has signed in, so that any frame can be sent.
     pub(super) fn is_live(&self) -> bool {
         matches!(self, Self::Live { .. })
     }
 
-    /// Whether a connection is open or being opened.
+    /// Returns whether a connection is open or being opened.
     fn is_connected(&self) -> bool {
         !matches!(self, Self::Idle | Self::Waiting { .. } | Self::Over { .. })
     }

@@ -71,7 +71,7 @@ pub struct DriverParts {
     /// The responders that perform actions.
     pub actions: ActionDispatcher,
     /// Bounds the tool calls that run at once, of all sessions that share these slots.
-    pub places: CallSlots,
+    pub slots: CallSlots,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// The bus on which committed facts and their meaning are published. Only drivers of sessions publish,
@@ -108,7 +108,7 @@ impl DriverParts {
         Self {
             log,
             actions,
-            places: CallSlots::default(),
+            slots: CallSlots::default(),
             clock,
             bus: Bus::new(),
             agents: Bus::new(),

@@ -155,7 +155,7 @@ impl StoredSession {
         self.own.get(at)
     }
 
-    /// Whether a [`Writer`] is alive.
+    /// Returns whether a [`Writer`] is alive.
     fn is_written(&self) -> bool {
         Arc::strong_count(&self.held) > 1
     }

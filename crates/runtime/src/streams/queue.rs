@@ -149,7 +149,7 @@ impl StreamSlot {
         self.lock().dropped
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }

@@ -54,7 +54,7 @@ impl Select {
         self
     }
 
-    /// Whether it is wanted.
+    /// Returns whether it is wanted.
     pub fn wants(&self, event: &StreamEvent) -> bool {
         let whose = match &self.agent {
             AgentSelection::All => true,

@@ -90,7 +90,7 @@ impl Receptor for ToolReceptor {
             | E::StreamStart(_)
             | E::StreamEnd(_) => {
                 if let Some(calls) = self.agents.get_mut(agent) {
-                    calls.go_on(fact, out);
+                    calls.on_fact(fact, out);
                 }
             }
             _ => {}
@@ -115,7 +115,7 @@ fn finished(ran: &CommandRan) -> CommandFinished {
 
 impl OpenCalls {
     /// Handles the facts that concern only open calls. An agent without any is not even entered in the map.
-    fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+    fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
         match &fact.event {
             E::ActionStarted(started) => self.run(started, fact.at, out),

@@ -91,7 +91,7 @@ async fn planned(
         seen,
         mut blocked,
     } = on_disk(path).await;
-    if blocked.is_none() && target.is(seen.as_ref()) {
+    if blocked.is_none() && target.matches(seen.as_ref()) {
         return None;
     }
     let becomes = match bytes_of(target, blobs).await {
@@ -208,7 +208,7 @@ pub async fn restore(
             report.failed.push(fail(CHANGED_MEANWHILE.into()));
             continue;
         }
-        if target.is(standing.seen.as_ref()) {
+        if target.matches(standing.seen.as_ref()) {
             report.restored.push(file.path.clone());
             continue;
         }
