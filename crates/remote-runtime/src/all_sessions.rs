@@ -1,9 +1,9 @@
-//! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come
-//! from elsewhere, space that is given back. Called by the runtime of a server.
+//! Requests about all sessions of a person or a server: lists, spending, imported sessions, and freeing
+//! space. The remote runtime calls them.
 //!
-//! Lists come in pages of 200, which are asked for one after the other until there are as many as were
-//! wanted, so a list of all sessions of a large server is many requests. A session that is changed meanwhile
-//! may be missing or there twice; whoever shows a list asks again.
+//! Lists come in pages of 200. The client requests one page after another until it has enough, so a list of
+//! all sessions of a large server takes many requests. A session that changes meanwhile may be missing or
+//! occur twice.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use crate::RemoteRuntime;
 use crate::http::{ListPage, Query};
 
-/// How many sessions a page of a list has; a server gives no more at once.
+/// The number of sessions per page, which is the maximum of a server.
 const PAGE: usize = 200;
 
-/// What a server answers when it has given space back.
+/// The response of a server that has freed space.
 #[derive(Deserialize)]
 struct FreedSpace {
     freed_bytes: u64,
@@ -49,12 +49,12 @@ impl RemoteRuntime {
         Ok(found)
     }
 
-    /// One's own sessions and those that one has a part in, the latest first.
+    /// Lists the person's own sessions and those that others share with them, the latest first.
     pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         self.pages(query, &[]).await
     }
 
-    /// Sessions, page by page, with these boolean query parameters set.
+    /// Lists sessions page by page, with these boolean query parameters set.
     async fn pages(
         &self,
         query: SessionQuery,
@@ -97,8 +97,8 @@ impl RemoteRuntime {
         self.core().http.json(Query::post(&["import"], body)).await
     }
 
-    /// What one's own sessions there have cost, added up as `query` wants it. A server adds up, so that days
-    /// are its.
+    /// Returns the cost of the person's own sessions, grouped as `query` says. The server adds up, so days
+    /// are in its time zone.
     pub(crate) async fn spent(&self, query: UsageQuery) -> Result<Vec<UsageRow>, RuntimeError> {
         let by = json!(query.by);
         let (since, day) = match query.since {

@@ -1,4 +1,4 @@
-//! Where a server is: its address as it was given, the addresses made from it, and what of it may be shown.
+//! The address of a server: as given, as URLs for requests, and as text without secrets.
 //!
 //! An address may have a path, as behind a proxy that serves several things: `https://example.com/agents`. It
 //! has no secret: what an address holds is in the history of a shell and in logs.

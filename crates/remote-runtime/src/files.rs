@@ -26,7 +26,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// What putting files back would do, as they are now.
+    /// Returns the plan for restoring files, in their current state.
     pub(crate) async fn restore_plan(
         &self,
         session: SessionId,

@@ -41,9 +41,9 @@ use crate::{CallsWaiting, ConnectOptions, ConnectionState, ServerEndpoint};
 /// ```
 pub struct RemoteRuntime {
     core: Arc<RemoteCore>,
-    /// What the server calls this person; read once, when it was reached.
+    /// The server's entry of this person, from the first contact.
     person: Person,
-    /// What it offered then, so that lists need no request. A visitor is offered nothing.
+    /// The server's offers at that time, so that lists need no request. A visitor gets none.
     models: Vec<ModelInfo>,
     tools: Vec<ToolSpec>,
 }
@@ -90,12 +90,12 @@ impl RemoteRuntime {
         &self.core
     }
 
-    /// Where the server is.
+    /// The address of the server.
     pub fn endpoint(&self) -> &ServerEndpoint {
         self.core.endpoint()
     }
 
-    /// Who one is, to the server.
+    /// The person, as the server knows them.
     pub fn person(&self) -> &Person {
         &self.person
     }
@@ -108,7 +108,7 @@ impl RemoteRuntime {
         self.core.http.json(Query::get(&["agent"])).await
     }
 
-    /// How the connection stands, now and from now on.
+    /// The state of the connection, now and from now on.
     pub fn connection(&self) -> watch::Receiver<ConnectionState> {
         self.core.connection.state()
     }
@@ -138,7 +138,7 @@ impl RemoteRuntime {
         answer.map(drop)
     }
 
-    /// Who is there in a session, and who drives.
+    /// The people who are present in a session, and the driver.
     ///
     /// # Errors
     /// Returns an error if the session does not exist, or it cannot be reached.

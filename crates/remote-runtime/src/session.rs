@@ -188,7 +188,7 @@ impl RemoteSession {
                 let wish = wheel.seat.map_or(WheelWish::Release, WheelWish::Hand);
                 match self.wheel(wish).await?.seq {
                     Some(seq) => Ok(seq),
-                    // It was so already: nothing new is on record.
+                    // No change: the log has nothing new.
                     None => Ok(self.state().await?.last_seq),
                 }
             }
@@ -271,7 +271,7 @@ impl Session for RemoteSession {
     }
 
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        // The server puts on record who decided: the person that this connection is of.
+        // The server records the person of this connection as the one who decided.
         let frame = ApprovalFrame {
             session_id: self.session.clone(),
             tool_call_id: decision.tool_call_id,

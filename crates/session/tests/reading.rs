@@ -342,7 +342,7 @@ fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
                 reading.begins(began);
             }
             ReaderStep::Read(wanted) => source.read(wanted, &mut reading),
-            ReaderStep::Hear => match source.feed() {
+            ReaderStep::Hear => match source.hear() {
                 Some(heard) => reading.feed(heard),
                 None => break,
             },

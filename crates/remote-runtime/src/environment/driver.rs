@@ -1,8 +1,8 @@
 //! Drives the reconnect machine: performs its commands on a socket and tells it what happens.
 //!
-//! In each round the driver first does all that the machine wants and then waits for the first of: a stop, a
-//! request, a feed that nobody holds, something on the socket, a time. Frames that are due together are sent
-//! together, and facts of one session that came together are passed on together.
+//! In each round the driver performs all commands of the machine and then waits for the first of: a stop, a
+//! request, a feed without holders, an event of the socket, a time. It sends frames together that are due
+//! together, and passes on facts of one session together that came together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::reconnect::{
 };
 use crate::{ConnectionState, Credentials};
 
-/// What a driver works with, for as long as the environment runs.
+/// The parts of a driver, which live as long as the environment runs.
 pub(super) struct Parts {
-    /// What signs the server's challenge.
+    /// The credentials that sign the server's challenge.
     pub(super) who: Credentials,
-    /// What this program calls itself.
+    /// The name of this program.
     pub(super) client: String,
     pub(super) dialler: Dialler,
     /// Limits and bounds for the machine.
     pub(super) settings: MachineSettings,
-    /// What the handles of the connection see.
+    /// The state that the handles of the connection share.
     pub(super) shared: Arc<ConnectionShared>,
     /// Ends the driver, with a good-bye to the server.
     pub(super) stop: CancellationToken,
@@ -48,19 +48,19 @@ pub(super) struct ConnectionDriver {
     machine: ReconnectMachine,
     /// The socket, if there is one.
     link: LinkState,
-    /// What the machine's milliseconds count from.
+    /// The start of the machine's milliseconds.
     began: Instant,
     /// The feeds that the machine knows.
     feeds: HashMap<SessionId, Arc<SessionFeed>>,
     /// Facts of one session that came together and are to be passed on.
     came: Vec<(Fact, usize)>,
-    /// Who waits for a subscription to begin.
+    /// The callers that wait for a subscription to begin.
     joining: HashMap<SessionId, Vec<oneshot::Sender<Result<SubscriptionStart, RequestFailure>>>>,
-    /// Who waits for the answer to a request.
+    /// The callers that wait for the answer to a request.
     answers: HashMap<u64, oneshot::Sender<RequestReply>>,
 }
 
-/// The answer to a request, and how often it was sent.
+/// The answer to a request, and the number of times the request was sent.
 pub(super) struct RequestReply {
     pub(super) answer: Result<Accepted, RequestFailure>,
     pub(super) sends: u32,
@@ -81,7 +81,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// Works until it is stopped, or every handle is gone.
+    /// Runs until the environment stops or every handle is gone.
     pub(super) async fn run(
         mut self,
         inbox: &mut mpsc::Receiver<ConnectionRequest>,
@@ -293,7 +293,7 @@ impl ConnectionDriver {
         Ok(())
     }
 
-    /// What the server is told of who connects.
+    /// Authenticates to the server.
     fn answer(&self, challenge: &AuthChallenge, proof: Option<&str>) -> Result<Authenticate, String> {
         let LinkState::Up(socket) = &self.link else {
             return Err("the connection is gone".into());
@@ -322,7 +322,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// Ends the feed of a session, and whoever waits for its subscription.
+    /// Ends the feed of a session, and answers callers that wait for its subscription.
     fn end(&mut self, session: &SessionId, failure: &RequestFailure) {
         if let Some(feed) = self.feeds.remove(session) {
             self.parts.shared.remove(&feed);
@@ -335,7 +335,7 @@ impl ConnectionDriver {
 }
 
 impl Drop for ConnectionDriver {
-    /// Whoever follows a session is told that nothing more comes, however this ends.
+    /// Ends all feeds, however the driver ends.
     fn drop(&mut self) {
         let why = "the connection was closed here";
         for feed in self.feeds.values() {

@@ -1,4 +1,4 @@
-//! What the server says, frame by frame: subscriptions that begin and end, facts in their order, answers.
+//! Handles the frames of the server: subscriptions that begin and end, facts in their order, answers.
 //!
 //! # In order and once
 //!
@@ -24,14 +24,14 @@ use super::state::{AUTHENTICATE, LONGEST_REST_MS};
 use super::{MachineCommand, Moment, ReconnectMachine, RequestFailure, SubscriptionStart};
 use crate::incoming::IncomingFrame;
 
-/// What the ids of subscriptions begin with.
+/// The prefix of the ids of subscribe frames.
 const SUBSCRIBE: &str = "s";
 /// The id of frames that end a subscription; nobody waits for their answer, and what still comes is passed
 /// over.
 const UNSUBSCRIBE: &str = "unsubscribe";
 /// The code of a problem: there were too many frames.
 const RATE_LIMITED: &str = "rate_limited";
-/// How often in a row events may be missing before the connection is taken for broken.
+/// The maximum number of gaps in a row before the machine drops the connection.
 const GAPS: u32 = 3;
 
 impl ReconnectMachine {
@@ -51,7 +51,7 @@ impl ReconnectMachine {
         }
     }
 
-    /// What the server says beside facts.
+    /// Handles a notice of the server.
     fn on_notice(&mut self, moment: Moment, notice: ServerNotice) {
         match notice {
             ServerNotice::Hello(hello) => self.on_hello(moment, hello),
