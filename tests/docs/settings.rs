@@ -71,27 +71,28 @@ fn may(workspace: WorkspaceMay) -> &'static str {
     }
 }
 
-/// A row as it has to be: key, default, trust.
-fn expected(spec: &KeySpec) -> [String; 3] {
-    // Built-in providers have their own, so this one is no default of the table.
-    let default = match spec.path {
-        "providers.*.api" => Some("openai-chat"),
-        _ => spec.default,
+/// The expected row of a key: its path, default, description and the rights of a workspace.
+fn expected(spec: &KeySpec) -> [String; 4] {
+    // Built-in providers have their own API, so the table of keys has this default in the description.
+    let (default, about) = match spec.about.strip_suffix(" [openai-chat]") {
+        Some(about) => (Some("openai-chat"), about),
+        None => (spec.default, spec.about),
     };
     [
         format!("`{}`", spec.path),
         default.map(|default| format!("`{default}`")).unwrap_or_default(),
+        about.to_owned(),
         may(spec.workspace_may).to_owned(),
     ]
 }
 
 #[test]
-fn the_page_has_every_key() {
-    let documented: Vec<[String; 3]> = rows(section(&read("docs/CONFIG.md"), "## Keys"))
+fn the_page_has_every_key_with_its_description() {
+    let documented: Vec<[String; 4]> = rows(section(&read("docs/CONFIG.md"), "## Keys"))
         .into_iter()
-        .map(|row| [row[0].clone(), row[2].clone(), row[4].clone()])
+        .map(|row| [row[0].clone(), row[2].clone(), row[3].clone(), row[4].clone()])
         .collect();
-    let right: Vec<[String; 3]> = KEYS.iter().map(expected).collect();
+    let right: Vec<[String; 4]> = KEYS.iter().map(expected).collect();
     assert_eq!(documented, right);
 }
 

@@ -92,7 +92,7 @@ impl<E> Bus<E> {
         self.hub().subscriptions()
     }
 
-    /// This bus for those who only listen: it does not keep the bus open.
+    /// Returns a weak handle for subscribers: it does not keep the bus open.
     pub fn read_only(&self) -> ReadOnlyBus<E> {
         ReadOnlyBus {
             hub: Arc::clone(self.hub()),

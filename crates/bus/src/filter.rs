@@ -35,7 +35,7 @@ pub struct Filter {
     last: Clause,
 }
 
-/// One conjunction. An empty list asks nothing.
+/// A conjunction. An empty list matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Clause {
     event_types: Names,

@@ -1,4 +1,4 @@
-//! All subscriptions with the same filter: one history, a cursor for each.
+//! All subscriptions with the same filter: one history, and a cursor for each.
 //!
 //! So an event is stored once, however many readers want it, and a publication costs the same for one reader
 //! as for many.
@@ -50,10 +50,10 @@ pub(crate) struct FilterGroup<E> {
     open: usize,
     /// Whether publishers may have to wait for one of its cursors.
     may_wait: bool,
-    /// Up to this position no cursor is full. It may be too low, as readers go on meanwhile; then it is found
-    /// anew.
+    /// The position up to which no cursor is full. It may be too low, because readers continue meanwhile;
+    /// then the group computes it again.
     free_until: u64,
-    /// The places of the cursors whose readers sleep.
+    /// The indices of the cursors with sleeping readers.
     asleep: Vec<usize>,
 }
 
@@ -89,7 +89,7 @@ impl<E> FilterGroup<E> {
         self.cursors.iter().all(Option::is_none)
     }
 
-    /// Adds a cursor that sees every event from now on; returns its place.
+    /// Adds a cursor that sees every event from now on; returns its index.
     pub(crate) fn add(&mut self, number: u64, name: &str, queue: Queue) -> usize {
         // Seal the tail, so that no chunk mixes events from before and after this subscription.
         self.history.seal(self.open);

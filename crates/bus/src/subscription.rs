@@ -13,7 +13,7 @@ use crate::queue::{BusDelivery, SubscriptionEnd};
 use crate::reader_cursor::ReaderBatch;
 use crate::sync::{Arc, poll_proceed};
 
-/// One reader of a bus. Dropping it unsubscribes.
+/// A reader of a bus. Dropping it unsubscribes.
 ///
 /// It is also a [`Stream`] of deliveries, which ends without saying why.
 ///

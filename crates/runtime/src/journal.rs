@@ -43,7 +43,7 @@ pub struct Journal {
     pauses: Pauses,
 }
 
-/// The data that is recorded of a step beside its outcome.
+/// The data that the log keeps of a step beside its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepMetadata {
     /// The cost of the step, if it asked a model.
@@ -61,12 +61,12 @@ impl From<EffectBill> for StepMetadata {
     }
 }
 
-/// A step that begins, on its way into the log.
+/// A starting step on its way into the log.
 #[derive(Debug)]
 pub struct StartingStep(Option<oneshot::Receiver<CommitResult>>);
 
 impl StartingStep {
-    /// Waits until it is in the log; `false` if the session is gone.
+    /// Waits until the log has it. Returns `false` if the session is gone.
     pub async fn committed(self) -> bool {
         match self.0 {
             Some(committed) => matches!(committed.await, Ok(Ok(_))),

@@ -6,10 +6,10 @@ use agentx_types::{BlobId, SessionId};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// There is no such session.
+    /// The session does not exist.
     #[error("no session {0}")]
     NotFound(String),
-    /// There is no such blob.
+    /// The blob does not exist.
     #[error("no blob {0}")]
     NoBlob(BlobId),
     /// The id is taken.

@@ -28,7 +28,7 @@ pub struct RequestValues {
 }
 
 impl RequestValues {
-    /// These values, with `value` instead of any other of its type.
+    /// Returns these values with `value` in place of any other of its type.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let stored: StoredValues = (type_name::<T>(), Arc::new(value));

@@ -16,11 +16,11 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decided {
-    /// It is done.
+    /// The call runs.
     Allow,
     /// A person is asked.
     Ask,
-    /// It is refused.
+    /// The call is refused.
     Deny,
 }
 

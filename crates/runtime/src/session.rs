@@ -46,7 +46,7 @@ impl LocalSession {
         }
     }
 
-    /// Asks the driver, and waits for its answer. Waits too while 64 wishes wait before it.
+    /// Sends a request to the driver and waits for its answer. It also waits while 64 requests are queued.
     ///
     /// # Errors
     /// Returns an error if the session is closed, or ends before it answers.
@@ -62,7 +62,7 @@ impl LocalSession {
         }
     }
 
-    /// Has a wish put on record. Returns the `seq` of the event when it is committed.
+    /// Records a request. Returns the `seq` of the event once it is committed.
     async fn record(&self, request: FactRequest) -> Result<u64, RuntimeError> {
         let request = Box::new(request);
         self.ask(|reply| SessionCommand::Record { request, reply }).await
@@ -101,7 +101,7 @@ impl LocalSession {
         Ok(content)
     }
 
-    /// Refuses pictures that the model could not see: on record they would be sent with each later call.
+    /// Refuses pictures that the model cannot read: once recorded, each later call would send them.
     async fn check_sight(&self, content: &[ContentPart]) -> Result<(), RuntimeError> {
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(());

@@ -49,7 +49,7 @@ pub struct ToolContext {
     pub outside_workspace: bool,
     /// Takes output while the tool runs.
     pub output: ToolOutputSink,
-    /// Keeps on record what the call does step by step, and has what it did before a crash.
+    /// Records the steps of the call, and has its steps from before a crash.
     pub journal: Journal,
     /// Keeps what is too long for the model.
     pub blobs: Arc<dyn BlobStore>,
@@ -57,7 +57,7 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// The values that the caller gave to the tools of this run.
     pub values: RequestValues,
-    /// The slots of which a call that makes another takes one for it.
+    /// The slots from which a call takes one for each call that it makes.
     pub slots: CallSlots,
 }
 
@@ -209,7 +209,7 @@ impl ToolOutcome {
         }
     }
 
-    /// This outcome, with something for people and programs that the model does not read.
+    /// Returns this outcome with details for people and programs that the model does not read.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);

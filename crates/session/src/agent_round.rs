@@ -1,5 +1,5 @@
-//! The way of one fact through the agents of a session: what each is given with it, and what they say and
-//! want together.
+//! The way of one fact through the agents of a session: the input of each, and what they say and want
+//! together.
 //!
 //! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
 //! A round holds state that lives only for one fact: the number of actions requested so far, the outputs for

@@ -24,8 +24,8 @@ pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
     wanted.iter().filter_map(own).collect()
 }
 
-/// The tools that a session's agent was given, whatever the programs offered that went on with it: one that is not on offer today
-/// comes back with a program that has it.
+/// The tools that the configuration gives a session's agent, independent of what later programs offer: a tool
+/// that is missing today comes back with a program that has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ConfiguredTools {
     configured: Arc<[ToolSpec]>,
@@ -45,7 +45,7 @@ impl ConfiguredTools {
         tools
     }
 
-    /// Returns the change of tools by the program that opened the session last.
+    /// Returns the change of tools by the last program that opened the session.
     pub(crate) fn change(&self) -> &ToolsChange {
         &self.change
     }

@@ -245,7 +245,7 @@ impl SessionFold {
         self.agents.census().full()
     }
 
-    /// One of the agents, by its id.
+    /// Returns an agent by its id.
     pub fn agent(&self, id: &AgentStateId) -> Option<&Agent> {
         self.agents.get(id)
     }

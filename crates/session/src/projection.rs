@@ -35,7 +35,7 @@ pub enum Projection {
         /// Its words, for search and previews.
         text: String,
     },
-    /// Somebody who is not the owner may do more or less.
+    /// The role of a person other than the owner changed.
     Role {
         /// The person.
         person: OwnerId,

@@ -29,7 +29,7 @@ impl From<LogError> for Fault {
 }
 
 impl Fault {
-    /// There is no such session.
+    /// The session does not exist.
     pub(crate) fn not_found(session: impl AsRef<str>) -> Self {
         Self::Log(LogError::NotFound(session.as_ref().to_owned()))
     }

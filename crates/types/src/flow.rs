@@ -99,14 +99,14 @@ payloads! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InnerDecision {
-    /// It may be made.
+    /// The call may run.
     Allowed {
         /// Also where it touches what lies outside the workspace.
         outside_workspace: bool,
     },
-    /// It may not.
+    /// The call may not run.
     Refused {
-        /// Why, for the tool and for people.
+        /// The reason, for the tool and for people.
         reason: String,
     },
 }
@@ -161,7 +161,7 @@ impl EffectEnded {
     }
 }
 
-/// One step of a call, as the log has it.
+/// A step of a call, as the log has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedEffect {
     /// The kind of step.

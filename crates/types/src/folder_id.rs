@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct FolderId(String);
 
-/// Stands before the place in a repository.
+/// The separator before the position in a repository.
 const PLACE: char = '/';
-/// Stands before the `.git`.
+/// The separator before the `.git`.
 const GIT: char = '+';
 
-/// A folder as it lies at its path now.
+/// The current state of the folder at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderNow {
     /// The folder's identity.
@@ -23,7 +23,7 @@ pub struct FolderNow {
 }
 
 impl FolderNow {
-    /// Returns whether the folder that was written down is the one that lies there now.
+    /// Returns whether the recorded folder is the one that is there now.
     ///
     /// ```
     /// use agentx_types::{FolderId, FolderNow};
@@ -55,12 +55,12 @@ impl FolderId {
         Self::new(&format!("{folder}{PLACE}{place}"), git)
     }
 
-    /// One that was written down.
+    /// Reads a recorded id.
     pub fn from_recorded(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// As it is written down.
+    /// Returns the id as it is recorded.
     pub fn as_str(&self) -> &str {
         &self.0
     }

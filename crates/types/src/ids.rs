@@ -84,11 +84,11 @@ macro_rules! ids {
 }
 
 ids! {
-    /// One durable log: owner, agents, runs.
+    /// A durable log: owner, agents, runs.
     SessionId = "ses_";
-    /// One living agent instance in a session.
+    /// A living agent instance in a session.
     AgentStateId = "agt_";
-    /// One input of the user until its last answer: `run_` and the `seq` of that input.
+    /// A run, from an input of the user to its last answer: `run_` and the `seq` of that input.
     RunId = "run_";
     /// Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there.
     ActionId = "act_";

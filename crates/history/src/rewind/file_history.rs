@@ -36,10 +36,10 @@ impl FileVersion {
     }
 }
 
-/// One change of a file.
+/// A change of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileChange {
-    /// The event that tells of it.
+    /// The event that records it.
     pub seq: u64,
     /// The time.
     pub at: Timestamp,
@@ -49,9 +49,9 @@ pub struct FileChange {
     pub before: FileVersion,
     /// The state after.
     pub after: FileVersion,
-    /// Whether it is known to have happened; else what is there may also be what was before.
+    /// Whether it is known to have happened; if not, the file may still have its former content.
     pub confirmed: bool,
-    /// Directories that were made for it, outermost first.
+    /// The directories created for it, outermost first.
     pub made: Vec<String>,
 }
 

@@ -50,7 +50,7 @@ pub struct IrreversibleEffect {
     pub until: Timestamp,
 }
 
-/// What a rewind to before an event would not undo.
+/// The effects that a rewind to before an event would not undo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Undone {
     /// Inputs, that one included.

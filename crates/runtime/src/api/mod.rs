@@ -1,4 +1,4 @@
-//! The one way in: what a front end can ask of a runtime, wherever that runtime is. What it wants is in [`requests`] and
+//! The interface of a runtime for front ends, local or remote. What it wants is in [`requests`] and
 //! [`agents`], what it is told in [`answers`] and [`error`].
 
 mod agents;

@@ -60,7 +60,7 @@ struct RunningAction {
 pub(super) enum ActionEnd {
     /// Its request was taken by a responder, or waited for one.
     Request(bus::RequestEnd),
-    /// Nobody took it, for this reason: nothing was done.
+    /// No responder took it, for this reason: nothing was done.
     Refused(RequestError),
 }
 
@@ -174,7 +174,7 @@ impl RunningActions {
             parts.actions.session_closed(&self.session_id).await;
         };
         if tokio::time::timeout(ABANDON_GRACE, all_ended).await.is_err() {
-            // Whoever still has a request is told to drop it.
+            // Tells responders to drop their open requests.
             self.ends.abort_all();
         }
     }

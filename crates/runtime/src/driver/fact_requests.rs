@@ -13,9 +13,9 @@ use agentx_session::SessionFold;
 
 /// The result of resolving a request.
 pub(super) enum ResolvedRequest {
-    /// This is recorded.
+    /// A fact to record.
     Fact(Box<EventDraft<EnvironmentEvent>>),
-    /// It is recorded already, or there is nothing to do; this is the event.
+    /// Nothing to do, or recorded already as this event.
     AlreadyRecorded(u64),
 }
 

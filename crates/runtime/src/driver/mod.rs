@@ -1,6 +1,6 @@
 //! The driver of a session: its one sequencer and its controller.
 //!
-//! Everything that happens to a session goes through one task: events of effectors and wishes of people are
+//! Everything that happens to a session goes through one task: events of effectors and requests of people are
 //! given their `seq`, folded, committed together with what follows from them, published, and only then are
 //! actions performed. Events that arrive while a commit is in progress go into the next one. When a commit
 //! fails nothing of it is published or performed, and the session ends: what a reader saw is always what a

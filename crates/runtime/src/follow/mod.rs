@@ -48,7 +48,7 @@ pub trait EventSource: Send {
         reading: &SessionReader,
     ) -> impl Future<Output = Result<SourceStart, FollowError>> + Send;
 
-    /// Reads what was there before. Whoever brings that by itself is not asked.
+    /// Reads past events. The follower does not call this for a source that brings them by itself.
     fn read(&mut self, _wanted: PastRequest) -> impl Future<Output = Result<PastEvents, FollowError>> + Send {
         ready(Ok(PastEvents::Facts(Vec::new())))
     }
@@ -69,7 +69,7 @@ pub trait EventSource: Send {
 pub enum PastEvents {
     /// The state of the session.
     Fold(Box<SessionFold>),
-    /// Facts, in order; none where there are no more.
+    /// Facts, in order; empty at the end.
     Facts(Vec<Fact>),
 }
 
@@ -79,7 +79,7 @@ pub enum FollowError {
     /// Its events cannot be read.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// It was cut off again before anything new came, or some of it did not come.
+    /// The source was cut off again before anything new came, or some events did not come.
     #[error("{0}")]
     CutOff(String),
 }
@@ -151,7 +151,7 @@ impl<S: EventSource> Follower<S> {
         }
     }
 
-    /// The next delivery that is ready without waiting. Deliveries that have to be read from the log are not ready.
+    /// Returns the next delivery if it is available without waiting. Deliveries from the log are not.
     pub fn try_next(&mut self) -> Option<Delivery> {
         loop {
             match self.step() {

@@ -341,7 +341,7 @@ impl Voice {
         };
     }
 
-    /// Its run stands so from here on.
+    /// Sets the status of the agent's run.
     fn stand(&mut self, status: RunStatus) {
         self.status = Some(status);
         self.update_phase();

@@ -13,7 +13,7 @@ use super::{StreamEnd, StreamsShared};
 use crate::follow::{FollowError, Follower, SubscriptionSource};
 use agentx_session::{Delivery, EventCursor};
 
-/// One stream of a session. Dropping it closes it.
+/// A stream of a session. Dropping it closes it.
 pub struct AgentStream {
     /// The state that all streams of the session share.
     pub(super) shared: Arc<StreamsShared>,

@@ -19,7 +19,7 @@ pub(super) enum AgentSelection {
     /// All agents.
     #[default]
     All,
-    /// This agent.
+    /// The agent with this id.
     Id(AgentStateId),
     /// All agents of this name, one after another or at once.
     Name(Arc<str>),

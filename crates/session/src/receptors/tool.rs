@@ -132,7 +132,7 @@ impl OpenCalls {
         self.plan(&start.tool_call_id, &start.name, out);
     }
 
-    /// The arguments are whole. The name that counts is the one that stands with them.
+    /// The arguments are complete. The name beside them counts.
     fn ask(&mut self, call: &ToolCall, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let planned = self.plan(&call.tool_call_id, &call.name, out);
         if planned.step == CallProgress::Announced {
@@ -173,7 +173,7 @@ impl OpenCalls {
         })
     }
 
-    /// The tool begins: the fact stands in the log before anybody acts.
+    /// The tool begins: the log has this fact before the tool acts.
     fn run(&mut self, started: &ActionStarted, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let (ActionKind::CallTool, Some(id)) = (started.kind, &started.tool_call_id) else {
             return;

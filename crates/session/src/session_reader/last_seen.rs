@@ -23,11 +23,11 @@ enum Last {
 /// The place of an event relative to the last one.
 #[derive(PartialEq)]
 pub(super) enum EventOrder {
-    /// Nothing against it.
+    /// No contradiction.
     Good,
-    /// It comes too early: the last event did not come again yet.
+    /// Too early: the last event did not come again yet.
     Early,
-    /// It stands where the last event was, and is another one.
+    /// Another event in the place of the last one.
     Other,
 }
 

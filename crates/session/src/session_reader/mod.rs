@@ -63,17 +63,17 @@ pub struct SessionReader {
     brings: LiveContent,
     stage: ReaderStage,
     caught_up: CaughtUp,
-    /// Whether more is wanted than what was there when it began.
+    /// Whether the reader continues after it has caught up.
     follows: bool,
-    /// Everything up to here was taken in.
+    /// The position up to which the reader took events in.
     taken: EventCursor,
-    /// Everything up to here was handed on, where something is ready.
+    /// The position up to which it delivered events.
     delivered: EventCursor,
-    /// The last event that came.
+    /// The last incoming event.
     seen: LastSeen,
-    /// The state of the session, where what facts mean is derived here.
+    /// The fold of the session, if this reader derives the meaning of facts.
     fold: Option<Box<SessionFold>>,
-    /// The page of the log that was not handled yet.
+    /// The rest of the current page of the log.
     page: std::vec::IntoIter<Fact>,
     ready: VecDeque<Delivery>,
 }
@@ -96,14 +96,14 @@ impl SessionReader {
         }
     }
 
-    /// This reading, ending where it has caught up: what comes later is not wanted.
+    /// Ends the reading once it has caught up.
     #[must_use]
     pub fn to_the_end(mut self) -> Self {
         self.follows = false;
         self
     }
 
-    /// This reading, which begins after a fact that the reader has: the source has to have it too.
+    /// Begins after a fact that the reader has: the source has to have it too.
     #[must_use]
     pub fn after_fact(mut self, fact: Fact) -> Self {
         self.seen.fact(&fact);
@@ -287,7 +287,7 @@ impl SessionReader {
         }
     }
 
-    /// Goes on with what the source brings, once the log was read to its end.
+    /// Continues with the source, once the log was read to its end.
     fn go_live(&mut self) {
         self.stage = ReaderStage::Live { in_step: true };
         if self.brings == LiveContent::Meaning {
