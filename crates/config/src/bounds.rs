@@ -40,7 +40,7 @@ pub(crate) fn check_keys(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) {
 /// Whether the settings of a model call make sense.
 ///
 /// # Errors
-/// Which one does not, and what it may be.
+/// Returns the invalid value and its range.
 pub fn check_params(params: &ModelParams) -> Result<(), String> {
     let temperature = params.temperature.unwrap_or_default();
     if !(0.0..=MOST_TEMPERATURE).contains(&temperature) {
@@ -66,7 +66,7 @@ pub fn check_params(params: &ModelParams) -> Result<(), String> {
 /// Whether it makes sense how a conversation is condensed.
 ///
 /// # Errors
-/// What does not, and what it may be.
+/// Returns the invalid value and its range.
 pub fn check_condensing(condensing: Option<&Condensing>) -> Result<(), String> {
     let Some(condensing) = condensing else {
         return Ok(());

@@ -91,7 +91,7 @@ impl Loaded {
 /// Reads all layers.
 ///
 /// # Errors
-/// All mistakes of all layers at once, or the first file that cannot be read.
+/// Returns all mistakes of all layers at once, or an error for the first unreadable file.
 pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
     load_with(request, FoundFiles::default())
 }

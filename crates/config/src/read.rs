@@ -338,7 +338,7 @@ fn examples(path: &KeyPath) -> String {
 /// Reads a scalar value.
 ///
 /// # Errors
-/// What is wrong, and the nearest right word if there is one.
+/// Returns the problem, and the nearest valid word if there is one.
 pub fn scalar(kind: ValueKind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
     let wrong = |near| {
         Err((

@@ -130,7 +130,7 @@ pub(crate) type ValueError = (String, Option<String>);
 /// Reads a value of a kind from words, as flags and variables have it.
 ///
 /// # Errors
-/// What is wrong, and the nearest right word if there is one.
+/// Returns the problem, and the nearest valid word if there is one.
 pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueError> {
     let wrong = || (format!("expected {}, found {words:?}", kind.expects()), None);
     let usd = || number(words.trim_start_matches('$'));

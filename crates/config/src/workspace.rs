@@ -88,8 +88,7 @@ pub(crate) struct AcceptedSettings {
     pub(crate) settings: Vec<String>,
 }
 
-/// Returns the settings of the workspace's file that count: nearly all of them if the person trusts it as it
-/// is.
+/// Returns the settings of the workspace's file that count: nearly all if the person trusts it as it is.
 pub(crate) fn admitted(
     file: ReadFile,
     (trust_dir, folder): (&Path, &Folder),
@@ -139,8 +138,7 @@ fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
     lines
 }
 
-/// Returns whether the person accepted the workspace's file as it is. Older programs recorded that for the
-/// file alone.
+/// Returns whether the person accepted this workspace file. Older programs recorded that for the file alone.
 fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
@@ -314,8 +312,7 @@ fn programs(
         .collect())
 }
 
-/// Returns the effects of these settings, for a person who is about to trust them: where prompts and keys go,
-/// and which programs run.
+/// Returns the effects of these settings: where prompts and keys go, and which programs run.
 fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
     let text = |path: &KeyPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);

@@ -1,4 +1,4 @@
-//! What a front end can ask of the runtime of this process.
+//! The interface of this process's runtime for front ends.
 //!
 //! Each method checks first that the session belongs to the runtime's owner: another owner's session does not
 //! exist here ([`LogError::NotFound`]), whatever its id. What follows then is either a read of the log, which

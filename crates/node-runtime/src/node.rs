@@ -35,7 +35,7 @@ const UNBORN: usize = 16;
 /// The settings of the builders below hold for sessions that are opened afterwards. Sessions that are open
 /// keep what they were opened with.
 pub struct NodeRuntime {
-    /// What every session that is opened gets a clone of: the log, the bus, the effectors, the clock.
+    /// The parts of which every open session gets a clone: the log, the bus, the effectors, the clock.
     pub(crate) driver: DriverParts,
     pub(crate) owner: OwnerId,
     pub(crate) models: Vec<ModelInfo>,
@@ -77,7 +77,7 @@ impl NodeRuntime {
         }
     }
 
-    /// This runtime for another owner: it shows the sessions of that owner, and nobody else's.
+    /// Returns this runtime for another owner: it shows only the sessions of that owner.
     pub fn for_owner(&self, owner: OwnerId) -> Self {
         Self {
             driver: self.driver.clone(),
@@ -91,7 +91,8 @@ impl NodeRuntime {
         }
     }
 
-    /// This runtime as a server: it marks its sessions, and after a kill the next server continues them.
+    /// Returns this runtime as a server: it marks its sessions, and after a kill the next server continues
+    /// them.
     pub fn as_server(&self) -> Self {
         let mut server = self.for_owner(self.owner.clone());
         server.driver.serves = true;

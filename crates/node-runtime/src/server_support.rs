@@ -1,4 +1,4 @@
-//! What a server needs of this runtime beyond what a front end does.
+//! The functions of this runtime for servers, beyond those for front ends.
 //!
 //! The methods that name no owner answer for sessions of all of them: a server decides who may ask, before it
 //! asks here. None of them takes a lease.
@@ -58,7 +58,7 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// Sessions of every owner in which a run is in progress, or waits for somebody.
+    /// Returns the sessions of every owner in which a run is in progress or waits for a person.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -66,7 +66,7 @@ impl NodeRuntime {
         Ok(self.log().under_way().await?)
     }
 
-    /// Sessions of an owner in which a run is in progress, or waits for somebody.
+    /// Returns the sessions of an owner in which a run is in progress or waits for a person.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -92,7 +92,7 @@ impl NodeRuntime {
     }
 }
 
-/// Stands for the session if there is none.
+/// The placeholder for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
 /// How many batches of events may wait until `hears` was told; then the tool waits.

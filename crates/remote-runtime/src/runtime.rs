@@ -103,7 +103,7 @@ impl RemoteRuntime {
     /// The agent that the server gives a new session if nothing else is said.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error as [`RuntimeError`] describes.
     pub async fn default_agent(&self) -> Result<AgentConfig, RuntimeError> {
         self.core.http.json(Query::get(&["agent"])).await
     }

@@ -118,7 +118,7 @@ pub struct CommandAnalysis {
     /// Whether the current command gets input.
     fed: bool,
     /// Whether the current command gets arguments from its input, as behind `xargs`.
-    arguments_from_input: bool,
+    piped_args: bool,
     /// Whether those arguments are names of existing files.
     listed: bool,
     /// The folders in which relative paths may begin after a `cd`, or in a home after `HOME=…`.
@@ -197,13 +197,13 @@ impl CommandAnalysis {
         }
         let hid = std::mem::replace(&mut self.hides, lexed.unclosed);
         let fed = FedCommands::of(&lexed, self.fed);
-        let fed_outside = (self.fed, self.arguments_from_input);
+        let fed_outside = (self.fed, self.piped_args);
         for (at, command) in lexed.commands.iter().enumerate() {
-            (self.fed, self.arguments_from_input) = (fed.command(at), fed_outside.1);
+            (self.fed, self.piped_args) = (fed.command(at), fed_outside.1);
             self.listed = fed.is_listed(&lexed, at);
             self.command(command, depth);
         }
-        (self.fed, self.arguments_from_input) = fed_outside;
+        (self.fed, self.piped_args) = fed_outside;
         for target in &lexed.targets {
             self.note_target(target);
         }
@@ -288,9 +288,8 @@ impl CommandAnalysis {
             }
             match runs(words, self.closer) {
                 Runs::Nothing => {
-                    self.hides |= self.feeds
-                        && self.fed
-                        && !takes_data(words, self.arguments_from_input && !self.listed);
+                    self.hides |=
+                        self.feeds && self.fed && !takes_data(words, self.piped_args && !self.listed);
                     return;
                 }
                 Runs::Unknown => {
@@ -299,12 +298,11 @@ impl CommandAnalysis {
                 }
                 Runs::From(start) => {
                     let gives = matches!(basename(&words[0].text), "xargs" | "parallel");
-                    (self.fed, self.arguments_from_input) =
-                        (self.fed || gives, self.arguments_from_input || gives);
+                    (self.fed, self.piped_args) = (self.fed || gives, self.piped_args || gives);
                     words = words.get(start..).unwrap_or_default();
                 }
                 Runs::Parts(parts) => {
-                    self.hides |= self.feeds && self.arguments_from_input;
+                    self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for part in parts {
                         self.command(part, deeper);
@@ -313,7 +311,7 @@ impl CommandAnalysis {
                 }
                 Runs::Lines(lines) => {
                     // Its input may stand in the line: `xargs -I{} sh -c {}`.
-                    self.hides |= self.feeds && self.arguments_from_input;
+                    self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for (line, known) in lines {
                         self.hides |= !known;

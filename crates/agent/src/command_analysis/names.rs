@@ -248,8 +248,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Returns whether the line may go to a folder that does not lie in this one. Relative folders begin in
-    /// `workspace`.
+    /// Returns whether the line may leave this directory. Relative folders begin in `workspace`.
     pub(crate) fn may_leave_directory(&self, directory: &str, workspace: &str) -> bool {
         self.folders.iter().any(|folder| {
             !(is_relative(folder) || folder.starts_with('/'))
@@ -326,8 +325,7 @@ fn joined(words: &[Word]) -> String {
     texts.join(" ")
 }
 
-/// Returns whether a name begins in the folder of the line, and not at the root, a home, a variable or an
-/// option.
+/// Returns whether a name begins in the line's folder, and not at the root, a home, a variable or an option.
 fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '~', '$', ANYTHING, '-'])
 }

@@ -67,8 +67,7 @@ pub(crate) struct Conversation {
     /// The index of the first message in the window. It only moves forward, in large steps, so that requests
     /// keep their beginning and the provider can cache it.
     window_start: usize,
-    /// Messages from before the window that requests still contain, with their tokens: see
-    /// [`pinned_messages`].
+    /// Earlier messages that requests still contain, with their tokens: see [`pinned_messages`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stays: Vec<(Arc<Message>, u64)>,
     /// Tokens of the last request, estimated, and how many messages there were.
@@ -166,8 +165,7 @@ impl Conversation {
         self.entries.iter().map(|entry| &entry.message)
     }
 
-    /// Returns whether a call of this name is in the conversation, or was before it was condensed: it may be
-    /// there again.
+    /// Returns whether a call of this name is in the conversation, or was before condensing removed it.
     pub(crate) fn has_call(&mut self, id: &ToolCallId) -> bool {
         let calls = || {
             let originals = self.condensed.iter().flat_map(Condensed::originals);
@@ -262,8 +260,7 @@ impl Conversation {
         }
     }
 
-    /// The parts of each request before the messages. The cache lasts until the configuration, the summaries
-    /// or the offered tools change: code that changes one of them clears it.
+    /// The parts of a request before its messages. Code that changes configuration or tools clears it.
     fn prefix(&mut self, config: &AgentConfig) -> &RequestPrefix {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;

@@ -169,8 +169,7 @@ impl FastPath {
         rests.any(|(before, rest)| self.asks(before, rest))
     }
 
-    /// Returns whether the rest of a variable's words is a thing to ask for itself, where what stands before
-    /// it allows that reading.
+    /// Returns whether the rest of a variable's words is a request, if the words before allow that.
     fn asks(&self, before: PrecedingChar, rest: &str) -> bool {
         if self.whole.contains_key(rest) && before.allows_whole(rest) {
             return true;

@@ -23,7 +23,7 @@ const IS_EXTENDED: u16 = 0x4000;
 /// The paths of all repositories in the index, relative to the top of the working tree; none where there is no index.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// Returns the reason why it cannot be read.
 pub(super) fn repositories(index: &Path, hash: usize) -> Result<Vec<PathBuf>, String> {
     let Some(bytes) = readable(index, MAX_BYTES)? else {
         return Ok(Vec::new());

@@ -178,7 +178,7 @@ fn has_git(folder: &Path) -> bool {
 /// The directory of the repository of a working tree: `.git`, or what that file names.
 ///
 /// # Errors
-/// Why it cannot be told.
+/// Returns the reason why that is unknown.
 pub(crate) fn directory(top: &Path) -> Result<PathBuf, String> {
     let git = top.join(".git");
     if git.is_dir() {
@@ -238,7 +238,7 @@ fn is_repository(git: &Path, common: &Path) -> bool {
 /// The bytes of a file; `None` where there is none.
 ///
 /// # Errors
-/// Why they cannot be read.
+/// Returns the reason why they cannot be read.
 fn readable(file: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
     match std::fs::metadata(file) {
         Ok(found) if !found.is_file() => Err("not a regular file".to_owned()),

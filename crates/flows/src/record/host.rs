@@ -296,9 +296,8 @@ impl<W: EffectPerformer> RecorderShared<W> {
         error: EffectError,
     ) -> Outcome {
         let outcome = Err(error);
-        let ends = self
-            .recorder
-            .ends(step, kind, asked, &outcome, StepMetadata::default());
+        let extras = Default::default();
+        let ends = self.recorder.ends(step, kind, asked, &outcome, extras);
         self.after_write(ends.await, outcome).await
     }
 
@@ -318,9 +317,7 @@ impl<W: EffectPerformer> RecorderShared<W> {
                      done twice"
                 ),
             ));
-            let ends = self
-                .recorder
-                .ends(step, kind, None, &outcome, StepMetadata::default());
+            let ends = self.recorder.ends(step, kind, None, &outcome, Default::default());
             return Box::pin(async move { self.after_write(ends.await, outcome).await });
         }
         let effect = left(effect, recorded);

@@ -90,7 +90,7 @@ impl MirrorTask {
     /// Waits until it ends: at the last event where it does not follow, else when it cannot continue.
     ///
     /// # Errors
-    /// Why it cannot continue.
+    /// Returns the reason why it cannot continue.
     pub async fn ended(&mut self) -> Result<MirrorProgress, RuntimeError> {
         let ended = (&mut self.task).await;
         ended.unwrap_or_else(|error| Err(RuntimeError::Refused(format!("the mirror broke: {error}"))))?;
@@ -101,7 +101,7 @@ impl MirrorTask {
     /// seconds at most.
     ///
     /// # Errors
-    /// Why it could not continue before.
+    /// Returns the reason why it could not continue before.
     pub async fn stop(mut self) -> Result<MirrorProgress, RuntimeError> {
         self.stop.cancel();
         self.ended().await
