@@ -86,7 +86,7 @@ fn context(root: &Path) -> ToolContext {
         blobs: Arc::new(FaultyLog::new()),
         cancel: Default::default(),
         values: Default::default(),
-        places: Default::default(),
+        slots: Default::default(),
     }
 }
 

@@ -28,7 +28,7 @@ export interface Authenticate {
 export interface UserInputFrame {
   /** In which session. */
   session_id: SessionId;
-  /** What: content parts, or a text. */
+  /** The content parts, or a text. */
   content: string | ContentPart[];
   /** When the agent handles it. */
   mode?: InputMode;
@@ -42,10 +42,10 @@ export interface UserInputFrame {
   wheel_epoch?: number | null;
 }
 
-/** One durable log: owner, agents, runs. */
+/** A durable log: owner, agents, runs. */
 export type SessionId = string;
 
-/** One piece of a message. */
+/** A part of a message. */
 export type ContentPart =
   | TextPart & { type: "text" }
   | MediaPart & { type: "image" }
@@ -196,7 +196,7 @@ export type RuleEffect = "allow" | "ask" | "deny";
 export interface InterruptFrame {
   /** In which session. */
   session_id: SessionId;
-  /** Why, if it is said. */
+  /** The reason, if one was given. */
   reason?: string | null;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
@@ -219,7 +219,7 @@ export interface Subscribe {
 /** The events that a subscriber gets. */
 export type WireView = "environment" | "runtime" | "ui";
 
-/** One living agent instance in a session. */
+/** A living agent instance in a session. */
 export type AgentStateId = string;
 
 /** The medium of an agent's output stream. On the wire it is its name. */
@@ -246,7 +246,7 @@ export type WheelWish =
   | { hand: Seat }
   | "release";
 
-/** One program of one person. */
+/** A program of a person. */
 export interface Seat {
   /** The person. */
   person: OwnerId;
@@ -296,7 +296,7 @@ export interface Hello {
   heartbeat_ms: number;
 }
 
-/** The client's frame with this id was done. */
+/** The client's frame with this id was carried out. */
 export interface Accepted {
   /** The id of the request. */
   id: string;
@@ -306,9 +306,9 @@ export interface Accepted {
   result?: unknown;
 }
 
-/** The client's frame with this id was not done. */
+/** The server refused the client's frame with this id. */
 export interface Refused {
-  /** Which; absent where the frame had none. */
+  /** The id of the frame; absent if the frame had none. */
   id?: string | null;
   /** The reason. */
   problem: Problem;
@@ -367,9 +367,9 @@ export interface Presence {
   people: Present[];
 }
 
-/** Somebody who is there. */
+/** A person who is present. */
 export interface Present {
-  /** Who, and with which program. */
+  /** The seat: the person and the program. */
   seat: Seat;
   /** Their role. */
   role: SessionRole;
@@ -457,7 +457,7 @@ export type Timestamp = number;
 /** The origin of an event. */
 export type Source = "user" | "agent" | "environment" | "system";
 
-/** One input of the user until its last answer: `run_` and the `seq` of that input. */
+/** A run, from an input of the user to its last answer: `run_` and the `seq` of that input. */
 export type RunId = string;
 
 /** Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there. */
@@ -531,7 +531,7 @@ export type MessageId = string;
 
 /** A person wants what runs to stop. */
 export interface InterruptRequested {
-  /** Why, if it was said. */
+  /** The reason, if one was given. */
   reason?: string | null;
   /**
    * Whether queued inputs keep waiting until a person sends a message. Set while the session is being
@@ -543,13 +543,13 @@ export interface InterruptRequested {
 }
 
 /**
- * A person takes back a queued input, or gives it another mode. An input that is no longer queued is not
- * changed.
+ * A person withdraws a queued input, or gives it another mode. An input that is no longer queued does
+ * not change.
  */
 export interface InputRevised {
   /** The input. */
   message_id: MessageId;
-  /** The new mode; absent if the input is taken back. */
+  /** The new mode; absent if the input is withdrawn. */
   mode?: InputMode | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
@@ -1124,7 +1124,7 @@ export interface Routing {
   default?: AgentConfig | null;
 }
 
-/** One thing that people may want, and how they say it. */
+/** A request that people may make, and their words for it. */
 export interface IntentRule {
   /** Its name, used in answers of the model too. */
   name: string;
@@ -1161,7 +1161,7 @@ export type VarKind = "string" | "int" | "float" | "bool";
 
 /** A way to say it. */
 export interface IntentPattern {
-  /** The words, with `[name]` where a variable stands. */
+  /** The words, with `[name]` for a variable. */
   input: string;
   /** Its meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`. */
   output?: string | null;
@@ -1364,7 +1364,7 @@ export interface ConfigChanged {
   by?: OwnerId | null;
 }
 
-/** One change of an agent's configuration while its session continues. */
+/** A change of an agent's configuration while its session continues. */
 export type ConfigChange =
   | { model: ModelSpec }
   | { params: ModelParams }
@@ -1700,7 +1700,7 @@ export interface ConversationEnd {
   reason: string;
 }
 
-/** It was stopped. */
+/** Stopped. */
 export interface ConversationInterrupted {
   /** By what. */
   reason: string;
@@ -1787,7 +1787,7 @@ export interface ConnectionLost {
   reason?: string | null;
 }
 
-/** It will be tried again. */
+/** The attempt will be repeated. */
 export interface Reconnecting {
   /** The other side, without secrets. */
   endpoint: string;
@@ -1839,7 +1839,7 @@ export interface RunFinished {
   run_id: RunId;
   /** The new status. */
   status: RunStatus;
-  /** Why, where it is not `completed`. */
+  /** The reason, unless it is `completed`. */
   reason?: string | null;
   /** The number of times that the model was answered with tool results. */
   iterations: number;
@@ -1913,7 +1913,7 @@ export interface Chunk {
   tool_call_id?: ToolCallId | null;
 }
 
-/** Nothing more to say to this input. */
+/** The end of the answer to this input. */
 export interface Eof {
   /** The run that has ended. */
   run_id: RunId;

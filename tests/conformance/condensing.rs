@@ -1,14 +1,14 @@
 //! Condensing: a summary is written, shown and taken out again, wherever the runtime is.
 
-use agentx::runtime::{ContextWish, RuntimeError};
+use agentx::runtime::{ContextRequest, RuntimeError};
 use agentx::types::{ApprovalMode, ContextChange, RuntimeEvent};
 use agentx_testing::ModelScript;
 
 use crate::place::{Place, Talk};
 
-fn condense() -> ContextWish {
+fn condense() -> ContextRequest {
     let instructions = Some("mind the harbour".into());
-    ContextWish::Condense { instructions }
+    ContextRequest::Condense { instructions }
 }
 
 /// A talk in which much was said.
@@ -51,7 +51,7 @@ pub(crate) async fn a_conversation_is_condensed_shown_and_restored(place: Place)
     assert_eq!(view.condensed.len(), 1);
     assert_eq!(view.condensed[0].summary, "It was spoken of.");
     assert!(view.body.contains("It was spoken of.") && view.body.contains("question 0"));
-    talk.session.context(ContextWish::Restore {}).await.unwrap();
+    talk.session.context(ContextRequest::Restore {}).await.unwrap();
     let change = changes(&mut talk).await;
     assert!(matches!(change, ContextChange::Restored(_)), "{change:?}");
     let report = place.runtime.replay(&id).await.unwrap();
@@ -60,6 +60,6 @@ pub(crate) async fn a_conversation_is_condensed_shown_and_restored(place: Place)
 
 pub(crate) async fn what_is_not_condensed_is_not_restored(place: Place) {
     let talk = said_much(&place).await;
-    let refused = talk.session.context(ContextWish::Restore {}).await;
+    let refused = talk.session.context(ContextRequest::Restore {}).await;
     assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
 }

@@ -1,7 +1,7 @@
 //! Files that an agent works on, wherever they are: what a call would change, and how they go back.
 
 use agentx::history::history_of;
-use agentx::runtime::{ApprovalInput, RestoreWish, RuntimeError};
+use agentx::runtime::{ApprovalInput, RestoreRequest, RuntimeError};
 use agentx::types::{ApprovalDecision, ApprovalMode, RuntimeEvent, ToolCallId};
 use agentx_testing::ModelScript;
 use serde_json::json;
@@ -87,7 +87,7 @@ pub(crate) async fn files_go_back_and_that_is_taken_back(place: Place) {
     let shown: Vec<&str> = plan.files.iter().map(|file| &*file.shown).collect();
     assert_eq!(shown, ["deep/er/new.txt", "notes.txt"]);
     assert!(plan.files[1].diff.contains("+hello"), "{plan:?}");
-    let wish = RestoreWish::of(&plan, |_| false);
+    let wish = RestoreRequest::of(&plan, |_| false);
     let report = runtime
         .restore(&id, Some(talk.session.clone()), wish)
         .await
@@ -104,7 +104,7 @@ pub(crate) async fn files_go_back_and_that_is_taken_back(place: Place) {
     let restoring = &history.restorings()[0];
     assert_eq!(Some(restoring.seq), report.seq);
     let back = runtime.plan_restore(&id, restoring.seq).await.unwrap();
-    let wish = RestoreWish::of(&back, |_| false);
+    let wish = RestoreRequest::of(&back, |_| false);
     runtime
         .restore(&id, Some(talk.session.clone()), wish)
         .await

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use agentx::config::{KEYS, KeySpec, Quotas, Trust, VARIABLES};
+use agentx::config::{KEYS, KeySpec, Quotas, VARIABLES, WorkspaceMay};
 use agentx::server::ServerLimits;
 
 use crate::console::Sandbox;
@@ -62,36 +62,37 @@ fn rules_do_what_the_page_says() {
     );
 }
 
-fn may(trust: Trust) -> &'static str {
-    match trust {
-        Trust::Free => "may set it",
-        Trust::Tighten => "may make it stricter",
-        Trust::Trusted => "may not",
-        Trust::Own => "may not, trusted or not",
+fn may(workspace: WorkspaceMay) -> &'static str {
+    match workspace {
+        WorkspaceMay::Set => "may set it",
+        WorkspaceMay::Tighten => "may make it stricter",
+        WorkspaceMay::SetIfTrusted => "may not",
+        WorkspaceMay::Never => "may not, trusted or not",
     }
 }
 
-/// A row as it has to be: key, default, trust.
-fn expected(spec: &KeySpec) -> [String; 3] {
-    // Built-in providers have their own, so this one is no default of the table.
-    let default = match spec.path {
-        "providers.*.api" => Some("openai-chat"),
-        _ => spec.default,
+/// The expected row of a key: its path, default, description and the rights of a workspace.
+fn expected(spec: &KeySpec) -> [String; 4] {
+    // Built-in providers have their own API, so the table of keys has this default in the description.
+    let (default, about) = match spec.about.strip_suffix(" [openai-chat]") {
+        Some(about) => (Some("openai-chat"), about),
+        None => (spec.default, spec.about),
     };
     [
         format!("`{}`", spec.path),
         default.map(|default| format!("`{default}`")).unwrap_or_default(),
-        may(spec.trust).to_owned(),
+        about.to_owned(),
+        may(spec.workspace_may).to_owned(),
     ]
 }
 
 #[test]
-fn the_page_has_every_key() {
-    let documented: Vec<[String; 3]> = rows(section(&read("docs/CONFIG.md"), "## Keys"))
+fn the_page_has_every_key_with_its_description() {
+    let documented: Vec<[String; 4]> = rows(section(&read("docs/CONFIG.md"), "## Keys"))
         .into_iter()
-        .map(|row| [row[0].clone(), row[2].clone(), row[4].clone()])
+        .map(|row| [row[0].clone(), row[2].clone(), row[3].clone(), row[4].clone()])
         .collect();
-    let right: Vec<[String; 3]> = KEYS.iter().map(expected).collect();
+    let right: Vec<[String; 4]> = KEYS.iter().map(expected).collect();
     assert_eq!(documented, right);
 }
 

@@ -29,14 +29,14 @@ use crate::run_lifecycle::StopCause;
 pub struct AncestorBudgets {
     /// Agents above that have a run and a limit of tokens or money.
     budgets: Vec<AncestorBudget>,
-    /// The reason for which an agent above is being stopped, where a limit is the reason.
+    /// The limit for which an agent above is being stopped, if it is one.
     stopped: Option<StopCause>,
 }
 
 /// The limits of an agent above, beside its spending so far.
 #[derive(Clone, Debug, PartialEq)]
 struct AncestorBudget {
-    /// Its configuration, of which the limits and the name are read.
+    /// Its configuration; only the limits and the name count.
     of: Arc<AgentConfig>,
     /// The spending of its run before this fact.
     spent: RunSpending,
@@ -93,12 +93,12 @@ impl AncestorBudgets {
 pub struct Census {
     /// Agents that are there now.
     pub alive: u32,
-    /// Agents that were made since a person last said something.
+    /// The number of agents made since a person last said something.
     pub made: u32,
 }
 
 impl Census {
-    /// This census with `wanted` agents more, which the fact has made agents want.
+    /// Returns this census plus the `wanted` agents that the fact makes agents create.
     #[must_use]
     pub(crate) fn with(self, wanted: u32) -> Self {
         Self {
@@ -107,8 +107,8 @@ impl Census {
         }
     }
 
-    /// The reason for which no other agent may be made, with advice; `None` where there is room. Two bounds
-    /// count: how many there are at once, and how many were made without a word of a person.
+    /// The reason why no further agent may be made, with advice; `None` if there is room. There are two
+    /// bounds: the number of agents at once, and the number made without a word of a person.
     pub fn full(&self) -> Option<String> {
         if self.alive >= MAX_AGENTS_AT_ONCE {
             return Some(format!(

@@ -1,5 +1,5 @@
-//! Decides about tool calls. Rules are in the log, and so are calls: an old log can be asked what another
-//! rule would have done.
+//! Decides about tool calls. The log has the rules and the calls, so it can answer what another rule would
+//! have done.
 //!
 //! The order of a judgement: the program's own files (never), `deny`, what is asked each time, `ask` and what
 //! may hide from a rule, `allow`, the defaults, and last the approval mode. It looks at text alone (note
@@ -92,9 +92,8 @@ pub fn member_directory(config: &AgentConfig) -> Option<&str> {
     config.server_rules.as_ref()?.member_directory.as_deref()
 }
 
-/// Whether the settings of the server would not let this call run without a question, whatever the session's
-/// own rules and mode say.
-/// `false` if no server has the session open.
+/// Returns whether the settings of the server would not let this call run without a question, whatever the
+/// session's own rules and mode say. `false` if no server has the session open.
 pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
     config.server_rules.as_ref().is_some_and(|server| {
         let judged = judge_by(config, &server.rules, ApprovalMode::Ask, tool, input);
@@ -102,9 +101,9 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
     })
 }
 
-/// Decides about a call. A `deny` rule beats an `ask` rule beats an `allow` rule, wherever they come from.
-/// Without a rule, what touches nothing and what reads inside the workspace is allowed, and the approval mode
-/// decides about the rest. Rules of a server's settings count beside those of the session: see [`rules_of`].
+/// Decides about a call. Deny beats ask, and ask beats allow, wherever the rules come from. Without a rule, a
+/// call that touches nothing or reads inside the workspace is allowed, and the approval mode decides about
+/// the rest. Rules of a server's settings count beside those of the session: see [`rules_of`].
 ///
 /// ```
 /// use agentx_agent::approval::{Verdict, decide};
@@ -141,8 +140,8 @@ pub fn judge(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Judgement 
     judged
 }
 
-/// Decides by these rules and this mode alone, in the order that stands at the top of this file. The first
-/// that has a say decides.
+/// Decides by these rules and this mode alone, in the order given at the top of this file. The first that
+/// applies decides.
 fn judge_by(
     config: &AgentConfig,
     rules: &[Rule],
@@ -180,12 +179,12 @@ fn judge_by(
             )
         }),
     };
-    // What the tool's file lets it reach belongs to the question, whoever asks it.
+    // The question includes what the tool's file lets it reach.
     let told = tool
         .reach
         .as_deref()
         .filter(|_| config.rules_version >= since::REACH_IS_SAID);
-    let asking = asking.map(|(reason, rules)| match told.and_then(hosts::told) {
+    let asking = asking.map(|(reason, rules)| match told.and_then(hosts::describe_reach) {
         Some(told) => (format!("{reason}; {told}"), rules),
         None => (reason, rules),
     });
@@ -212,8 +211,8 @@ fn judge_by(
 const READ_ONLY: &str =
     "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
 
-/// Whether this rule denies a call because the person made the folder read-only: such a rule is about all of
-/// a tool.
+/// Returns whether this rule denies a call because the person made the folder read-only: such a rule is about
+/// all of a tool.
 fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
     let is_whole = rule.argument.is_none() && rule.path.is_none();
     let is_read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
@@ -233,8 +232,8 @@ fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> Judgem
     }
 }
 
-/// The reason for which a person is asked about a call each time, and no rule is kept of it; `None` where
-/// rules decide.
+/// The reason why a person must decide about a call each time, without keeping a rule; `None` if rules
+/// decide.
 pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
     CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
@@ -268,13 +267,13 @@ fn by(rules: &[Rule], which: &[usize]) -> String {
     }
 }
 
-/// Whether the call names a path outside the workspace.
+/// Returns whether the call names a path outside the workspace.
 pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
     CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
 }
 
-/// Whether this rule alone has a say about a call: one that allows has to cover all of it, the others any
-/// part.
+/// Returns whether this rule alone has a say about a call: one that allows has to cover all of it, the others
+/// any part.
 pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
     let subject = CallSubject::of(workspace, RULES_VERSION, tool, input);
     let rules = std::slice::from_ref(rule);
@@ -284,13 +283,13 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
     }
 }
 
-/// The rule that "the like" would keep for a call, whatever is decided about it.
+/// The rule that "the like" would keep for a call, with any decision.
 pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
     CallSubject::of_agent(config, tool, input).suggested()
 }
 
 /// The reason against a call whose path leads through a link to `real`, which is absolute and normal: a rule
-/// that has no say about the path as it is written has one about the place.
+/// that does not match the written path may match this one.
 ///
 /// Only the tool that acts can see where a path leads, so it asks this before it does anything.
 pub fn refused_where_it_leads(
@@ -321,7 +320,8 @@ pub fn refused_where_it_leads(
         .then(|| format!("it leads to {real}, and {}", judged.reason))
 }
 
-/// Whether a tool may make this call of `tool`, such as a script with `invoke`. A refusal says what helps.
+/// Returns whether a tool may make this call of `tool`, such as a script with `invoke`. A refusal says what
+/// helps.
 ///
 /// The rules count as they do for a model's call: what they deny is refused, and a person is asked where they
 /// ask. Where no rule says anything, a person who allowed the tool that calls has allowed the tools that its

@@ -1,5 +1,6 @@
-//! Whether the arguments of a call are what its tool asks for. It is known before anybody is asked, and said
-//! so that a model knows what to change: which argument, what was expected, what came, and the nearest name.
+//! Checks the arguments of a call against the schema of its tool, before any question to a person. The
+//! message tells the model what to change: the argument, the expected value, the given value, and the nearest
+//! name.
 //!
 //! Types, names, choices and bounds are looked at. What else a schema may say (a `$ref`, a pattern) is left
 //! to the tool itself.
@@ -21,21 +22,21 @@ const MOST: usize = 8;
 /// let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false});
 /// let mut look = ToolSpec::new("look", "", schema, Access::Read);
 /// look.checked = true;
-/// let told = agentx_agent::arguments::unfit(&look, &json!({"paht": "src"})).unwrap();
+/// let told = agentx_agent::arguments::argument_error(&look, &json!({"paht": "src"})).unwrap();
 /// assert!(told.contains(r#"unknown argument "paht": did you mean "path"?"#));
 /// look.checked = false;
-/// assert_eq!(agentx_agent::arguments::unfit(&look, &json!({"paht": "src"})), None);
+/// assert_eq!(agentx_agent::arguments::argument_error(&look, &json!({"paht": "src"})), None);
 /// ```
-pub fn unfit(tool: &ToolSpec, input: &Value) -> Option<String> {
+pub fn argument_error(tool: &ToolSpec, input: &Value) -> Option<String> {
     if !tool.checked {
         return None;
     }
     let problems = problems(&tool.input_schema, input);
-    (!problems.is_empty()).then(|| told(tool, &problems))
+    (!problems.is_empty()).then(|| error_message(tool, &problems))
 }
 
-/// In words: what is wrong with a call, and what its tool takes.
-pub fn told(tool: &ToolSpec, problems: &[String]) -> String {
+/// Returns the message for a call with these problems: the problems, and the arguments that the tool takes.
+pub fn error_message(tool: &ToolSpec, problems: &[String]) -> String {
     let mut lines: Vec<String> = problems
         .iter()
         .take(MOST)
@@ -52,9 +53,8 @@ pub fn told(tool: &ToolSpec, problems: &[String]) -> String {
     )
 }
 
-/// The mistakes in the arguments, all of them at once, so that a model can mend them in one call. No
-/// arguments at all (`null`) are taken for an empty object; a value that is `null` counts as left out where
-/// the schema does not require it.
+/// Returns all mistakes in the arguments at once, so that a model can correct them in one call. Missing
+/// arguments (`null`) count as an empty object, and an optional value that is `null` counts as left out.
 ///
 /// ```
 /// use agentx_agent::arguments::problems;
@@ -131,7 +131,7 @@ fn check(path: &str, schema: &Value, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a value is one of the choices and of the type that the schema asks for.
+/// Returns whether a value is one of the choices and of the type that the schema asks for.
 fn has_shape(schema: &Value, value: &Value) -> bool {
     if let Some(choices) = list(schema, "enum") {
         return choices.contains(value);
@@ -176,7 +176,7 @@ fn is_a(kind: &str, schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// Whether a number is at least the `minimum` that `expected` states.
+/// Returns whether a number is at least the `minimum` that `expected` states.
 fn reaches_minimum(schema: &Value, value: &Value) -> bool {
     let minimum = schema.get("minimum").and_then(Value::as_f64);
     minimum.is_none_or(|minimum| value.as_f64().is_some_and(|number| number >= minimum))
@@ -402,10 +402,15 @@ mod tests {
         tool.input_schema = schema();
         tool.checked = true;
         let items = vec![json!({}); 12];
-        let told = unfit(&tool, &json!({"command": "a", "items": items})).unwrap();
+        let told = argument_error(&tool, &json!({"command": "a", "items": items})).unwrap();
         assert_eq!(told.matches("missing argument").count(), MOST);
         assert!(told.contains("- and 4 more\nArguments: command (s"), "{told}");
         let long = "x".repeat(10_000);
-        assert!(unfit(&tool, &json!({"command": "a", (long): 1})).unwrap().len() < 500);
+        assert!(
+            argument_error(&tool, &json!({"command": "a", (long): 1}))
+                .unwrap()
+                .len()
+                < 500
+        );
     }
 }

@@ -5,7 +5,7 @@
 //! costs, and never what it says. `serde` skips such fields, so that a state that is read back begins with
 //! empty ones. Every change of what a value follows from has to `update` or `clear` it.
 
-/// A value that can be worked out again; `None` until somebody asks for it.
+/// A cached value that can be computed again; `None` until the first use.
 #[derive(Clone, Debug)]
 pub(crate) struct CachedValue<T>(Option<T>);
 
@@ -15,8 +15,7 @@ impl<T> CachedValue<T> {
         self.0.get_or_insert_with(work_out)
     }
 
-    /// Changes the value if it is known, so that it need not be worked out anew; does nothing if it is
-    /// not.
+    /// Updates the value if it is cached, which saves computing it again.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut T)) {
         if let Some(value) = &mut self.0 {
             change(value);

@@ -35,8 +35,7 @@ use crate::secrets::{self, Guarded};
 use crate::severity::{names_what_is_grave, runs_git};
 use crate::wildcards::{names_all_places, names_all_variables, stays_below};
 
-/// The subject of a call. It is made for one judgement; the command line is read once, when something first
-/// asks for it.
+/// The subject of a call, for one judgement. It parses the command line once, on first use.
 pub(crate) struct CallSubject<'a> {
     pub(crate) tool: &'a ToolSpec,
     /// The workspace of the agent, absolute and normal.
@@ -51,7 +50,7 @@ pub(crate) struct CallSubject<'a> {
     reading: OnceCell<CommandAnalysis>,
     /// The first guarded file that it names, with the reason.
     guarded: Option<(Guarded, String)>,
-    /// The files that are guarded, where a configuration says so.
+    /// The guarded files, if the configuration has any.
     guard: Option<&'a Guard>,
     /// In the session of a member: the directory that they work in.
     member_directory: Option<&'a str>,
@@ -109,14 +108,15 @@ impl<'a> CallSubject<'a> {
         subject
     }
 
-    /// Whether the path that it names lies outside the workspace. A command line names no path of this kind.
+    /// Returns whether the path that it names lies outside the workspace. A command line names no path of
+    /// this kind.
     pub(crate) fn is_outside(&self) -> bool {
         self.path
             .as_ref()
             .is_some_and(|path| !is_within(self.workspace, path))
     }
 
-    /// Whether it names a place that is not in the directory of the member whose session this is.
+    /// Returns whether it names a place that is not in the directory of the member whose session this is.
     fn is_elsewhere(&self) -> bool {
         let Some(directory) = self.member_directory else {
             return false;
@@ -125,7 +125,7 @@ impl<'a> CallSubject<'a> {
         !is_within(directory, place)
     }
 
-    /// The reason for which a person is asked about it each time, whatever rules say.
+    /// The reason why a person must decide about it each time, whatever the rules say.
     pub(crate) fn always_asked(&self) -> Option<&'static str> {
         let counts = self.version >= since::OWN_SETTINGS_ARE_ASKED_ABOUT && self.runs_commands();
         counts
@@ -133,7 +133,7 @@ impl<'a> CallSubject<'a> {
             .flatten()
     }
 
-    /// Whether it is a call of a tool that runs command lines.
+    /// Returns whether it is a call of a tool that runs command lines.
     pub(crate) fn runs_commands(&self) -> bool {
         self.tool.command_argument.is_some()
     }
@@ -156,8 +156,8 @@ impl<'a> CallSubject<'a> {
             .position(|rule| rule.effect == effect && self.touched_by(rule))
     }
 
-    /// Whether a rule that denies or asks is about any part of the call: tool, place, path and argument all
-    /// fit.
+    /// Returns whether a rule that denies or asks is about any part of the call: tool, place, path and
+    /// argument all fit.
     fn touched_by(&self, rule: &Rule) -> bool {
         self.is_where(rule)
             && self.is_tool_of(rule)
@@ -181,7 +181,7 @@ impl<'a> CallSubject<'a> {
             })
     }
 
-    /// Whether the rule holds in this workspace.
+    /// Returns whether the rule holds in this workspace.
     fn is_where(&self, rule: &Rule) -> bool {
         let place = rule.workspace.as_deref();
         place.is_none_or(|place| is_within(place, self.workspace))
@@ -192,7 +192,7 @@ impl<'a> CallSubject<'a> {
         rule.workspace.as_deref().unwrap_or(self.workspace)
     }
 
-    /// Whether a path that the call names, or that stands in its command line, fits.
+    /// Returns whether a path that the call names, or that stands in its command line, fits.
     fn may_name(&self, pattern: &str, base: &str) -> bool {
         let named = self.path.iter().map(String::as_str);
         let in_line = self.reading().paths.iter().map(String::as_str);
@@ -203,12 +203,12 @@ impl<'a> CallSubject<'a> {
             || globs.any(|name| glob_meets(pattern, name, self.workspace, base) == PathOverlap::Named)
     }
 
-    /// Whether a pattern is this command line, and nothing else.
+    /// Returns whether a pattern is this command line, and nothing else.
     fn is_whole(&self, pattern: &str) -> bool {
         pattern == self.argument || pattern == literal(&self.argument)
     }
 
-    /// Whether a rule allows calls of this tool on this path.
+    /// Returns whether a rule allows calls of this tool on this path.
     fn allows_here(&self, rule: &Rule) -> bool {
         rule.effect == RuleEffect::Allow
             && self.is_where(rule)
@@ -222,7 +222,7 @@ impl<'a> CallSubject<'a> {
             && self.may_open(rule)
     }
 
-    /// Whether it changes a file that programs run by themselves.
+    /// Returns whether it changes a file that programs run by themselves.
     pub(crate) fn changes_what_runs(&self) -> bool {
         let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
         let runs = |path: &str| is_guarded_as(path, self.version) || is_instructions_as(path, self.version);
@@ -273,8 +273,9 @@ impl<'a> CallSubject<'a> {
         Some(used)
     }
 
-    /// Whether a rule's pattern covers one command: it fits, and what its stars stand for names nothing that
-    /// a rule has to name (other places, secrets, variables, options that run or lose something).
+    /// Returns whether a rule's pattern covers one command: it fits, and what its stars stand for names
+    /// nothing that a rule has to name (other places, secrets, variables, options that run or lose
+    /// something).
     fn covers_command(&self, pattern: &str, command: &str) -> bool {
         fits(pattern, command)
             && stays_below(pattern, command)
@@ -287,8 +288,8 @@ impl<'a> CallSubject<'a> {
             && self.names_what_it_writes(pattern, command)
     }
 
-    /// Whether the line may go to a folder in which the rule does not hold: with `cd`, out of the rule's
-    /// workspace. Which folders below it are projects of their own cannot be known without the disk.
+    /// Returns whether the line may go to a folder in which the rule does not hold: with `cd`, out of the
+    /// rule's workspace. Which folders below it are projects of their own cannot be known without the disk.
     fn leaves_folder_of(&self, rule: &Rule) -> bool {
         let place = rule.workspace.as_deref();
         self.version >= since::LEFT_FOLDERS
@@ -301,8 +302,8 @@ impl<'a> CallSubject<'a> {
         (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)
     }
 
-    /// The reason for which it is allowed without any rule: reading in the workspace, and what touches
-    /// nothing; never a file that may hold secrets.
+    /// The reason why it is allowed without a rule: it reads in the workspace or touches nothing, and never a
+    /// file that may hold secrets.
     pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
         match self.tool.access {
             _ if self.secret().is_some() => None,
@@ -314,8 +315,8 @@ impl<'a> CallSubject<'a> {
         }
     }
 
-    /// The reason against a call that no rule is about. `whose` says whose yes it needs: `your` where the
-    /// person who reads it is asked, else `a`.
+    /// The reason against a call that no rule matches. `whose` names the approval that it needs: `your` if
+    /// the reader decides, else `a`.
     pub(crate) fn default_reason(&self, whose: &str) -> String {
         if let Some(folder) = self.folder_around() {
             return format!(
@@ -342,7 +343,7 @@ impl<'a> CallSubject<'a> {
             (Some(path), _) if self.changes_what_runs() => {
                 format!("{path} can make other programs run something, so no pattern allows it")
             }
-            _ if self.told().is_some() => self.told().unwrap_or_default(),
+            _ if self.reach_description().is_some() => self.reach_description().unwrap_or_default(),
             (_, access) if self.version >= since::REFUSALS_SAY_WHY => {
                 let what = match access {
                     Access::Change => "changing a file",
@@ -360,7 +361,7 @@ impl<'a> CallSubject<'a> {
     }
 }
 
-/// Whether a pattern is one path, or one command line.
+/// Returns whether a pattern is one path, or one command line.
 fn is_exact(pattern: &str) -> bool {
     !pattern.replace("\\*", "").contains('*')
 }

@@ -16,8 +16,8 @@ use agentx_types::since;
 
 use crate::pattern::literal;
 
-/// Characters that separate words and are cut off at the ends of a line. Other white space is part of a word
-/// to a shell.
+/// Characters that separate words and that `trim` removes at the ends of a line. To a shell, other white
+/// space is part of a word.
 pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 
 /// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is no
@@ -84,7 +84,7 @@ pub fn take_apart(line: &str) -> CommandLine {
     }
 }
 
-/// The state while a line is taken apart. `command` is the one that is being read.
+/// The state of the splitter. `command` is the current command.
 #[derive(Default)]
 struct CommandParts {
     commands: Vec<String>,
@@ -100,8 +100,7 @@ struct CommandParts {
 }
 
 impl CommandParts {
-    /// Ends the command that is being read. `certain` is false where something may run that the pieces do not
-    /// say.
+    /// Ends the current command. `certain` is false if something may run that the pieces do not show.
     fn split(&mut self, certain: bool) {
         self.uncertain |= !certain;
         self.at_border = true;
@@ -124,8 +123,7 @@ impl CommandParts {
         self.is_fed = !is_second && !self.at_pipe_of_two;
     }
 
-    /// Adds a piece to the command that is being read: blanks outside of quotes become one, and the border
-    /// itself is left out.
+    /// Adds a piece to the current command: blanks outside of quotes become one, without the border itself.
     fn push(&mut self, piece: &str, unquoted: bool) {
         if std::mem::take(&mut self.at_border) {
             return;
@@ -227,7 +225,7 @@ fn basename(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether a word has nothing in it that a shell or a pattern reads as more than letters.
+/// Returns whether a word has nothing in it that a shell or a pattern reads as more than letters.
 fn is_plain(word: &str) -> bool {
     word.chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))

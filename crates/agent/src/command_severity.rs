@@ -13,13 +13,13 @@ use crate::command_analysis::read;
 /// The worst effect of a command line, as far as its words say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// It runs a program, and is on no list.
+    /// A program without an entry in any list.
     Runs,
-    /// It changes files or the state of a repository in a way that can be had back.
+    /// A reversible change of files or of a repository.
     Changes,
-    /// It reaches other machines: it may send something, or bring something here.
+    /// Network access: it may send or fetch data.
     Network,
-    /// It deletes or overwrites what cannot be had back.
+    /// An irreversible deletion or overwrite.
     Destroys,
 }
 
@@ -150,7 +150,7 @@ fn begins(commands: &[String], starts: &[&str]) -> bool {
     })
 }
 
-/// Whether the words of a command delete or overwrite, whatever it begins with.
+/// Returns whether the words of a command delete or overwrite, whatever it begins with.
 fn destroys_by_words(command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
     let Some((program, rest)) = words.split_first() else {
@@ -187,7 +187,7 @@ fn destroys_by_words(command: &str) -> bool {
     }
 }
 
-/// Whether a line empties a file: `: > a.txt`, `> a.txt`, `true > a.txt`.
+/// Returns whether a line empties a file: `: > a.txt`, `> a.txt`, `true > a.txt`.
 fn empties_a_file(line: &str) -> bool {
     line.split(['\n', ';', '&', '|']).any(|part| {
         let part = part.trim_start();

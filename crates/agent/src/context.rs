@@ -17,9 +17,9 @@ use agentx_types::{Action, ActionBody, AgentOutput, RecordedEffects, ScriptValue
 
 use crate::ancestor_budgets::{AncestorBudgets, Census};
 
-/// The knowledge of its session that an agent needs to take a step. All of it follows from the facts so far,
-/// so that it is the same in each replay; it is borrowed, and an agent keeps none of it. The default is that
-/// of an agent that is alone, outside of a session.
+/// The facts about its session that an agent needs for a step. All of it follows from the log, so it is the
+/// same in each replay; the agent borrows it and keeps none of it. The default is for a single agent outside
+/// of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepContext<'a> {
     /// The readers of the outputs.
@@ -32,8 +32,8 @@ pub struct StepContext<'a> {
     pub kept: Option<&'a Arc<ScriptValues>>,
     /// The number of agents above this one: 0 for the one that people talk to.
     pub depth: u32,
-    /// The limits that the agents above leave to this one; `None` if there is no parent, or if the fact
-    /// cannot lead to a model call.
+    /// The limits that the agents above leave to this one; `None` for an agent without a parent, or if the
+    /// fact cannot lead to a model call.
     pub above: Option<&'a AncestorBudgets>,
     /// The number of agents in the session when the fact comes.
     pub census: Census,
@@ -41,16 +41,16 @@ pub struct StepContext<'a> {
     pub before: ActionCount,
 }
 
-/// The readers of the outputs of a step. The state of the agent changes in the same way for each; outputs
-/// that nobody reads are not made, which saves most of the work of a fold over a long log.
+/// The readers of the outputs of a step. The state of the agent changes in the same way for each. A step
+/// makes no outputs without a reader, which saves most of the work of a fold over a long log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeardBy {
-    /// Subscribers and effectors: everything is said.
+    /// Subscribers and effectors: the step makes all outputs.
     #[default]
     Everybody,
-    /// Only the agent that made this one: the Stream layer and all actions are left out.
+    /// Only the agent that made this one: the step leaves out the Stream layer and all actions.
     Above,
-    /// Nobody: nothing is said. The state alone is wanted.
+    /// None: the step changes the state without outputs.
     Nobody,
 }
 
@@ -61,12 +61,11 @@ pub struct Transition {
     pub outputs: Vec<AgentOutput>,
     /// The actions that the agent requests.
     pub actions: Vec<Action>,
-    /// The number of actions, counted even if the actions themselves are left out.
+    /// The number of actions, including those that were left out.
     pub acted: ActionCount,
 }
 
-/// The number of actions that were requested. It is counted even if the actions themselves are left out,
-/// because ids follow from it.
+/// The number of requested actions, including those that were left out, because ids follow from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActionCount {
     /// All actions.

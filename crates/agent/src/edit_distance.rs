@@ -51,8 +51,8 @@ fn distance(a: &str, b: &str) -> Option<usize> {
     is_subsequence(short, long).then_some(edits.max(4))
 }
 
-/// Whether the letters of `short` stand in `long` in their order, and both begin with the same: at least
-/// three letters.
+/// Returns whether the letters of `short` stand in `long` in their order, and both begin with the same: at
+/// least three letters.
 fn is_subsequence(short: &str, long: &str) -> bool {
     let mut rest = long.chars();
     short.chars().nth(2).is_some()

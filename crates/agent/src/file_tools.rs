@@ -10,7 +10,7 @@ use crate::call_subject::CallSubject;
 use crate::pattern::fits;
 
 impl CallSubject<'_> {
-    /// Whether the rule names this tool.
+    /// Returns whether the rule names this tool.
     ///
     /// A rule that denies files to the tool `read`, or asks about them, is about command lines too: they may
     /// read the file as well. A tool of the person's own is not replaced behind a rule that allows it: where
@@ -37,7 +37,7 @@ pub(crate) fn name_in_rules(tool: &ToolSpec) -> String {
     }
 }
 
-/// Whether a folder's file describes the tool instead of one of the person's own.
+/// Returns whether a folder's file describes the tool instead of one of the person's own.
 pub(crate) fn replaces_another(tool: &ToolSpec) -> bool {
     tool.reach.as_ref().is_some_and(|reach| reach.replaces)
 }

@@ -194,8 +194,8 @@ const HOOKS_OF_GIT: &[&str] = &[
     "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change",
 ];
 
-/// Whether a path in lower case leads to a file that a service of continuous integration runs, to a folder of
-/// those, or to a hook of a repository.
+/// Returns whether a path in lower case leads to a file that a service of continuous integration runs, to a
+/// folder of those, or to a hook of a repository.
 fn is_of_ci(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let is_below = |folder: &str| {
@@ -229,13 +229,14 @@ const INSTRUCTIONS: &[&str] = &[
 /// `.instructions.md`.
 const INSTRUCTIONS_SINCE_7: &[&str] = &["agent.md", "qwen.md", "crush.md", "warp.md", ".rules"];
 
-/// Whether a path leads to a file that agents take for instructions, by the latest version of the rules.
+/// Returns whether a path leads to a file that agents take for instructions, by the latest version of the
+/// rules.
 pub fn is_instructions(path: &str) -> bool {
     is_instructions_as(path, RULES_VERSION)
 }
 
-/// Whether a path leads to a file that agents take for instructions, by rules of this version; none does
-/// before version 3.
+/// Returns whether a path leads to a file that agents take for instructions, by rules of this version; none
+/// does before version 3.
 pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
     let file = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let file = file.as_str();
@@ -244,7 +245,8 @@ pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
         || (version >= since::MORE_GUARDED_FILES && since_7())
 }
 
-/// Whether a normal path leads to such a file. Upper and lower case are the same: on some systems they are.
+/// Returns whether a normal path leads to such a file. Upper and lower case are the same: on some systems
+/// they are.
 ///
 /// ```
 /// use agentx_agent::guarded_files::is_guarded;
@@ -256,7 +258,7 @@ pub fn is_guarded(path: &str) -> bool {
     is_guarded_as(path, RULES_VERSION)
 }
 
-/// Whether a normal path is guarded by rules of this version; none is before version 1.
+/// Returns whether a normal path is guarded by rules of this version; none is before version 1.
 pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
     if version < since::GUARDED_FILES {
         return false;

@@ -22,12 +22,12 @@ impl CallSubject<'_> {
         reach.filter(|_| self.version >= since::RULES_NAME_HOSTS && self.tool.command_argument.is_none())
     }
 
-    /// The reach of the tool, in words; `None` if it reaches nothing.
-    pub(crate) fn told(&self) -> Option<String> {
-        self.reach().and_then(told)
+    /// Describes the reach of the tool; `None` if it reaches nothing.
+    pub(crate) fn reach_description(&self) -> Option<String> {
+        self.reach().and_then(describe_reach)
     }
 
-    /// Whether the pattern names a host that the tool may reach.
+    /// Returns whether the pattern names a host that the tool may reach.
     pub(crate) fn may_reach(&self, pattern: &str) -> bool {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
             return false;
@@ -38,7 +38,7 @@ impl CallSubject<'_> {
         reach.hosts.iter().any(may)
     }
 
-    /// Whether the pattern names all that the tool may reach: every host, and no other tools.
+    /// Returns whether the pattern names all that the tool may reach: every host, and no other tools.
     pub(crate) fn reaches_only(&self, pattern: &str) -> bool {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
             return false;
@@ -58,9 +58,9 @@ impl CallSubject<'_> {
     }
 }
 
-/// The reach of a tool in the words of a question: hosts, variables, tools, and a name that is taken. `None`
-/// where it reaches nothing.
-pub(crate) fn told(reach: &ToolReach) -> Option<String> {
+/// Describes the reach of a tool for a question: hosts, variables, tools, and a replaced name. `None` if it
+/// reaches nothing.
+pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
     let open = |host: &String| match host.as_str() {
         "*" => "any host".to_owned(),
         host => host.to_owned(),

@@ -16,10 +16,10 @@ pub const MOST_LEVELS: usize = 8;
 /// The deepest nesting of a configuration as JSON, with all that is in it, such as the schemas of tools.
 pub const MOST_DEPTH: usize = 64;
 
-/// Whether a configuration nests no deeper than may be kept.
+/// Checks the nesting depth of a configuration.
 ///
 /// # Errors
-/// What is too deep, and how deep it may be.
+/// Returns an error that names the part that is too deep, and the maximum depth.
 pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
     let mut waiting = vec![(config, 1)];
     while let Some((agent, level)) = waiting.pop() {
@@ -48,7 +48,7 @@ fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
     agent.agents.iter().chain(routed)
 }
 
-/// Whether `value` nests deeper than `most` as JSON. Nothing is kept of what is written.
+/// Returns whether `value` nests deeper than `most` as JSON. Nothing is kept of what is written.
 fn is_deeper(value: &impl Serialize, most: usize) -> bool {
     let measure = Measure {
         most,

@@ -26,7 +26,7 @@ use crate::approval::Question;
 pub enum CallStage {
     /// A person has to decide.
     AwaitingApproval(Question),
-    /// It was handed to the tool.
+    /// The tool has the call.
     Running {
         /// The action that hands it over; the result names it as its cause.
         action_id: ActionId,
@@ -35,7 +35,7 @@ pub enum CallStage {
         /// Whether it may touch what lies outside the workspace.
         outside_workspace: bool,
     },
-    /// It is answered without running anything.
+    /// The agent answers it without running anything.
     Answering {
         /// The action that brings the answer.
         action_id: ActionId,
@@ -52,7 +52,7 @@ pub enum CallStage {
         /// The agent that works on it.
         child: AgentStateId,
     },
-    /// It has its result.
+    /// The call has its result.
     Resolved {
         /// The content that the model reads.
         content: Vec<ContentPart>,
@@ -75,8 +75,8 @@ impl CallStage {
     }
 }
 
-/// One call of the answer that is being worked on. What the model reads of it later is its call and, once it
-/// is resolved, its content; the other stages are not part of the conversation.
+/// A call of the answer in progress. The model later reads the call and, once it is resolved, its content;
+/// the other stages are not part of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
     /// The call as the model asked for it.
@@ -127,19 +127,19 @@ impl ToolLedger {
         &mut self.entries
     }
 
-    /// Whether there is no call at all.
+    /// Returns whether the ledger is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether every call has its result. An empty ledger is settled.
+    /// Returns whether every call has its result. An empty ledger is settled.
     pub fn is_settled(&self) -> bool {
         self.entries
             .iter()
             .all(|entry| matches!(entry.stage, CallStage::Resolved { .. }))
     }
 
-    /// Whether a person has to decide about any call.
+    /// Returns whether a person has to decide about any call.
     pub fn awaits_approval(&self) -> bool {
         self.entries
             .iter()
@@ -159,7 +159,7 @@ impl ToolLedger {
         })
     }
 
-    /// Whether this action runs a call that has no result yet.
+    /// Returns whether this action runs a call that has no result yet.
     pub fn runs(&self, action: &ActionId) -> bool {
         self.entries
             .iter()

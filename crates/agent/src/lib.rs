@@ -325,8 +325,8 @@ impl Agent {
         self.inputs().joining()
     }
 
-    /// Whether inputs that wait are held back until a person says something: the session was closed while
-    /// they waited.
+    /// Returns whether inputs that wait are held back until a person says something: the session was closed
+    /// while they waited.
     pub fn is_held(&self) -> bool {
         self.inputs().is_held() && self.inputs().iter().next().is_some()
     }

@@ -68,7 +68,7 @@ impl LineNames {
         folders
     }
 
-    /// Whether a glob may stand for this path.
+    /// Returns whether a glob may stand for this path.
     pub fn may_name(&self, path: &str, workspace: &str) -> bool {
         let pattern = literal(&normalize(workspace, path));
         let meets = |glob: &String| glob_meets(&pattern, glob, workspace, workspace) != PathOverlap::Never;

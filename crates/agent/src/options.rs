@@ -83,7 +83,7 @@ const WHOLE: &[&str] = &[
     "--word-diff",
 ];
 
-/// Whether a word is a beginning of this long option, as programs take it: `--har`, `--open=less`.
+/// Returns whether a word is a beginning of this long option, as programs take it: `--har`, `--open=less`.
 pub(crate) fn is_beginning_of(word: &str, option: &str) -> bool {
     let name = word.split('=').next().unwrap_or_default();
     name.len() > "--".len()
@@ -93,15 +93,15 @@ pub(crate) fn is_beginning_of(word: &str, option: &str) -> bool {
         && !WHOLE.contains(&name)
 }
 
-/// Whether a command has all the short options of `pattern`, in whatever order and grouping, or its long ones
-/// by their beginning, and fits it otherwise. `false` for a pattern without options.
+/// Returns whether a command has all the short options of `pattern`, in whatever order and grouping, or its
+/// long ones by their beginning, and fits it otherwise. `false` for a pattern without options.
 pub(crate) fn fits_by_options(pattern: &str, command: &str, version: u32) -> bool {
     let has = |letters: &[char], wanted: &char| letters.contains(wanted);
     fits_by(pattern, command, has, fits, version)
 }
 
-/// Whether a command that is not known to the letter may have the options of `pattern` and fit it otherwise:
-/// what is not known may be options.
+/// Returns whether a command that is not known to the letter may have the options of `pattern` and fit it
+/// otherwise: what is not known may be options.
 pub(crate) fn may_fit_by_options(pattern: &str, open: &str, version: u32) -> bool {
     let known = |letters: &[char], wanted: &char| letters.contains(wanted) || open.contains(ANYTHING);
     fits_by(pattern, open, known, may_fit, version)

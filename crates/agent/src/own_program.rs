@@ -81,14 +81,14 @@ fn of_any_other(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     (hidden || reading.commands.iter().chain(&reading.open).any(is_other) || mentioned()).then_some(OTHERS)
 }
 
-/// Whether a word sets a variable: `NAME=value`.
+/// Returns whether a word sets a variable: `NAME=value`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
 }
 
-/// Whether these arguments have the program show something and do nothing else.
+/// Returns whether these arguments have the program show something and do nothing else.
 fn only_shows(arguments: &[&str]) -> bool {
     if let [only] = arguments {
         return matches!(*only, "--version" | "-V" | "--help" | "-h") || shows(only, None);
@@ -104,7 +104,7 @@ fn only_shows(arguments: &[&str]) -> bool {
         })
 }
 
-/// Whether this group of commands, with this verb, only shows something.
+/// Returns whether this group of commands, with this verb, only shows something.
 fn shows(group: &str, verb: Option<&str>) -> bool {
     SHOWS.iter().any(|(name, verbs)| {
         *name == group && (verbs.is_empty() || verb.is_some_and(|verb| verbs.contains(&verb)))
@@ -140,14 +140,15 @@ fn before(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     }
 }
 
-/// Whether a word is this program, by any path, and with what stands for an unknown word right behind it.
+/// Returns whether a word is this program, by any path, and with what stands for an unknown word right behind
+/// it.
 fn is_own(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     name.trim_end_matches(ANYTHING) == NAME
 }
 
-/// Whether these arguments may change settings: a group and one of its verbs, where an unknown word may be
-/// either.
+/// Returns whether these arguments may change settings: a group and one of its verbs, where an unknown word
+/// may be either.
 fn changes(words: &[&str]) -> bool {
     let unknown = |word: &str| word.contains(ANYTHING);
     CHANGES.iter().any(|(group, verbs)| {
@@ -160,7 +161,7 @@ fn changes(words: &[&str]) -> bool {
     })
 }
 
-/// Whether these arguments have the program ask nobody.
+/// Returns whether these arguments have the program ask nobody.
 fn asks_nobody(words: &[&str]) -> bool {
     words
         .iter()

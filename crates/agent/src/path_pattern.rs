@@ -25,8 +25,8 @@ pub(crate) fn below_home(path: &str) -> Option<String> {
         .or_else(|| ["/home/", "/Users/"].into_iter().find_map(of_person))
 }
 
-/// Whether `pattern` is about `path` as it stands in a call or a command line. A relative path of the call
-/// begins at `workspace`, one of the pattern at `base`.
+/// Returns whether `pattern` is about `path` as it stands in a call or a command line. A relative path of the
+/// call begins at `workspace`, one of the pattern at `base`.
 pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str) -> bool {
     ReadPath::new(path, workspace).is_named_by(pattern, base)
 }
@@ -69,7 +69,7 @@ pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str)
     met.max().unwrap_or(PathOverlap::Never)
 }
 
-/// Whether a name with globs is one of the paths of `pattern`, as `holds` says.
+/// Returns whether a name with globs is one of the paths of `pattern`, as `holds` says.
 ///
 /// Where it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
 pub(crate) fn glob_holds(
@@ -86,9 +86,8 @@ pub(crate) fn glob_holds(
             .any(|(pattern, name)| meeting(pattern, name) == PathOverlap::Named)
 }
 
-/// Whether something that `pattern` is about may lie in a folder, at any depth. The folder is a path or a
-/// glob as
-/// [`crate::command_analysis`] notes it.
+/// Returns whether something that `pattern` is about may lie in a folder, at any depth. The folder is a path
+/// or a glob as [`crate::command_analysis`] notes it.
 pub(crate) fn may_lie_in(pattern: &str, folder: &str, workspace: &str, base: &str) -> bool {
     let below = format!("{}/{ANYTHING}", folder.trim_end_matches('/'));
     // A name that begins with the mark of a variable may be any place, of which nothing is said here.

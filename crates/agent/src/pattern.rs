@@ -10,8 +10,8 @@
 //! All of it is text: nothing is looked up, and whether a path exists or leads elsewhere does not matter
 //! here.
 
-/// Whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in ` *`
-/// also fits without the blank: `git status *` fits `git status`.
+/// Returns whether `text` fits `pattern`, where `*` stands for any run of characters. A pattern that ends in
+/// ` *` also fits without the blank: `git status *` fits `git status`.
 ///
 /// ```
 /// use agentx_agent::pattern::fits;
@@ -38,9 +38,8 @@ pub fn literal(text: &str) -> String {
     text.replace('*', "\\*")
 }
 
-/// Whether the absolute, normal `path` fits `pattern`. `*` stops at `/`, `**` does not; a relative pattern
-/// starts at
-/// `workspace`.
+/// Returns whether the absolute, normal `path` fits `pattern`. `*` stops at `/`, `**` does not; a relative
+/// pattern starts at `workspace`.
 ///
 /// ```
 /// use agentx_agent::pattern::fits_path;
@@ -82,7 +81,7 @@ pub fn normalize(workspace: &str, path: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// Whether the normal `path` is `directory` or lies below it.
+/// Returns whether the normal `path` is `directory` or lies below it.
 pub fn is_within(directory: &str, path: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     path == directory

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use crate::other_authors;
 
-/// The tool by which an agent finds what a summary stands for.
+/// The tool that searches the messages behind a summary.
 pub const RECALL: &str = "recall";
 /// The most places that a search shows.
 const PLACES: usize = 12;
 /// Characters of each place, a quarter of them before the words.
 const AROUND: usize = 400;
-/// Characters that are read at once.
+/// The maximum number of characters per call.
 const PAGE: usize = 12_000;
 
 /// The tool, where it is on offer and where the agent has no other of this name.
@@ -154,7 +154,7 @@ fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64, rule
     }
 }
 
-/// A message in words: who, and all that they said. Thoughts are left out.
+/// A message as text: the author and the content, without thinking.
 fn text_of(message: &Message) -> String {
     let mut out = match (message.role, &message.by) {
         (Role::User, Some(person)) => format!("another person ({}):", other_authors::id(person)),
@@ -197,7 +197,7 @@ fn position(text: &[char], word: &[char]) -> Option<usize> {
     text.windows(word.len().max(1)).position(|window| window == word)
 }
 
-/// The text around a place, on one line, with `…` where it is cut.
+/// The text around a position, on one line, with `…` at each cut.
 fn excerpt(text: &str, place: usize) -> String {
     let begin = place.saturating_sub(AROUND / 4);
     let shown: String = text.chars().skip(begin).take(AROUND).collect();

@@ -1,6 +1,6 @@
-//! The rule that "always" keeps of a call: it covers no more than was seen. A command line is kept word for
-//! word, unless it is one of those below, whose words may vary without harm. A person can write a wider rule
-//! by hand.
+//! The rule that "always" keeps for a call: it covers no more than the person saw. It has the command line
+//! word for word, except for the commands below, whose words may vary without harm. A person can write a
+//! wider rule by hand.
 
 use agentx_types::RULES_VERSION;
 

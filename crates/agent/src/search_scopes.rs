@@ -1,5 +1,5 @@
-//! Places that rules keep from searches. A search names one directory and shows what lies below it, so each
-//! file there is held against the rules by itself.
+//! Paths that rules keep from searches. A search names one directory and shows files below it, so the rules
+//! apply to each of these files.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
@@ -74,7 +74,7 @@ impl PlaceRules {
         })
     }
 
-    /// Whether a rule asks about or denies this path, which is absolute and normal, or it is guarded.
+    /// Returns whether a rule asks about or denies this path, which is absolute and normal, or it is guarded.
     pub fn cover(&self, path: &str) -> bool {
         let is_guarded = || {
             self.watch.covers(path)
@@ -87,7 +87,7 @@ impl PlaceRules {
     }
 }
 
-/// Whether the path pattern of the rule is about this path.
+/// Returns whether the path pattern of the rule is about this path.
 fn covers(rule: &Rule, path: &str, workspace: &str) -> bool {
     let base = rule.workspace.as_deref().unwrap_or(workspace);
     let pattern = rule.path.as_deref();

@@ -1,4 +1,4 @@
-//! Files in which programs keep secrets, and which calls are kept from by default, as patterns.
+//! Patterns of files in which programs keep secrets; calls may not read them by default.
 //!
 //! The list is wide on purpose: being asked about a file too many costs a key press, and a rule of the person
 //! ends it. It covers what others keep from agents by default

@@ -19,11 +19,11 @@ use crate::pattern::{fits, fits_path};
 /// The reason for which a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guarded {
-    /// It may hold secrets.
+    /// A file that may hold secrets.
     Secret,
-    /// It belongs to the program itself.
+    /// A file of the program itself.
     Own,
-    /// It is a folder that has such files in it, which a command acts on as a whole.
+    /// A folder with such files in it, which a command acts on as a whole.
     Around,
 }
 
@@ -78,9 +78,9 @@ fn in_small_letters(pattern: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a rule names files with secrets: its pattern fits them although its stars stand for nothing in
-/// particular. `.env` and
-/// `~/.ssh/*` do, `**` does not, so a rule about all files of a folder opens none of them by accident.
+/// Returns whether a rule names files with secrets: its pattern fits them although its stars stand for
+/// nothing in particular. `.env` and `~/.ssh/*` do, `**` does not, so a rule about all files of a folder
+/// opens none of them by accident.
 ///
 /// ```
 /// use agentx_agent::secrets::names_secret;
@@ -99,13 +99,14 @@ pub fn names_secret(guard: &Guard, pattern: &str, base: &str) -> bool {
     })
 }
 
-/// Whether a pattern of command lines names a file with secrets.
+/// Returns whether a pattern of command lines names a file with secrets.
 pub(crate) fn line_names_secret(guard: &Guard, pattern: &str, workspace: &str) -> bool {
     let paths = read(pattern).paths;
     paths.iter().any(|path| names_secret(guard, path, workspace))
 }
 
-/// Whether a rule opens files with secrets to this tool: for a program that shows a person which rules do.
+/// Returns whether a rule opens files with secrets to this tool: for a program that shows a person which
+/// rules do.
 pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
     let base = rule.workspace.as_deref().unwrap_or(workspace);
     let by_path = rule
@@ -157,7 +158,7 @@ impl SecretGuard {
         }
     }
 
-    /// Whether this file is guarded.
+    /// Returns whether this file is guarded.
     pub(crate) fn covers(&self, path: &str) -> bool {
         let path = path.to_lowercase();
         let excepted = || self.except.iter().any(|pattern| fits_path(pattern, &path, "/"));
@@ -185,7 +186,7 @@ impl WatchedFiles {
         watched
     }
 
-    /// Whether a pattern fits this path, which is in small letters.
+    /// Returns whether a pattern fits this path, which is in small letters.
     fn covers(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_folder = |part: &str| self.folders.iter().any(|pattern| pattern == part);
@@ -195,7 +196,7 @@ impl WatchedFiles {
     }
 }
 
-/// Whether an absolute pattern may fit something below `root`, or a folder around it.
+/// Returns whether an absolute pattern may fit something below `root`, or a folder around it.
 fn may_meet(pattern: &str, root: &str) -> bool {
     let fixed = pattern.split('*').next().unwrap_or_default();
     let root = format!("{}/", root.trim_end_matches('/'));

@@ -124,7 +124,7 @@ const IN_FRONT: &[&str] = &[
     "--paginate",
 ];
 
-/// Whether each grave word of the command is in what the pattern says before its first star.
+/// Returns whether each grave word of the command is in what the pattern says before its first star.
 pub(crate) fn names_what_is_grave(pattern: &str, command: &str, version: u32) -> bool {
     unnamed(pattern, command, version).is_none()
 }
@@ -269,7 +269,7 @@ fn unknown_to_git(command: &str) -> Option<String> {
     (!is_known).then(|| format!("git {subcommand}"))
 }
 
-/// Whether any part of a command line is Git, also behind `env`, `sudo` and the like.
+/// Returns whether any part of a command line is Git, also behind `env`, `sudo` and the like.
 pub(crate) fn runs_git(command: &str, version: u32) -> bool {
     let commands = read_as(command, version).commands;
     commands

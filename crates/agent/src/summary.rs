@@ -1,5 +1,5 @@
-//! The request to a model that writes a summary: one message with what was said, shortened so that it fits,
-//! and what the summary must not lose.
+//! The request to a model that writes a summary: one message with the shortened conversation, and the points
+//! that the summary must keep.
 //!
 //! The transcript is data for that model, not a conversation that it takes part in: so it goes to any model,
 //! needs no tool, and can neither continue with the work nor break off in an exchange.
@@ -51,7 +51,7 @@ const SHOWN: [ShownLengths; 5] = [
     },
 ];
 
-/// The number of characters of each kind that are shown.
+/// The maximum number of characters of each kind.
 #[derive(Clone, Copy)]
 struct ShownLengths {
     /// Of what a person or the agent said.

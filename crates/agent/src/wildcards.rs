@@ -12,8 +12,8 @@
 //! | `echo *` | `echo $TOKEN` | no: nobody saw the value |
 //! | `echo $HOME *` | `echo $HOME x` | yes: the pattern names it |
 
-/// Whether each variable of a shell in the command is one of the pattern's: its value was not seen, so no
-/// star stands for it.
+/// Returns whether each variable of a shell in the command is one of the pattern's: its value was not seen,
+/// so no star stands for it.
 pub(crate) fn names_all_variables(pattern: &str, command: &str) -> bool {
     let named = variables(pattern);
     variables(command).iter().all(|name| named.contains(name))
@@ -46,8 +46,8 @@ fn variables(line: &str) -> Vec<String> {
     found
 }
 
-/// Whether each word of the command is one of the pattern's or lies in a folder that it names, where all
-/// stars of the pattern stand for what lies below a folder. `true` for patterns with other stars.
+/// Returns whether each word of the command is one of the pattern's or lies in a folder that it names, where
+/// all stars of the pattern stand for what lies below a folder. `true` for patterns with other stars.
 pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
     let plain = pattern.replace("\\*", "");
     let below_only = plain.contains("/*") && plain.replace("/**", "").replace("/*", "").find('*').is_none();
@@ -60,8 +60,8 @@ pub(crate) fn names_all_places(pattern: &str, command: &str) -> bool {
         })
 }
 
-/// Whether no word of the command climbs out of a folder, where a star of the pattern stands right behind a
-/// `/`. A variable may hold anything, and so climbs.
+/// Returns whether no word of the command climbs out of a folder, where a star of the pattern stands right
+/// behind a `/`. A variable may hold anything, and so climbs.
 pub(crate) fn stays_below(pattern: &str, command: &str) -> bool {
     let starred = pattern.contains("/*");
     let climbs = |word: &str| {

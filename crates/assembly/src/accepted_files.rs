@@ -25,7 +25,7 @@ impl AcceptedFiles<'_> {
     }
 
     fn is_about(&self, root: &Path) -> bool {
-        root == self.below && !self.folder.whole
+        root == self.below && !self.folder.trusted_by_env
     }
 }
 

@@ -72,8 +72,8 @@ impl<E> Bus<E> {
     ///
     /// [`Closed`] if the bus is closed.
     pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
-        let lane = self.hub().add(name, filter, queue)?;
-        Ok(BusSubscription::new(name, Arc::clone(self.hub()), lane))
+        let cursor = self.hub().add(name, filter, queue)?;
+        Ok(BusSubscription::new(name, Arc::clone(self.hub()), cursor))
     }
 
     /// Closes the bus: nothing more can be published, and each subscription ends after what is in its queue.
@@ -82,7 +82,7 @@ impl<E> Bus<E> {
         self.hub().close();
     }
 
-    /// Whether the bus is closed.
+    /// Returns whether the bus is closed.
     pub fn is_closed(&self) -> bool {
         self.hub().is_closed()
     }
@@ -92,7 +92,7 @@ impl<E> Bus<E> {
         self.hub().subscriptions()
     }
 
-    /// This bus for those who only listen: it does not keep the bus open.
+    /// Returns a weak handle for subscribers: it does not keep the bus open.
     pub fn read_only(&self) -> ReadOnlyBus<E> {
         ReadOnlyBus {
             hub: Arc::clone(self.hub()),
@@ -127,8 +127,8 @@ impl<E> ReadOnlyBus<E> {
     ///
     /// [`Closed`] if the bus is closed.
     pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
-        let lane = self.hub.add(name, filter, queue)?;
-        Ok(BusSubscription::new(name, Arc::clone(&self.hub), lane))
+        let cursor = self.hub.add(name, filter, queue)?;
+        Ok(BusSubscription::new(name, Arc::clone(&self.hub), cursor))
     }
 
     /// The number of subscriptions that are open.

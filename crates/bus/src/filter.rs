@@ -35,7 +35,7 @@ pub struct Filter {
     last: Clause,
 }
 
-/// One conjunction. An empty list asks nothing.
+/// A conjunction. An empty list matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Clause {
     event_types: Names,
@@ -102,12 +102,12 @@ impl Filter {
         }
     }
 
-    /// Whether the event is wanted.
+    /// Returns whether the event is wanted.
     pub fn matches<E: Routed>(&self, event: &E) -> bool {
         self.wants(&RouteNames::of(event))
     }
 
-    /// Whether the filter wants everything, so that no name needs to be compared.
+    /// Returns whether the filter wants everything, so that no name needs to be compared.
     pub(crate) fn wants_all(&self) -> bool {
         self.others.iter().chain([&self.last]).any(Clause::is_empty)
     }

@@ -1,4 +1,4 @@
-//! All subscriptions with the same filter: one history, a lane for each.
+//! All subscriptions with the same filter: one history, and a cursor for each.
 //!
 //! So an event is stored once, however many readers want it, and a publication costs the same for one reader
 //! as for many.
@@ -45,15 +45,15 @@ pub(crate) struct FilterGroup<E> {
     /// Whether the filter need not be asked.
     wants_all: bool,
     history: EventBuffer<E>,
-    lanes: Vec<Option<ReaderCursor<E>>>,
-    /// The number of lanes that are open.
+    cursors: Vec<Option<ReaderCursor<E>>>,
+    /// The number of cursors that are open.
     open: usize,
-    /// Whether publishers may have to wait for one of its lanes.
+    /// Whether publishers may have to wait for one of its cursors.
     may_wait: bool,
-    /// Up to this position no lane is full. It may be too low, as readers go on meanwhile; then it is found
-    /// anew.
+    /// The position up to which no cursor is full. It may be too low, because readers continue meanwhile;
+    /// then the group computes it again.
     free_until: u64,
-    /// The places of the lanes whose readers sleep.
+    /// The indices of the cursors with sleeping readers.
     asleep: Vec<usize>,
 }
 
@@ -63,7 +63,7 @@ impl<E> FilterGroup<E> {
             wants_all: filter.wants_all(),
             filter,
             history: EventBuffer::new(),
-            lanes: Vec::new(),
+            cursors: Vec::new(),
             open: 0,
             may_wait: false,
             free_until: u64::MAX,
@@ -79,46 +79,46 @@ impl<E> FilterGroup<E> {
         self.open > 0 && (self.wants_all || self.filter.wants(route))
     }
 
-    /// The number of lanes that are open.
+    /// The number of cursors that are open.
     pub(crate) fn open(&self) -> usize {
         self.open
     }
 
-    /// Whether no lane is left, open or ended.
+    /// Returns whether no cursor is left, open or ended.
     pub(crate) fn is_unused(&self) -> bool {
-        self.lanes.iter().all(Option::is_none)
+        self.cursors.iter().all(Option::is_none)
     }
 
-    /// Adds a lane that sees every event from now on; returns its place.
+    /// Adds a cursor that sees every event from now on; returns its index.
     pub(crate) fn add(&mut self, number: u64, name: &str, queue: Queue) -> usize {
         // Seal the tail, so that no chunk mixes events from before and after this subscription.
         self.history.seal(self.open);
-        let lane = ReaderCursor::new(number, name, queue, self.history.head());
-        self.free_until = self.free_until.min(lane.full_at().unwrap_or(u64::MAX));
+        let cursor = ReaderCursor::new(number, name, queue, self.history.head());
+        self.free_until = self.free_until.min(cursor.full_at().unwrap_or(u64::MAX));
         self.may_wait |= queue.overflow() == OverflowPolicy::Wait;
         self.open += 1;
         let place = self
-            .lanes
+            .cursors
             .iter()
             .position(Option::is_none)
-            .unwrap_or(self.lanes.len());
-        if place == self.lanes.len() {
-            self.lanes.push(None);
+            .unwrap_or(self.cursors.len());
+        if place == self.cursors.len() {
+            self.cursors.push(None);
         }
-        self.lanes[place] = Some(lane);
+        self.cursors[place] = Some(cursor);
         place
     }
 
-    /// The lane for which publishers must wait, if there is one.
+    /// The cursor for which publishers must wait, if there is one.
     pub(crate) fn full_lane(&self) -> Option<&ReaderCursor<E>> {
         let head = self.history.head();
         if !self.may_wait || head < self.free_until {
             return None;
         }
-        self.lanes
+        self.cursors
             .iter()
             .flatten()
-            .find(|lane| lane.waits() && lane.full_at() == Some(head))
+            .find(|cursor| cursor.waits() && cursor.full_at() == Some(head))
     }
 
     /// Takes in an event, for which there is room; returns how many deliveries that makes.
@@ -134,9 +134,11 @@ impl<E> FilterGroup<E> {
             self.seal(after);
         }
         for place in self.asleep.drain(..) {
-            after
-                .wakers
-                .extend(self.lanes[place].as_mut().and_then(|lane| lane.reader.take()));
+            after.wakers.extend(
+                self.cursors[place]
+                    .as_mut()
+                    .and_then(|cursor| cursor.reader.take()),
+            );
         }
         self.open
     }
@@ -148,56 +150,59 @@ impl<E> FilterGroup<E> {
         after: &mut DeferredWakeups<E>,
     ) -> Result<Option<ReaderBatch<E>>, SubscriptionEnd> {
         let sealed_until = self.history.sealed_until();
-        if self.lane(place).is_some_and(|lane| lane.has_taken(sealed_until)) {
+        if self
+            .cursor(place)
+            .is_some_and(|cursor| cursor.has_taken(sealed_until))
+        {
             self.seal(after);
         }
-        let Some(lane) = self.lanes[place].as_mut() else {
+        let Some(cursor) = self.cursors[place].as_mut() else {
             return Err(SubscriptionEnd::Stopped);
         };
-        match (lane.take(&mut self.history, &mut after.dropped), lane.ended()) {
+        match (cursor.take(&mut self.history, &mut after.dropped), cursor.ended()) {
             (None, Some(reason)) => Err(reason),
             (taken, _) => Ok(taken),
         }
     }
 
-    /// The lane at this place, if there is one.
-    pub(crate) fn lane(&self, place: usize) -> Option<&ReaderCursor<E>> {
-        self.lanes[place].as_ref()
+    /// The cursor at this place, if there is one.
+    pub(crate) fn cursor(&self, place: usize) -> Option<&ReaderCursor<E>> {
+        self.cursors[place].as_ref()
     }
 
     /// Keeps the waker of a reader, which wants to sleep.
     pub(crate) fn sleep(&mut self, place: usize, waker: &Waker, after: &mut DeferredWakeups<E>) {
-        let Some(lane) = self.lanes[place].as_mut() else {
+        let Some(cursor) = self.cursors[place].as_mut() else {
             return;
         };
-        match lane.reader.replace(waker.clone()) {
+        match cursor.reader.replace(waker.clone()) {
             Some(earlier) => after.retired.push(earlier),
             None => self.asleep.push(place),
         }
     }
 
-    /// Ends a lane, if it is open.
+    /// Ends a cursor, if it is open.
     pub(crate) fn end(&mut self, place: usize, reason: SubscriptionEnd, after: &mut DeferredWakeups<E>) {
-        let Some(lane) = self.lanes[place].as_mut().filter(|lane| lane.is_open()) else {
+        let Some(cursor) = self.cursors[place].as_mut().filter(|cursor| cursor.is_open()) else {
             return;
         };
         self.history.seal(self.open);
-        lane.end(reason, &mut self.history, &mut after.dropped);
+        cursor.end(reason, &mut self.history, &mut after.dropped);
         self.open -= 1;
         self.asleep.retain(|asleep| *asleep != place);
-        after.wakers.extend(lane.reader.take());
+        after.wakers.extend(cursor.reader.take());
     }
 
-    /// Ends all lanes.
+    /// Ends all cursors.
     pub(crate) fn end_all(&mut self, reason: SubscriptionEnd, after: &mut DeferredWakeups<E>) {
-        (0..self.lanes.len()).for_each(|place| self.end(place, reason, after));
+        (0..self.cursors.len()).for_each(|place| self.end(place, reason, after));
     }
 
-    /// Removes a lane, whose reader is gone.
+    /// Removes a cursor, whose reader is gone.
     pub(crate) fn remove(&mut self, place: usize, after: &mut DeferredWakeups<E>) {
         self.end(place, SubscriptionEnd::Stopped, after);
         after.dropped.extend(
-            self.lanes[place]
+            self.cursors[place]
                 .take()
                 .into_iter()
                 .flat_map(ReaderCursor::into_left),
@@ -206,20 +211,20 @@ impl<E> FilterGroup<E> {
 
     fn cut_off_overrun(&mut self, after: &mut DeferredWakeups<E>) {
         let head = self.history.head();
-        for place in 0..self.lanes.len() {
-            if let Some(reason) = self.lane(place).and_then(|lane| lane.overrun(head)) {
+        for place in 0..self.cursors.len() {
+            if let Some(reason) = self.cursor(place).and_then(|cursor| cursor.overrun(head)) {
                 self.end(place, reason, after);
             }
         }
-        let full_at = self.lanes.iter().flatten().filter_map(ReaderCursor::full_at);
+        let full_at = self.cursors.iter().flatten().filter_map(ReaderCursor::full_at);
         self.free_until = full_at.min().unwrap_or(u64::MAX);
     }
 
-    /// Seals the tail, and lets lanes that drop events drop them, so that no slow reader keeps old chunks.
+    /// Seals the tail, and lets cursors that drop events drop them, so that no slow reader keeps old chunks.
     fn seal(&mut self, after: &mut DeferredWakeups<E>) {
         self.history.seal(self.open);
-        for lane in self.lanes.iter_mut().flatten() {
-            lane.give_up_overflow(&mut self.history, &mut after.dropped);
+        for cursor in self.cursors.iter_mut().flatten() {
+            cursor.give_up_overflow(&mut self.history, &mut after.dropped);
         }
     }
 }

@@ -36,7 +36,7 @@ pub enum PublishError {
 /// shut others out.
 const BATCH: usize = 64;
 
-/// The place of a lane. The number tells it from a later lane in the same place.
+/// The place of a cursor. The number tells it from a later cursor in the same place.
 #[derive(Clone, Copy)]
 pub(crate) struct ReaderId {
     log: usize,
@@ -49,10 +49,10 @@ pub(crate) struct BusHub<E> {
 }
 
 struct HubState<E> {
-    /// One log for each filter that somebody has.
+    /// One log for each filter in use.
     logs: Vec<Option<FilterGroup<E>>>,
     closed: bool,
-    /// The last number given to a lane or a waiting publisher.
+    /// The last number given to a cursor or a waiting publisher.
     numbers: u64,
     publishers: Vec<WaitingPublisher>,
 }
@@ -67,7 +67,7 @@ struct WaitingPublisher {
 /// The reason for which an event did not enter.
 enum PublishRefused {
     Closed,
-    /// A lane of this log is full.
+    /// A cursor of this log is full.
     Full(usize),
 }
 
@@ -93,12 +93,12 @@ impl<E> BusHub<E> {
         }
     }
 
-    /// Ends a lane: once this returns, nothing more enters it.
+    /// Ends a cursor: once this returns, nothing more enters it.
     pub(crate) fn end(&self, id: ReaderId) {
         self.change(|state, after| state.end(id, after));
     }
 
-    /// Removes a lane, whose reader is gone.
+    /// Removes a cursor, whose reader is gone.
     pub(crate) fn remove(&self, id: ReaderId) {
         let unused = self.change(|state, after| state.remove(id, after));
         drop(unused);
@@ -199,7 +199,7 @@ impl<E> HubState<E> {
             return Err(SubscriptionEnd::Stopped);
         };
         let taken = log.take(id.place, after);
-        if matches!(taken, Ok(Some(_))) && log.lane(id.place).is_some_and(|lane| lane.waits()) {
+        if matches!(taken, Ok(Some(_))) && log.cursor(id.place).is_some_and(|cursor| cursor.waits()) {
             self.wake_publishers(id.log, after);
         }
         taken
@@ -209,13 +209,16 @@ impl<E> HubState<E> {
         let Some(log) = &mut self.logs[id.log] else {
             return;
         };
-        if log.lane(id.place).is_some_and(|lane| lane.number == id.number) {
+        if log
+            .cursor(id.place)
+            .is_some_and(|cursor| cursor.number == id.number)
+        {
             log.end(id.place, SubscriptionEnd::Stopped, after);
             self.wake_publishers(id.log, after);
         }
     }
 
-    /// Returns the log if this was its last lane, to be dropped outside the lock.
+    /// Returns the log if this was its last cursor, to be dropped outside the lock.
     fn remove(&mut self, id: ReaderId, after: &mut DeferredWakeups<E>) -> Option<FilterGroup<E>> {
         let log = &mut self.logs[id.log];
         log.as_mut()?.remove(id.place, after);
@@ -236,8 +239,8 @@ impl<E> HubState<E> {
     }
 
     fn full_lane(&self, log: usize) -> String {
-        let lane = self.logs[log].as_ref().and_then(FilterGroup::full_lane);
-        lane.map(|lane| lane.name.to_string()).unwrap_or_default()
+        let cursor = self.logs[log].as_ref().and_then(FilterGroup::full_lane);
+        cursor.map(|cursor| cursor.name.to_string()).unwrap_or_default()
     }
 
     /// All that wait for this log: one that finds another log full must not keep the room from the rest.

@@ -76,7 +76,7 @@ impl Queue {
 pub enum BusDelivery<E> {
     /// The next event.
     Event(Arc<E>),
-    /// This number of events was dropped here, between the last delivery and the next one.
+    /// The number of events dropped here, between the last delivery and the next one.
     Lagged(u64),
 }
 

@@ -1,4 +1,4 @@
-//! One subscription inside a log: how far its reader is, what it agreed to, and whether it sleeps.
+//! A subscription inside a log: the position of its reader, its overflow policy, and whether it sleeps.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -13,7 +13,7 @@ use crate::queue::{OverflowPolicy, Queue, SubscriptionEnd};
 const STRIDE_PART: usize = 4;
 
 pub(crate) struct ReaderCursor<E> {
-    /// Tells it from a later lane in the same place.
+    /// The number that distinguishes it from a later cursor at the same index.
     pub(crate) number: u64,
     pub(crate) name: Box<str>,
     pub(crate) reader: Option<Waker>,
@@ -25,7 +25,7 @@ pub(crate) struct ReaderCursor<E> {
     end: Option<CursorEnd<E>>,
 }
 
-/// A lane that gets nothing more has what was waiting for itself, so that it holds up no other.
+/// A cursor without new events owns its waiting events, so that it delays no other cursor.
 struct CursorEnd<E> {
     reason: SubscriptionEnd,
     left: VecDeque<Sealed<E>>,
@@ -33,7 +33,7 @@ struct CursorEnd<E> {
 
 /// Events that a reader gets at once.
 pub(crate) enum ReaderBatch<E> {
-    /// This number of events was dropped.
+    /// The number of dropped events.
     Gap(u64),
     /// The next event, and those that were taken with it.
     Events { first: Arc<E>, rest: TakenChunk<E> },
@@ -61,7 +61,7 @@ impl<E> ReaderCursor<E> {
         self.end.as_ref().map(|end| end.reason)
     }
 
-    /// Whether publishers wait for it.
+    /// Returns whether publishers wait for it.
     pub(crate) fn waits(&self) -> bool {
         self.is_open() && self.queue.overflow() == OverflowPolicy::Wait
     }
@@ -80,7 +80,7 @@ impl<E> ReaderCursor<E> {
         })
     }
 
-    /// Whether it has taken everything up to this position.
+    /// Returns whether it has taken everything up to this position.
     pub(crate) fn has_taken(&self, position: u64) -> bool {
         self.is_open() && self.cursor >= position
     }
@@ -125,7 +125,7 @@ impl<E> ReaderCursor<E> {
         rest.next().map(|first| ReaderBatch::Events { first, rest })
     }
 
-    /// Ends the lane, which must be open, in a history whose tail is sealed. What is waiting stays readable.
+    /// Ends the cursor, which must be open, in a history whose tail is sealed. What is waiting stays readable.
     pub(crate) fn end(
         &mut self,
         reason: SubscriptionEnd,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// One reactor of a set.
+/// A reactor of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReactorId(pub(crate) u64);
 
 /// The policy for a reactor that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// It is removed.
+    /// Remove it.
     Never,
     /// It is started again at once, unless it was already started again so many times within the time
     /// before: then it is removed. What was published between the failure and the new start passes it by.
@@ -45,20 +45,20 @@ pub struct ReactorReport {
 /// A change of a reactor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReactorChange {
-    /// It failed, and is started again or removed.
+    /// It failed; the set restarts or removes it.
     Failed {
         /// The cause.
         cause: ReactorError,
         /// Whether it is started again; else it is removed.
         restarting: bool,
     },
-    /// It runs again after a failure, subscribed to everything that is published from now on.
+    /// It runs again after a failure, and gets everything published from now on.
     Restarted,
     /// Its work ended by itself, without an error.
     Finished,
-    /// It was asked to stop and ended in time.
+    /// It stopped in time.
     Stopped,
-    /// It was asked to stop, did not end in time and was dropped where it stood.
+    /// It did not stop in time and was dropped.
     Overdue,
 }
 
@@ -131,7 +131,7 @@ impl Restarts {
         }
     }
 
-    /// Whether one more is allowed now; if so, it counts.
+    /// Returns whether one more is allowed now; if so, it counts.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
         let Restart::AtMost { times, within } = self.policy else {
             return false;

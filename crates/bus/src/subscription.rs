@@ -13,7 +13,7 @@ use crate::queue::{BusDelivery, SubscriptionEnd};
 use crate::reader_cursor::ReaderBatch;
 use crate::sync::{Arc, poll_proceed};
 
-/// One reader of a bus. Dropping it unsubscribes.
+/// A reader of a bus. Dropping it unsubscribes.
 ///
 /// It is also a [`Stream`] of deliveries, which ends without saying why.
 ///
@@ -57,10 +57,10 @@ pub struct BusSubscription<E> {
 }
 
 impl<E> BusSubscription<E> {
-    pub(crate) fn new(name: &str, hub: Arc<BusHub<E>>, lane: ReaderId) -> Self {
+    pub(crate) fn new(name: &str, hub: Arc<BusHub<E>>, cursor: ReaderId) -> Self {
         Self {
             name: name.into(),
-            place: StopHandle { hub, lane },
+            place: StopHandle { hub, cursor },
             run: None,
         }
     }
@@ -88,7 +88,7 @@ impl<E> BusSubscription<E> {
         let budget = ready!(poll_proceed(cx));
         let next = match self.take_next() {
             Some(event) => Ok(event),
-            None => ready!(self.place.hub.poll_take(self.place.lane, cx)).map(|taken| self.first_of(taken)),
+            None => ready!(self.place.hub.poll_take(self.place.cursor, cx)).map(|taken| self.first_of(taken)),
         };
         budget.made_progress();
         Poll::Ready(next)
@@ -103,7 +103,7 @@ impl<E> BusSubscription<E> {
         if let Some(event) = self.take_next() {
             return Ok(Some(event));
         }
-        let taken = self.place.hub.try_take(self.place.lane)?;
+        let taken = self.place.hub.try_take(self.place.cursor)?;
         Ok(taken.map(|taken| self.first_of(taken)))
     }
 
@@ -159,7 +159,7 @@ impl<E> BusSubscription<E> {
 
 impl<E> Drop for BusSubscription<E> {
     fn drop(&mut self) {
-        self.place.hub.remove(self.place.lane);
+        self.place.hub.remove(self.place.cursor);
     }
 }
 
@@ -181,13 +181,13 @@ impl<E> fmt::Debug for BusSubscription<E> {
 /// [`SubscriptionEnd::Stopped`] after what is already in the queue. So a loop over the subscription drains and ends.
 pub struct StopHandle<E> {
     hub: Arc<BusHub<E>>,
-    lane: ReaderId,
+    cursor: ReaderId,
 }
 
 impl<E> StopHandle<E> {
     /// Stops it. Stopping again, or after it ended otherwise, does nothing.
     pub fn stop(&self) {
-        self.hub.end(self.lane);
+        self.hub.end(self.cursor);
     }
 }
 
@@ -195,7 +195,7 @@ impl<E> Clone for StopHandle<E> {
     fn clone(&self) -> Self {
         Self {
             hub: Arc::clone(&self.hub),
-            lane: self.lane,
+            cursor: self.cursor,
         }
     }
 }

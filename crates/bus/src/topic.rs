@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 /// A pattern over dotted topics.
 ///
-/// `*` stands for exactly one segment; `**`, only as the last segment, for any number of them, also none;
-/// everything else stands for itself.
+/// `*` matches exactly one segment; `**`, only as the last segment, any number of them, including none;
+/// everything else matches itself.
 ///
 /// | pattern | matches | does not match |
 /// | --- | --- | --- |
@@ -80,7 +80,7 @@ impl TopicPattern {
         }
     }
 
-    /// Whether the topic matches.
+    /// Returns whether the topic matches.
     pub fn matches(&self, topic: &str) -> bool {
         match &self.kind {
             SegmentKind::Exact(exact) => **exact == *topic,

@@ -20,7 +20,7 @@ pub fn notes(loaded: &Loaded) -> String {
     for warning in &loaded.warnings {
         text.push_str(&format!("warning: {}\n", visible(&warning.to_string())));
     }
-    for mistake in &loaded.broken {
+    for mistake in &loaded.workspace_mistakes {
         text.push_str(&format!(
             "warning: this folder is not trusted, so its file is ignored: {}\n",
             visible(&mistake.to_string())

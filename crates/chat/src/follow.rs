@@ -66,7 +66,7 @@ impl AnyFollower {
 
     /// The next delivery that is there already.
     pub fn ready(&mut self) -> Option<Delivery> {
-        self.following.ready()
+        self.following.try_next()
     }
 
     /// The `seq` up to which everything was delivered or is being delivered.

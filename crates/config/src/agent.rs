@@ -7,10 +7,10 @@ use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, ToolSpec};
 
 use crate::{FolderTrust, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
 
-/// What the agent of the settings is called, which no file describes.
+/// The name of the agent that the settings define without a file.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";
 
-/// What an agent is told where nobody says otherwise.
+/// The default system prompt.
 pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 
 /// A model that a runtime offers.
@@ -90,8 +90,8 @@ impl Settings {
         rules
     }
 
-    /// Whether a rule that allows was meant for this project: one that was kept in a folder says nothing about a repository, or another
-    /// folder with settings of its own, that came to lie in it.
+    /// Returns whether a rule that allows was meant for this project: one that was kept in a folder says
+    /// nothing about a repository, or another folder with settings of its own, that came to lie in it.
     fn applies_here(&self, rule: &Rule) -> bool {
         let Some(place) = &rule.workspace else {
             return true;
@@ -134,7 +134,7 @@ impl Settings {
     }
 }
 
-/// What a folder that is only to be read refuses: every tool that does more.
+/// The rules of a read-only folder: they refuse every tool that does more than read.
 fn only_reading(tools: &[ToolSpec]) -> impl Iterator<Item = Rule> {
     let acting = tools.iter().filter(|tool| tool.access > Access::Read);
     acting.map(|tool| Rule {

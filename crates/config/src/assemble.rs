@@ -9,7 +9,7 @@ use agentx_types::{ApprovalMode, Limits, ModelParams, ScriptedAnswer};
 use crate::bounds;
 use crate::condense;
 use crate::keys::KeyPath;
-use crate::layers::Merged;
+use crate::layers::MergedSettings;
 use crate::models;
 use crate::quotas;
 use crate::scripted_answers;
@@ -22,7 +22,7 @@ pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 pub(crate) fn settings(
     builtin: Catalog,
-    merged: &Merged,
+    merged: &MergedSettings,
     (places, trust_dir): (&ConfigPaths, &Path),
     lookup: &dyn Fn(&str) -> Option<String>,
     mistakes: &mut Vec<ConfigMistake>,
@@ -81,21 +81,22 @@ pub(crate) fn settings(
     }
 }
 
-/// Where sessions and records of trust are kept.
-pub(crate) fn data_dir(merged: &Merged, places: &ConfigPaths) -> PathBuf {
+/// The directory of sessions and records of trust.
+pub(crate) fn data_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
     path(merged, places, "data_dir").unwrap_or_else(|| places.data_dir.clone())
 }
 
-/// Where members of a server work. What is below the data directory is refused to every tool, so it lies beside that.
-fn members_dir(merged: &Merged, places: &ConfigPaths) -> PathBuf {
-    path(merged, places, "members.directory").unwrap_or_else(|| {
+/// The directory of the members of a server. No tool may open files below the data directory, so this one is
+/// beside it.
+fn members_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
+    path(merged, places, "members_dir").unwrap_or_else(|| {
         let mut beside = data_dir(merged, places).into_os_string();
         beside.push("-members");
         beside.into()
     })
 }
 
-fn path(merged: &Merged, places: &ConfigPaths, key: &str) -> Option<PathBuf> {
+fn path(merged: &MergedSettings, places: &ConfigPaths, key: &str) -> Option<PathBuf> {
     match merged.sourced(key) {
         Some(Sourced {
             value: Value::Text(written),
@@ -110,7 +111,7 @@ pub(crate) fn resolved(origin: &SettingOrigin, written: &str, places: &ConfigPat
     ConfigPaths::resolve(base_of(origin, places), written)
 }
 
-/// Where a relative path starts: beside the file that has it, else in the working directory.
+/// The base of a relative path: the directory of the file that has it, else the working directory.
 fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
     match origin {
         SettingOrigin::User(place) | SettingOrigin::Workspace(place) => {
@@ -121,12 +122,12 @@ fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
 }
 
 pub(crate) struct Getter<'a> {
-    pub(crate) merged: &'a Merged,
+    pub(crate) merged: &'a MergedSettings,
     places: &'a ConfigPaths,
 }
 
 impl<'a> Getter<'a> {
-    pub(crate) fn new(merged: &'a Merged, places: &'a ConfigPaths) -> Self {
+    pub(crate) fn new(merged: &'a MergedSettings, places: &'a ConfigPaths) -> Self {
         Self { merged, places }
     }
 

@@ -1,4 +1,5 @@
-//! Which values of model calls and of condensing make sense: the same in settings, in new sessions and in changes of one.
+//! The valid ranges of the settings of model calls and of condensing, for settings, new sessions and changes
+//! of a session.
 
 use agentx_types::{Condensing, ModelParams};
 
@@ -39,7 +40,7 @@ pub(crate) fn check_keys(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) {
 /// Whether the settings of a model call make sense.
 ///
 /// # Errors
-/// Which one does not, and what it may be.
+/// Returns the invalid value and its range.
 pub fn check_params(params: &ModelParams) -> Result<(), String> {
     let temperature = params.temperature.unwrap_or_default();
     if !(0.0..=MOST_TEMPERATURE).contains(&temperature) {
@@ -65,7 +66,7 @@ pub fn check_params(params: &ModelParams) -> Result<(), String> {
 /// Whether it makes sense how a conversation is condensed.
 ///
 /// # Errors
-/// What does not, and what it may be.
+/// Returns the invalid value and its range.
 pub fn check_condensing(condensing: Option<&Condensing>) -> Result<(), String> {
     let Some(condensing) = condensing else {
         return Ok(());

@@ -1,44 +1,44 @@
-//! How a chat in a terminal looks, as a person wants it.
+//! Reads the settings of a chat in a terminal.
 
 use std::time::Duration;
 
 use crate::assemble::Getter;
 use crate::nearest;
-use crate::value::Wrong;
+use crate::value::ValueError;
 
-/// How often the command of the status row is run at most, where nobody says.
+/// The default minimum time between two runs of the status command.
 const EVERY: Duration = Duration::from_secs(10);
 /// After which time a run is a long one, where nobody says.
 const LONG: Duration = Duration::from_secs(20);
 
-/// How a chat in a terminal looks.
+/// The settings of a chat in a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatSettings {
-    /// The template of the row that says how it stands; it names only [`crate::STATUS_NAMES`].
+    /// The template of the status row; it uses only [`crate::STATUS_NAMES`].
     pub status: String,
     /// A command line that says it instead.
     pub status_command: Option<String>,
-    /// How often that is run at most.
+    /// The minimum time between two runs of that command.
     pub status_every: Duration,
-    /// How reasoning is shown.
+    /// The display of reasoning.
     pub thinking: ThinkingDisplay,
     /// For which background.
     pub theme: ThemeChoice,
     /// Whether the words of a link lead there themselves.
     pub links: Links,
-    /// Whether the title of the terminal says what the session is called and how it stands.
+    /// Whether the title of the terminal shows the name and the state of the session.
     pub title: bool,
     /// How the end of a long run is told.
     pub notice: Notice,
     /// After which time a run is a long one.
     pub notify_after: Duration,
-    /// How the line is edited.
+    /// The key bindings of the line editor.
     pub keys: EditKeys,
     /// Whether it only appends whole lines and says in words what happens.
     pub screen_reader: bool,
 }
 
-/// How the line of a chat is edited.
+/// Key bindings of the line editor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EditKeys {
     /// As in emacs and most shells.
@@ -66,7 +66,7 @@ impl Default for ChatSettings {
     }
 }
 
-/// How a model's reasoning is shown.
+/// The display of a model's reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThinkingDisplay {
     /// As it comes.
@@ -95,7 +95,7 @@ pub enum ThemeChoice {
 /// Whether the words of a link lead there themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
-    /// Where it is known that the terminal can do that.
+    /// In terminals that are known to support it.
     #[default]
     Auto,
     /// Yes.
@@ -119,7 +119,7 @@ pub enum Notice {
 }
 
 /// Whether a template names only what there is. `{{` and `}}` are the signs themselves.
-pub(crate) fn template(names: &[&str], words: &str) -> Result<(), Wrong> {
+pub(crate) fn template(names: &[&str], words: &str) -> Result<(), ValueError> {
     let mut rest = words;
     while let Some(at) = rest.find(['{', '}']) {
         let after = &rest[at..];

@@ -1,4 +1,4 @@
-//! When and how conversations are condensed, as a person wants it.
+//! Reads the settings of condensing.
 
 use agentx_llm::Catalog;
 use agentx_types::Condensing;

@@ -10,7 +10,7 @@ use crate::origin::FileLayer;
 use crate::read;
 use crate::value::Value;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
-use crate::{ConfigError, folder_id};
+use crate::{ConfigError, KeyPath, folder_id};
 
 /// Adds an approval rule to a file of configuration, which is made where it does not exist. A rule that is there
 /// already is not added again; returns whether the file changed. One that allows something in a directory holds only for the folder that
@@ -167,6 +167,24 @@ pub(crate) fn with_newline(text: &str) -> String {
 pub(crate) fn insert_line(text: &str, before: usize, line: &str) -> String {
     let at: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
     format!("{}{line}{}", &text[..at], &text[at..])
+}
+
+/// The path under which a file has the key: a former name of it if the file uses that, else `path`.
+pub(crate) fn written_path(root: &YamlNode, path: &KeyPath) -> KeyPath {
+    path.former()
+        .find(|former| has(root, &former.0))
+        .unwrap_or_else(|| path.clone())
+}
+
+/// Returns whether a tree has a value at this path.
+fn has(node: &YamlNode, path: &[String]) -> bool {
+    let Some((name, rest)) = path.split_first() else {
+        return true;
+    };
+    match &node.value {
+        Yaml::Map(map) => map.iter().any(|(key, node)| key.name == *name && has(node, rest)),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

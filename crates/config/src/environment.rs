@@ -1,11 +1,11 @@
-//! What is wrong with the environment itself: variables that look like ours and are not, and proxies that cannot be one.
+//! Checks the environment: unknown variables with our prefix, and invalid proxies.
 
 use std::collections::BTreeSet;
 
 use crate::keys::VARIABLES;
 use crate::{ConfigMistake, MistakeLocation, nearest};
 
-/// What the names of our variables begin with.
+/// The prefix of our variables.
 const PREFIX: &str = "AGENTX_";
 /// Ours too, and no setting: where the user's file is; trust in the folder of this start; the mark of a tool's call; what tests and measurements set.
 const OTHERS: [&str; 5] = [
@@ -25,7 +25,8 @@ pub const PROXIES: [&str; 6] = [
     "all_proxy",
 ];
 
-/// What a person should know about the variables that are set. What they hold is never repeated: a proxy may have a password.
+/// Returns warnings about the variables of the environment. They never contain values, because a proxy may
+/// have a password.
 ///
 /// ```
 /// let set = [("AGENTX_MODLE", "opus"), ("HTTPS_PROXY", "http://me:secret@")];
@@ -59,7 +60,7 @@ pub fn check_environment<'a>(set: impl IntoIterator<Item = (&'a str, &'a str)>) 
     found.into_iter().map(mistake).collect()
 }
 
-/// Whether a name looks like one of our settings and is none.
+/// Returns whether a name looks like one of our settings and is none.
 fn is_stray(name: &str) -> bool {
     let is_for_tests = name.contains("_TEST_") || name.contains("_BENCH_");
     name.starts_with(PREFIX)
@@ -68,7 +69,7 @@ fn is_stray(name: &str) -> bool {
         && !VARIABLES.iter().any(|(known, _)| *known == name)
 }
 
-/// Why no proxy can be where this says.
+/// Returns the reason why this is not the address of a proxy.
 fn wrong_proxy(value: &str) -> Option<String> {
     let (scheme, rest) = value.trim().split_once("://").unwrap_or(("http", value.trim()));
     let scheme = scheme.to_ascii_lowercase();
@@ -88,7 +89,7 @@ fn wrong_proxy(value: &str) -> Option<String> {
     (!is_right).then(wrong)
 }
 
-/// Whether this is a host, perhaps with a port.
+/// Returns whether this is a host, perhaps with a port.
 fn is_place(place: &str) -> bool {
     let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, rest)) => {

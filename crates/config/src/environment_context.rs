@@ -44,7 +44,8 @@ impl Settings {
     }
 }
 
-/// Whether a session that recorded `before` should record `now`: a line of it is different, as on another day or another branch.
+/// Returns whether a session that recorded `before` should record `now`: a line of it is different, as on
+/// another day or another branch.
 pub fn environment_has_moved(before: &Instructions, now: &Instructions) -> bool {
     !before.text.lines().eq(now.text.lines())
 }

@@ -1,4 +1,4 @@
-//! Files that are read, changed and replaced: one writer at a time, so that no decision of a person is lost, and whole or not at all.
+//! Changes files atomically, one writer at a time, so that no decision of a person is lost.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write as _;
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use crate::ConfigError;
 
-/// How often a writer asks whether the one before it is done: ten seconds in all.
+/// The number of attempts to get the lock: ten seconds in all.
 const ATTEMPTS: u32 = 500;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 
-/// A turn to read, change and replace a file. Others wait for theirs, in this process and in others; it ends with the value, or with the
-/// process.
+/// A lock on a file for reading, changing and replacing it. Other writers wait, in this process and in
+/// others. The lock ends when this value is dropped, or with the process.
 pub(crate) struct FileTurn {
-    /// The file that is locked. It lies beside the one that is written, which another one takes the place of.
+    /// The lock file. It is beside the file itself, because replacing that one would lose a lock on it.
     path: PathBuf,
     #[expect(dead_code, reason = "it holds by being open")]
     lock: File,
 }
 
 impl FileTurn {
-    /// Waits for a turn at `file`; its directory is made if there is none.
+    /// Waits for the lock on `file`, and creates its directory if necessary.
     ///
     /// # Errors
     /// Returns an error if another writer is not done in time, or the directory cannot be written.
@@ -34,14 +34,14 @@ impl FileTurn {
             std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
         }
         for _ in 0..ATTEMPTS {
-            // It may have been planted, and nothing is made where a link leads.
+            // A link may have been planted; never create a file where it leads.
             if path.is_symlink() {
                 return Err(failed(std::io::Error::other("it is a symbolic link; remove it")));
             }
             let lock = open(&path).map_err(failed)?;
             match lock.try_lock() {
                 Ok(()) if is_there(&lock, &path) => return Ok(Self { path, lock }),
-                // The one before removed it when it was done.
+                // The previous writer removed the lock file in the meantime.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_ATTEMPTS),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -55,7 +55,8 @@ impl FileTurn {
 }
 
 impl Drop for FileTurn {
-    /// Leaves nothing behind: the file may lie in a project. Where a removed file cannot be told from another one, it stays.
+    /// Removes the lock file, which may be in a project. It stays on systems that cannot tell a removed file
+    /// from a new one.
     fn drop(&mut self) {
         if cfg!(unix) {
             let _ = std::fs::remove_file(&self.path);
@@ -71,7 +72,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// Whether the file that is open still is the one at its path.
+/// Returns whether the file that is open still is the one at its path.
 #[cfg(unix)]
 fn is_there(lock: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -81,19 +82,20 @@ fn is_there(lock: &File, path: &Path) -> bool {
     }
 }
 
-/// Whether the file that is open still is the one at its path.
+/// Returns whether the file that is open still is the one at its path.
 #[cfg(not(unix))]
 fn is_there(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Where a file is changed: a link (as people keep their dotfiles) stays one, and what it leads to is changed.
+/// The file to write: the target of a symbolic link (as people keep their dotfiles), so that the link stays.
 pub(crate) fn real(file: &Path) -> PathBuf {
     std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned())
 }
 
-/// Writes a file whole or not at all, with the permissions that it had (for a new one: only its owner's). A symbolic link is
-/// kept and its target is written. A device is written to, not replaced. The caller has held `FileTurn` since before it read the file.
+/// Replaces a file atomically and keeps its permissions; only the owner can access a new file. For a symbolic
+/// link it replaces the target. A file that is not a regular one is an error. The caller has held the
+/// `FileTurn` since before it read the file.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileTurn) -> Result<(), ConfigError> {
     let failed = |error: std::io::Error| ConfigError::file(path, error);
     let real = std::fs::canonicalize(path);
@@ -108,7 +110,7 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8], _: &FileTurn) -> Result<()
     temporary.push(format!(".{}.new", std::process::id()));
     let temporary = PathBuf::from(temporary);
     let mut options = OpenOptions::new();
-    // What lies there already was left behind, or planted: a link would lead elsewhere.
+    // An existing file was left behind or planted, and a link would lead elsewhere.
     let _ = std::fs::remove_file(&temporary);
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -1,8 +1,12 @@
-//! Trust in folders: what a person said about a folder and its files, kept outside of it.
+//! Trust in folders: a person's decisions about a folder and its files, stored in the data directory.
 //!
-//! A folder is known by its real path, and by what the file system says of it: what was said of one folder does not hold for another one
-//! that comes to lie at its path. What was accepted of it is kept by the hash of its bytes, so a file that changes has to be
-//! accepted again; the text that was accepted is kept too, to show the difference.
+//! The real path and the file system identify a folder: a decision about one folder does not apply to another
+//! one at the same path. The store has the hash of each accepted file, so a person has to accept a changed
+//! file again; it also keeps the accepted text, to show the difference.
+//!
+//! `trusted.json` (see [`trust()`](crate::trust())) is the store of older programs, for the settings file
+//! alone. A decision in it still counts as long as `folders.json` has none about the folder, and `config
+//! distrust` removes both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,30 +20,30 @@ use crate::seen_folders::now;
 use crate::trust::digest;
 use crate::{ConfigError, folder_id};
 
-/// The file of the data directory that holds what a person said about folders.
+/// The file in the data directory with the decisions about folders.
 const STORE: &str = "folders.json";
-/// The folder of the data directory that holds the texts that were accepted, by their hashes.
+/// The folder in the data directory with the accepted texts, by hash.
 const TEXTS: &str = "accepted";
-/// Trusts the folder of this start as it is, where a person cannot be asked: in a container, in CI.
+/// The variable that trusts the current folder as it is, for containers and CI.
 pub(crate) const VARIABLE: &str = "AGENTX_TRUST_FOLDER";
 
-/// How far a person trusts a folder.
+/// The level of trust in a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FolderTrust {
-    /// Nobody said anything yet: nothing of the folder is loaded.
+    /// No decision yet: nothing of the folder is loaded.
     #[default]
     Unknown,
-    /// Nothing of the folder is loaded but the instructions that a person accepted.
+    /// Only the instructions that a person accepted are loaded.
     Restricted,
     /// Instructions are loaded; tools that change files, run programs or reach the network are refused.
     ReadOnly,
-    /// What a person accepted is loaded.
+    /// Everything that a person accepted is loaded.
     Trusted,
 }
 
 impl FolderTrust {
-    /// One word for tables: `unknown`, `restricted`, `read-only`, `trusted`.
+    /// Returns the word for tables: `unknown`, `restricted`, `read-only`, `trusted`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -50,46 +54,48 @@ impl FolderTrust {
     }
 }
 
-/// What a person said about one folder.
+/// The decision of a person about a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folder {
-    /// How far it is trusted.
+    /// The level of trust.
     pub trust: FolderTrust,
-    /// The files that were accepted: paths below the folder with `/`, and the BLAKE3 hash of their bytes.
+    /// The accepted files: paths below the folder with `/`, and the BLAKE3 hash of their bytes.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Which folder it was. Records of older programs do not say it.
+    /// The identity of the folder. Records of older programs do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<FolderId>,
-    /// Whether it got a `.git` after it was trusted: rules that were kept before hold on.
+    /// Whether it got a `.git` after it was trusted: rules kept before still apply.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub became_repository: bool,
-    /// When it began to be trusted, in microseconds since 1970: a later `config trust` keeps it. Records of older programs do not say it,
-    /// and nothing does of a folder that is not trusted.
+    /// The start of the trust, in microseconds since 1970; a later `config trust` keeps it. Empty in records
+    /// of older programs and for a folder that is not trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// What was said about another folder that lay at this path, which does not hold for the one that lies there now.
+    /// The level of trust in another folder that was at this path before; it does not apply to the current
+    /// one.
     #[serde(skip)]
-    pub before: Option<FolderTrust>,
+    pub previous_trust: Option<FolderTrust>,
     /// Whether the whole folder is trusted as it is now, because `AGENTX_TRUST_FOLDER` is set.
     #[serde(skip)]
-    pub whole: bool,
+    pub trusted_by_env: bool,
 }
 
-/// How a file stands to what was accepted.
+/// Whether a person accepted a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileAcceptance {
-    /// It is as it was accepted.
+    /// Accepted with these bytes.
     Accepted,
-    /// It was accepted with other bytes.
+    /// Accepted with other bytes.
     Changed,
-    /// Nobody accepted it.
+    /// Never accepted.
     New,
 }
 
 impl Folder {
-    /// What a person said about the folder `root`, a real path; nothing if the record cannot be read.
-    /// Of another folder that lay there nothing holds. A record that does not name the folder as it is now is completed.
+    /// Reads the decision about the folder `root`, a real path; the default if the record cannot be read. A
+    /// decision about another folder at this path does not apply. The call completes a record without the
+    /// current identity of the folder.
     pub fn of(data_dir: &Path, root: &Path) -> Self {
         let (Ok(key), Ok(folders)) = (key_of(root), read(data_dir)) else {
             return Self::default();
@@ -98,7 +104,7 @@ impl Folder {
             return Self::default();
         };
         let folder = known.as_it_lies(root);
-        if folder.before.is_none() && *known != folder {
+        if folder.previous_trust.is_none() && *known != folder {
             // Where it cannot be written, it is completed another time. Another decision may have been made meanwhile.
             let _ = change(data_dir, |folders, _| {
                 if let Some(now) = folders.get_mut(&key).filter(|now| *now == known) {
@@ -110,11 +116,11 @@ impl Folder {
         folder
     }
 
-    /// What holds of this record for the folder that lies at `root` now.
+    /// The part of this record that applies to the folder that is at `root` now.
     fn as_it_lies(&self, root: &Path) -> Self {
         if self.id.as_ref().is_some_and(|id| !is_folder_at(id, root)) {
             return Self {
-                before: Some(self.trust),
+                previous_trust: Some(self.trust),
                 ..Self::default()
             };
         }
@@ -128,23 +134,24 @@ impl Folder {
         }
     }
 
-    /// One that counts as it is now, without any record.
+    /// Returns a folder that is trusted as it is, without any record.
     pub fn trusted_whole() -> Self {
         Self {
             trust: FolderTrust::Trusted,
-            whole: true,
+            trusted_by_env: true,
             ..Self::default()
         }
     }
 
-    /// Since when it has been trusted without a break; `None` if it is not trusted. A record that does not say it was always there.
+    /// The start of the current trust; `None` without trust. A record without a start counts as always
+    /// trusted.
     pub fn trusted_since(&self) -> Option<Timestamp> {
         (self.trust == FolderTrust::Trusted).then(|| self.since.unwrap_or_default())
     }
 
-    /// How these bytes of a file stand to what was accepted; `file` is its path below the folder.
+    /// Returns whether a person accepted these bytes of a file; `file` is its path below the folder.
     pub fn standing(&self, file: &Path, bytes: &[u8]) -> FileAcceptance {
-        if self.whole {
+        if self.trusted_by_env {
             return FileAcceptance::Accepted;
         }
         match file.to_str().and_then(|file| self.files.get(file)) {
@@ -154,12 +161,13 @@ impl Folder {
         }
     }
 
-    /// Whether definitions, scripts and settings with these bytes count.
+    /// Returns whether definitions, scripts and settings with these bytes count.
     pub fn admits(&self, file: &Path, bytes: &[u8]) -> bool {
         self.trust == FolderTrust::Trusted && self.standing(file, bytes) == FileAcceptance::Accepted
     }
 
-    /// Whether instructions with these bytes are given to the model. In a folder that is trusted they may change.
+    /// Returns whether instructions with these bytes are given to the model. In a folder that is trusted they
+    /// may change.
     pub fn admits_instructions(&self, file: &Path, bytes: &[u8]) -> bool {
         match self.trust {
             FolderTrust::Trusted | FolderTrust::ReadOnly => true,
@@ -210,7 +218,7 @@ pub fn trust_folder(
     })
 }
 
-/// Forgets what was said about a folder. Returns whether anything was.
+/// Removes the decision about a folder. Returns whether there was one.
 ///
 /// # Errors
 /// Returns an error if the data directory cannot be read or written.
@@ -222,14 +230,14 @@ pub fn forget_folder(data_dir: &Path, root: &Path) -> Result<bool, ConfigError> 
     change(data_dir, |folders, _| Ok(folders.remove(&key).is_some()))
 }
 
-/// The text of a file as it was accepted, to show what has changed; `None` if it was not, or is gone.
+/// The accepted text of a file, to show the difference; `None` if there is none.
 pub fn accepted_text(data_dir: &Path, folder: &Folder, file: &Path) -> Option<String> {
     let hash = folder.files.get(file.to_str()?)?;
     let bytes = std::fs::read(data_dir.join(TEXTS).join(hash)).ok()?;
     (digest(&bytes) == *hash).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The folders below `root` that a person trusts: whoever trusts `root` trusts what is above them.
+/// The trusted folders below `root`.
 pub fn trusted_below(data_dir: &Path, root: &Path) -> Vec<PathBuf> {
     let known = read(data_dir).unwrap_or_default().into_iter();
     known
@@ -319,12 +327,15 @@ mod tests {
         std::fs::rename(&other, &root).expect("it is moved");
         let found = Folder::of(data.path(), &root);
         assert_eq!(found.trust, FolderTrust::Unknown);
-        assert_eq!(found.before, Some(FolderTrust::Trusted));
+        assert_eq!(found.previous_trust, Some(FolderTrust::Trusted));
         trust_folder(data.path(), &root, FolderTrust::ReadOnly, &[]).expect("it is kept");
         assert_eq!(Folder::of(data.path(), &root).trust, FolderTrust::ReadOnly);
         std::fs::rename(root.join(".git"), root.join("old")).expect("it is moved");
         std::fs::create_dir(root.join(".git")).expect("it is made");
-        assert_eq!(Folder::of(data.path(), &root).before, Some(FolderTrust::ReadOnly));
+        assert_eq!(
+            Folder::of(data.path(), &root).previous_trust,
+            Some(FolderTrust::ReadOnly)
+        );
     }
 
     #[test]

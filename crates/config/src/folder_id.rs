@@ -1,4 +1,5 @@
-//! Which folder lies at a path now, by what the file system says of it. Nothing that stands in the folder counts: it could be copied.
+//! Identifies the folder at a path by data of the file system. Files in the folder do not count, because they
+//! could be copied.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -38,11 +39,11 @@ pub fn folder_now(folder: &Path) -> Option<FolderNow> {
     Some(FolderNow { id, is_checked_out })
 }
 
-/// Whether the folder that was written down is the one that lies at a path now. The index of its repository, which may be large, is read
-/// only where another folder lies at its place.
+/// Returns whether the folder that was written down is the one that lies at a path now. The index of its
+/// repository, which may be large, is read only where another folder lies at its place.
 pub(crate) fn is_folder_at(known: &FolderId, folder: &Path) -> bool {
     folder_id(folder)
-        .is_some_and(|now| known.is(Some(&now)) || (known.is_remade_as(&now) && is_checked_out(folder)))
+        .is_some_and(|now| known.matches(Some(&now)) || (known.is_remade_as(&now) && is_checked_out(folder)))
 }
 
 fn is_checked_out(folder: &Path) -> bool {
@@ -59,7 +60,7 @@ fn top_of(folder: &Path) -> &Path {
         .unwrap_or_else(|| root_of(folder))
 }
 
-/// Where a folder lies below the top of its project: a hash of that and of the top.
+/// The position of a folder below the top of its project: a hash of that and of the top.
 fn place_in(top: &Path, folder: &Path) -> Option<String> {
     let below = folder.strip_prefix(top).ok()?;
     if below.as_os_str().is_empty() {
@@ -114,20 +115,29 @@ mod tests {
             std::fs::create_dir(folder).expect("it is made");
         }
         let before = folder_id(&a).expect("it is there");
-        assert!(!before.is(folder_id(&b).as_ref()), "two folders");
+        assert!(!before.matches(folder_id(&b).as_ref()), "two folders");
         std::fs::write(a.join("file"), "x").expect("it is written");
-        assert!(before.is(folder_id(&a).as_ref()), "a change in it");
+        assert!(before.matches(folder_id(&a).as_ref()), "a change in it");
         std::fs::create_dir(a.join(".git")).expect("it is made");
         let with_git = folder_id(&a).expect("it is there");
-        assert!(before.is(Some(&with_git)), "git init");
+        assert!(before.matches(Some(&with_git)), "git init");
         std::fs::rename(&a, &moved).expect("it is moved");
         std::fs::rename(&b, &a).expect("it is moved");
-        assert!(with_git.is(folder_id(&moved).as_ref()), "it was moved");
-        assert!(!before.is(folder_id(&a).as_ref()), "another one lies at its path");
+        assert!(with_git.matches(folder_id(&moved).as_ref()), "it was moved");
+        assert!(
+            !before.matches(folder_id(&a).as_ref()),
+            "another one lies at its path"
+        );
         std::fs::rename(moved.join(".git"), moved.join("old")).expect("it is moved");
-        assert!(!with_git.is(folder_id(&moved).as_ref()), "its repository is gone");
+        assert!(
+            !with_git.matches(folder_id(&moved).as_ref()),
+            "its repository is gone"
+        );
         std::fs::create_dir(moved.join(".git")).expect("it is made");
-        assert!(!with_git.is(folder_id(&moved).as_ref()), "another repository");
+        assert!(
+            !with_git.matches(folder_id(&moved).as_ref()),
+            "another repository"
+        );
         assert_eq!(folder_id(&dir.path().join("none")), None);
     }
 
@@ -172,11 +182,11 @@ mod tests {
         assert!(!is_folder_at(&known, &sub), "nothing lies there");
         git(&top, &["checkout", "-q", "-"]);
         assert!(is_folder_at(&known, &sub), "it came back");
-        assert!(folder_now(&sub).expect("it is there").is(&known));
+        assert!(folder_now(&sub).expect("it is there").matches(&known));
         assert!(!is_folder_at(&known, &other) && !is_folder_at(&of_other, &sub));
         remake(&other);
         assert!(!is_folder_at(&of_other, &other), "no checkout made it");
-        assert!(!folder_now(&other).expect("it is there").is(&of_other));
+        assert!(!folder_now(&other).expect("it is there").matches(&of_other));
         remake(&top.join(".git"));
         assert!(!is_folder_at(&known, &sub), "another repository");
     }

@@ -1,5 +1,5 @@
-//! Which files calls are kept from by default: those in which programs keep secrets (`crates/agent/src/secret_files.rs`), and this
-//! program's own.
+//! The files that calls may not open by default: those in which programs keep secrets
+//! (`crates/agent/src/secret_files.rs`), and this program's own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,8 +64,8 @@ impl Settings {
         folder.unwrap_or(&self.user_file)
     }
 
-    /// Whether calls are kept from this file by default: it may hold secrets, or it belongs to the program. The path is absolute,
-    /// without links.
+    /// Returns whether calls are kept from this file by default: it may hold secrets, or it belongs to the
+    /// program. The path is absolute, without links.
     pub fn is_guarded(&self, path: &Path) -> bool {
         let (path, workspace) = (path.to_string_lossy(), self.workspace.to_string_lossy());
         guarded(&self.guard(), &path, &workspace).is_some()

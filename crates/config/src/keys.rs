@@ -1,47 +1,48 @@
-//! The one table of keys: what each is called, what it takes, whether an untrusted workspace may set it, and which
-//! variable stands for it. Reading, merging, showing and the documentation follow from it.
+//! The table of keys: their names, kinds of values, defaults, and whether a workspace may set them; and the
+//! environment variables for keys. Code that reads, merges and shows settings uses this table, and a test
+//! compares docs/CONFIG.md with it.
 
 use crate::ValueKind;
 
-/// A key that a configuration may hold.
+/// A key of the configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeySpec {
-    /// Dotted; `*` stands for a name that the person chooses.
+    /// The dotted path; `*` is a name that the person chooses.
     pub path: &'static str,
-    /// What it takes.
+    /// The kind of value.
     pub kind: ValueKind,
-    /// What a workspace may do with it before it is trusted.
-    pub trust: Trust,
-    /// The built-in value.
+    /// The rights of a workspace's file.
+    pub workspace_may: WorkspaceMay,
+    /// The default value.
     pub default: Option<&'static str>,
-    /// What it means.
+    /// The description.
     pub about: &'static str,
 }
 
-/// What a workspace's file may do with a key before the person trusts it.
+/// The right of a workspace's file to set a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
-    /// Set it.
-    Free,
-    /// Only make it stricter than the layers below do.
+pub enum WorkspaceMay {
+    /// It may set the key.
+    Set,
+    /// Without trust, it may only make the value stricter than the layers below do.
     Tighten,
-    /// Nothing.
-    Trusted,
-    /// Nothing, even in a workspace that the person trusts.
-    Own,
+    /// It may set the key if the person trusts the workspace.
+    SetIfTrusted,
+    /// It may not set the key, even in a trusted workspace.
+    Never,
 }
 
 const fn key(
     path: &'static str,
     kind: ValueKind,
-    trust: Trust,
+    workspace_may: WorkspaceMay,
     default: Option<&'static str>,
     about: &'static str,
 ) -> KeySpec {
     KeySpec {
         path,
         kind,
-        trust,
+        workspace_may,
         default,
         about,
     }
@@ -55,17 +56,17 @@ const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 const YES_OR_NO: &[&str] = &["true", "false"];
-/// How much a model is to reason, in the words of OpenAI's protocol.
+/// The levels of reasoning effort in OpenAI's protocol.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
-/// The names under which the longest answer is sent, in the words of OpenAI's protocol.
+/// The request fields for the maximum length of an answer in OpenAI's protocol.
 pub(crate) const LENGTH_FIELDS: &[&str] = &["max_tokens", "max_completion_tokens"];
-/// How reasoning is shown.
+/// The ways to show reasoning.
 const THINKING: &[&str] = &["full", "folded", "hidden"];
 const THEMES: &[&str] = &["auto", "dark", "light", "none"];
 const LINKS: &[&str] = &["auto", "always", "never"];
 const EDIT_KEYS: &[&str] = &["emacs", "vi"];
 const NOTICES: &[&str] = &["bell", "osc9", "osc777", "none"];
-/// What a template of the status row may name.
+/// The names that a template of the status row may use.
 pub const STATUS_NAMES: &[&str] = &[
     "model",
     "context",
@@ -78,93 +79,93 @@ pub const STATUS_NAMES: &[&str] = &[
     "approval",
 ];
 
-use Trust::{Free, Own, Tighten, Trusted};
+use WorkspaceMay::{Never, Set, SetIfTrusted, Tighten};
 
-/// Every key, in the order in which they are shown.
+/// All keys, in the order of `config show`.
 #[rustfmt::skip]
 pub const KEYS: &[KeySpec] = &[
-    key("model", ValueKind::Text, Trusted, None, "the model: an id, an alias, or `provider/id`"),
-    key("system_prompt", ValueKind::Text, Trusted, None, "system prompt, instead of the built-in one"),
-    key("system_prompt_file", ValueKind::Path, Trusted, None, "a file with the system prompt; relative paths start at the configuration file"),
-    key("scripted_answers", ValueKind::Path, Trusted, None, "a file with answers for the scripted environment; relative paths start at the configuration file"),
-    key("params.temperature", ValueKind::Temperature, Trusted, None, "sampling temperature"),
-    key("params.max_output_tokens", ValueKind::Count, Trusted, None, "maximum length of an answer, in tokens"),
-    key("params.thinking_tokens", ValueKind::Count, Trusted, None, "token budget for reasoning"),
+    key("model", ValueKind::Text, SetIfTrusted, None, "the model: an id, an alias, or `provider/id`"),
+    key("system_prompt", ValueKind::Text, SetIfTrusted, None, "system prompt, instead of the built-in one"),
+    key("system_prompt_file", ValueKind::Path, SetIfTrusted, None, "a file with the system prompt; relative paths start at the configuration file"),
+    key("scripted_answers", ValueKind::Path, SetIfTrusted, None, "a file with answers for the scripted environment; relative paths start at the configuration file"),
+    key("params.temperature", ValueKind::Temperature, SetIfTrusted, None, "sampling temperature"),
+    key("params.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
+    key("params.thinking_tokens", ValueKind::Count, SetIfTrusted, None, "token budget for reasoning"),
     key("limits.max_iterations", ValueKind::OrNone(&ValueKind::Count), Tighten, Some("50"), "maximum number of tool rounds in one run"),
     key("limits.max_tokens", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum number of tokens in one run, input and output"),
     key("limits.max_cost", ValueKind::OrNone(&ValueKind::Money), Tighten, None, "maximum cost of one run in US dollars; once it is reached, no further model call is made"),
     key("limits.timeout", ValueKind::OrNone(&ValueKind::Duration), Tighten, None, "maximum time for one run, counted while a program works on it"),
     key("context.environment", ValueKind::Choice(YES_OR_NO), Tighten, Some("true"), "whether a model is told the directory, the state of Git, the date, the system and the shell that a session begins with"),
-    key("condense.at", ValueKind::OrNone(&ValueKind::Count), Trusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
-    key("condense.keep", ValueKind::Count, Trusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window"),
-    key("condense.model", ValueKind::Text, Trusted, None, "the model that writes summaries; the session's model by default"),
+    key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
+    key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window"),
+    key("condense.model", ValueKind::Text, SetIfTrusted, None, "the model that writes summaries; the session's model by default"),
     key("approval", ValueKind::Choice(APPROVALS), Tighten, Some("ask"), "who decides about a call that no rule covers"),
     key("rules", ValueKind::Rules, Tighten, None, "approval rules; deny beats ask, and ask beats allow; the rules of all layers apply"),
     key("tools.enabled", ValueKind::Names, Tighten, None, "the tools to offer; all by default"),
-    key("tools.disabled", ValueKind::Names, Free, None, "tools not to offer; the lists of all layers apply"),
+    key("tools.disabled", ValueKind::Names, Set, None, "tools not to offer; the lists of all layers apply"),
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
-    key("tools.environment", ValueKind::Names, Trusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
-    key("providers.*.api", ValueKind::Choice(APIS), Trusted, None, "the API protocol [openai-chat; openai-responses for OpenAI at its own address]"),
-    key("providers.*.base_url", ValueKind::Url, Trusted, None, "the address of the API"),
-    key("providers.*.api_key", ValueKind::Key, Trusted, None, "the API key, as a reference: `${NAME}`"),
-    key("providers.*.api_key_env", ValueKind::KeyVariable, Trusted, None, "the environment variable with the API key; same as `api_key: ${NAME}`"),
-    key("providers.*.auth", ValueKind::Choice(AUTHS), Trusted, None, "how the key is sent"),
-    key("providers.*.default_model", ValueKind::Text, Trusted, None, "the default model of this provider"),
-    key("providers.*.headers.*", ValueKind::Key, Trusted, None, "an additional request header, as a reference: `${NAME}`"),
-    key("calls.connect_timeout", ValueKind::Duration, Trusted, Some("10s"), "maximum time to connect to the model's server"),
-    key("calls.first_byte_timeout", ValueKind::Duration, Trusted, Some("10m"), "maximum time until the first byte of an answer; a timeout is not retried"),
-    key("calls.idle_timeout", ValueKind::Duration, Trusted, Some("10m"), "maximum silence within an answer; a timeout is not retried"),
-    key("calls.timeout", ValueKind::OrNone(&ValueKind::Duration), Trusted, Some("none"), "maximum time for one answer, even while it is still streaming"),
-    key("calls.retry_for", ValueKind::Duration, Trusted, Some("10m"), "how long to wait, in total, for a server that is overloaded or unreachable"),
-    key("calls.retries", ValueKind::Count, Trusted, Some("4"), "how many times to retry an answer that broke off; `0` disables all retries"),
-    key("models.*.provider", ValueKind::Text, Trusted, None, "the provider that serves the model"),
-    key("models.*.id", ValueKind::Text, Trusted, None, "the model id in the API, if it differs from the key"),
-    key("models.*.aliases", ValueKind::Names, Trusted, None, "short names for the model"),
-    key("models.*.context_window", ValueKind::Count, Trusted, None, "size of the context window in tokens, answer included"),
-    key("models.*.max_output_tokens", ValueKind::Count, Trusted, None, "maximum length of an answer, in tokens"),
-    key("models.*.images", ValueKind::Choice(YES_OR_NO), Trusted, None, "whether the model accepts images"),
-    key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), Trusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (openai-chat, openai-responses)"),
-    key("models.*.length_field", ValueKind::Choice(LENGTH_FIELDS), Trusted, None, "the request field for the maximum length of an answer (openai-chat)"),
-    key("models.*.prices.input", ValueKind::Price, Trusted, None, "US dollars per million input tokens"),
-    key("models.*.prices.output", ValueKind::Price, Trusted, None, "US dollars per million output tokens"),
-    key("models.*.prices.cache_read", ValueKind::Price, Trusted, None, "US dollars per million tokens read from the cache"),
-    key("models.*.prices.cache_write", ValueKind::Price, Trusted, None, "US dollars per million tokens written to the cache"),
-    key("chat.status", ValueKind::Template(STATUS_NAMES), Trusted, Some("{model} · {context} · {cost}"), "the status row of a chat; may contain `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`"),
-    key("chat.status_command", ValueKind::Text, Trusted, None, "a command whose first line of output replaces the status row; it reads the state of the chat as JSON from standard input"),
-    key("chat.status_every", ValueKind::Duration, Trusted, Some("10s"), "minimum time between two runs of that command"),
-    key("chat.thinking", ValueKind::Choice(THINKING), Free, Some("folded"), "how reasoning is shown: in full, as one line with its length, or not at all"),
-    key("chat.theme", ValueKind::Choice(THEMES), Free, Some("auto"), "colours for a dark or a light background, or none; `auto` asks the terminal"),
-    key("chat.links", ValueKind::Choice(LINKS), Free, Some("auto"), "whether links are clickable (OSC 8): in terminals known to support it, always, or never; otherwise the address follows the text"),
-    key("chat.title", ValueKind::Choice(YES_OR_NO), Free, Some("true"), "whether the title of the terminal shows the name of the session and whether it works (`…`) or asks (`?`)"),
-    key("chat.notify", ValueKind::Choice(NOTICES), Free, Some("bell"), "how to announce the end of a long run: the terminal bell, or a desktop notification, as `osc9` (iTerm2, WezTerm, ghostty, kitty) or `osc777` (urxvt, foot, ghostty)"),
-    key("chat.notify_after", ValueKind::Duration, Free, Some("20s"), "how long a run must take to count as long"),
-    key("chat.keys", ValueKind::Choice(EDIT_KEYS), Free, Some("emacs"), "key bindings of the line editor: `emacs`, as in most shells, or `vi`"),
-    key("chat.screen_reader", ValueKind::Choice(YES_OR_NO), Free, Some("false"), "whether a chat prints whole lines only and describes progress in words"),
-    key("connect", ValueKind::Server, Trusted, None, "the server to run commands against; `local` for this machine"),
-    key("allow_plain", ValueKind::Names, Own, None, "servers (`host:port`) that AgentX signs in to over plain HTTP although they do not prove their key; anyone on the network path can read and change everything"),
-    key("data_dir", ValueKind::Path, Own, None, "the directory of sessions"),
-    key("members.directory", ValueKind::Path, Own, None, "the directory in which a server creates a working directory for each member; `data_dir` with the suffix `-members` by default"),
-    key("quotas.sessions", ValueKind::OrNone(&ValueKind::Count), Own, Some("1000"), "maximum number of sessions per server member"),
-    key("quotas.bytes", ValueKind::OrNone(&ValueKind::Count), Own, Some("1073741824"), "maximum size of a member's sessions in bytes, blobs included"),
-    key("quotas.running", ValueKind::OrNone(&ValueKind::Count), Own, Some("16"), "maximum number of a member's sessions that may run at once"),
-    key("quotas.calls", ValueKind::OrNone(&ValueKind::Count), Own, Some("16"), "maximum number of a member's tool calls that may run at once, at least one; further calls wait"),
-    key("quotas.cost", ValueKind::OrNone(&ValueKind::Money), Own, None, "maximum cost of a member's sessions within 24 hours, in US dollars"),
-    key("quotas.connections", ValueKind::OrNone(&ValueKind::Count), Own, Some("256"), "maximum number of WebSockets and event streams of one member at once"),
-    key("quotas.visitor_connections", ValueKind::OrNone(&ValueKind::Count), Own, Some("32"), "maximum number of WebSockets and event streams of visitors from one address at once"),
-    key("quotas.challenges", ValueKind::Count, Own, Some("64"), "maximum number of open HTTP challenges per address; beyond it, the oldest is dropped"),
-    key("quotas.agents", ValueKind::Count, Own, Some("256"), "maximum number of agents in the configuration of a new session on a server, the root agent included"),
-    key("quotas.config_bytes", ValueKind::Count, Own, Some("1048576"), "maximum size of a session's configuration on a server, in bytes of JSON"),
-    key("quotas.queued", ValueKind::Count, Own, Some("64"), "maximum number of messages that may wait in a session on a server"),
-    key("quotas.queued_bytes", ValueKind::Count, Own, Some("8388608"), "maximum size of waiting messages in a session, in bytes, counting 256 extra per part"),
-    key("server.trusted_proxies", ValueKind::Names, Own, None, "addresses and networks of proxies (`127.0.0.1`, `10.0.0.0/8`) whose `X-Forwarded-For` or `Forwarded` headers a server trusts"),
+    key("tools.environment", ValueKind::Names, SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
+    key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol [openai-chat; openai-responses for OpenAI at its own address]"),
+    key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
+    key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),
+    key("providers.*.api_key_env", ValueKind::KeyVariable, SetIfTrusted, None, "the environment variable with the API key; same as `api_key: ${NAME}`"),
+    key("providers.*.auth", ValueKind::Choice(AUTHS), SetIfTrusted, None, "how the key is sent"),
+    key("providers.*.default_model", ValueKind::Text, SetIfTrusted, None, "the default model of this provider"),
+    key("providers.*.headers.*", ValueKind::Key, SetIfTrusted, None, "an additional request header, as a reference: `${NAME}`"),
+    key("calls.connect_timeout", ValueKind::Duration, SetIfTrusted, Some("10s"), "maximum time to connect to the model's server"),
+    key("calls.first_byte_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum time until the first byte of an answer; a timeout is not retried"),
+    key("calls.idle_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum silence within an answer; a timeout is not retried"),
+    key("calls.timeout", ValueKind::OrNone(&ValueKind::Duration), SetIfTrusted, Some("none"), "maximum time for one answer, even while it is still streaming"),
+    key("calls.retry_for", ValueKind::Duration, SetIfTrusted, Some("10m"), "how long to wait, in total, for a server that is overloaded or unreachable"),
+    key("calls.retries", ValueKind::Count, SetIfTrusted, Some("4"), "how many times to retry an answer that broke off; `0` disables all retries"),
+    key("models.*.provider", ValueKind::Text, SetIfTrusted, None, "the provider that serves the model"),
+    key("models.*.id", ValueKind::Text, SetIfTrusted, None, "the model id in the API, if it differs from the key"),
+    key("models.*.aliases", ValueKind::Names, SetIfTrusted, None, "short names for the model"),
+    key("models.*.context_window", ValueKind::Count, SetIfTrusted, None, "size of the context window in tokens, answer included"),
+    key("models.*.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
+    key("models.*.images", ValueKind::Choice(YES_OR_NO), SetIfTrusted, None, "whether the model accepts images"),
+    key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (openai-chat, openai-responses)"),
+    key("models.*.length_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
+    key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
+    key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),
+    key("models.*.prices.cache_read", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens read from the cache"),
+    key("models.*.prices.cache_write", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens written to the cache"),
+    key("chat.status", ValueKind::Template(STATUS_NAMES), SetIfTrusted, Some("{model} · {context} · {cost}"), "the status row of a chat; may contain `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`"),
+    key("chat.status_command", ValueKind::Text, SetIfTrusted, None, "a command whose first line of output replaces the status row; it reads the state of the chat as JSON from standard input"),
+    key("chat.status_every", ValueKind::Duration, SetIfTrusted, Some("10s"), "minimum time between two runs of that command"),
+    key("chat.thinking", ValueKind::Choice(THINKING), Set, Some("folded"), "how reasoning is shown: in full, as one line with its length, or not at all"),
+    key("chat.theme", ValueKind::Choice(THEMES), Set, Some("auto"), "colours for a dark or a light background, or none; `auto` asks the terminal"),
+    key("chat.links", ValueKind::Choice(LINKS), Set, Some("auto"), "whether links are clickable (OSC 8): in terminals known to support it, always, or never; otherwise the address follows the text"),
+    key("chat.title", ValueKind::Choice(YES_OR_NO), Set, Some("true"), "whether the title of the terminal shows the name of the session and whether it works (`…`) or asks (`?`)"),
+    key("chat.notify", ValueKind::Choice(NOTICES), Set, Some("bell"), "how to announce the end of a long run: the terminal bell, or a desktop notification, as `osc9` (iTerm2, WezTerm, ghostty, kitty) or `osc777` (urxvt, foot, ghostty)"),
+    key("chat.notify_after", ValueKind::Duration, Set, Some("20s"), "how long a run must take to count as long"),
+    key("chat.keys", ValueKind::Choice(EDIT_KEYS), Set, Some("emacs"), "key bindings of the line editor: `emacs`, as in most shells, or `vi`"),
+    key("chat.screen_reader", ValueKind::Choice(YES_OR_NO), Set, Some("false"), "whether a chat prints whole lines only and describes progress in words"),
+    key("connect", ValueKind::Server, SetIfTrusted, None, "the server to run commands against; `local` for this machine"),
+    key("allow_plain", ValueKind::Names, Never, None, "servers (`host:port`) that AgentX signs in to over plain HTTP although they do not prove their key; anyone on the network path can read and change everything"),
+    key("data_dir", ValueKind::Path, Never, None, "the directory of sessions"),
+    key("members_dir", ValueKind::Path, Never, None, "the directory in which a server creates a working directory for each member; `data_dir` with the suffix `-members` by default"),
+    key("quotas.sessions", ValueKind::OrNone(&ValueKind::Count), Never, Some("1000"), "maximum number of sessions per server member"),
+    key("quotas.bytes", ValueKind::OrNone(&ValueKind::Count), Never, Some("1073741824"), "maximum size of a member's sessions in bytes, blobs included"),
+    key("quotas.running", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's sessions that may run at once"),
+    key("quotas.calls", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's tool calls that may run at once, at least one; further calls wait"),
+    key("quotas.cost", ValueKind::OrNone(&ValueKind::Money), Never, None, "maximum cost of a member's sessions within 24 hours, in US dollars"),
+    key("quotas.connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("256"), "maximum number of WebSockets and event streams of one member at once"),
+    key("quotas.visitor_connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("32"), "maximum number of WebSockets and event streams of visitors from one address at once"),
+    key("quotas.challenges", ValueKind::Count, Never, Some("64"), "maximum number of open HTTP challenges per address; beyond it, the oldest is dropped"),
+    key("quotas.agents", ValueKind::Count, Never, Some("256"), "maximum number of agents in the configuration of a new session on a server, the root agent included"),
+    key("quotas.config_bytes", ValueKind::Count, Never, Some("1048576"), "maximum size of a session's configuration on a server, in bytes of JSON"),
+    key("quotas.queued", ValueKind::Count, Never, Some("64"), "maximum number of messages that may wait in a session on a server"),
+    key("quotas.queued_bytes", ValueKind::Count, Never, Some("8388608"), "maximum size of waiting messages in a session, in bytes, counting 256 extra per part"),
+    key("server.trusted_proxies", ValueKind::Names, Never, None, "addresses and networks of proxies (`127.0.0.1`, `10.0.0.0/8`) whose `X-Forwarded-For` or `Forwarded` headers a server trusts"),
     key("durability", ValueKind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: a crash of the process, or also of the machine (slower)"),
-    key("log", ValueKind::Choice(LEVELS), Trusted, Some("off"), "log level"),
-    key("log_file", ValueKind::Path, Own, None, "log file; by default standard error, or `agentx.log` in data_dir during a chat"),
+    key("log", ValueKind::Choice(LEVELS), SetIfTrusted, Some("off"), "log level"),
+    key("log_file", ValueKind::Path, Never, None, "log file; by default standard error, or `agentx.log` in data_dir during a chat"),
 ];
 
-/// Variables of the environment that stand for a key. The catalog names more: those that say where a provider is
-/// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, …) and those that hold its key.
+/// Environment variables that set a key. The catalog has more: those with the address of a provider
+/// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, …) and those with its key.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_MODEL", "model"),
     ("AGENTX_APPROVAL", "approval"),
@@ -178,38 +179,63 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_LOG_FILE", "log_file"),
 ];
 
-/// A path in a configuration, a name for each level: names that a person chooses may hold dots.
+/// Former names of keys, each with the current one. Files may use them; nothing lists them.
+const FORMER_KEYS: &[(&str, &str)] = &[("members.directory", "members_dir")];
+
+/// A path in a configuration, with a name for each level. A name that a person chose may contain dots.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyPath(pub Vec<String>);
 
 impl KeyPath {
-    /// Splits at dots; for keys of the table, whose names hold none.
+    /// Splits a path at its dots, for keys of the table, whose names contain none.
     pub fn dotted(path: &str) -> Self {
         Self(path.split('.').map(str::to_owned).collect())
     }
 
-    /// The path with one more level.
+    /// Returns the path with one more level.
     pub(crate) fn child(&self, name: &str) -> Self {
         let mut levels = self.0.clone();
         levels.push(name.to_owned());
         Self(levels)
     }
 
-    /// The key of the table that this is.
+    /// The entry of the table for this path, which may be a former name of the key.
     pub fn spec(&self) -> Option<&'static KeySpec> {
-        KEYS.iter().find(|spec| self.matches(spec) == Match::Whole)
+        let current = self.current();
+        let path = current.as_ref().unwrap_or(self);
+        KEYS.iter().find(|spec| path.matches(spec.path) == Match::Whole)
     }
 
-    /// Whether keys of the table begin with this.
+    /// The current path of the key if this is a former name of it.
+    pub(crate) fn current(&self) -> Option<Self> {
+        let former = FORMER_KEYS
+            .iter()
+            .find(|(former, _)| self.matches(former) == Match::Whole);
+        former.map(|(_, current)| Self::dotted(current))
+    }
+
+    /// The former names of this key.
+    pub(crate) fn former(&self) -> impl Iterator<Item = Self> + '_ {
+        let names = FORMER_KEYS
+            .iter()
+            .filter(|(_, current)| self.matches(current) == Match::Whole);
+        names.map(|(former, _)| Self::dotted(former))
+    }
+
+    /// Returns whether keys of the table, or former names of keys, begin with this path.
     pub(crate) fn is_branch(&self) -> bool {
-        KEYS.iter().any(|spec| self.matches(spec) == Match::Beginning)
+        let former = FORMER_KEYS.iter().map(|(former, _)| *former);
+        KEYS.iter()
+            .map(|spec| spec.path)
+            .chain(former)
+            .any(|key| self.matches(key) == Match::Beginning)
     }
 
     /// The names that may come next, `*` left out.
     pub(crate) fn next_names(&self) -> Vec<&'static str> {
         let mut names: Vec<&'static str> = KEYS
             .iter()
-            .filter(|spec| self.matches(spec) == Match::Beginning)
+            .filter(|spec| self.matches(spec.path) == Match::Beginning)
             .filter_map(|spec| spec.path.split('.').nth(self.0.len()))
             .filter(|name| *name != "*")
             .collect();
@@ -217,8 +243,8 @@ impl KeyPath {
         names
     }
 
-    fn matches(&self, spec: &KeySpec) -> Match {
-        let mut pattern = spec.path.split('.');
+    fn matches(&self, key: &str) -> Match {
+        let mut pattern = key.split('.');
         for level in &self.0 {
             match pattern.next() {
                 Some(name) if name == "*" || name == level => {}
@@ -270,6 +296,10 @@ mod tests {
                     spec.path
                 );
             }
+        }
+        for (former, current) in FORMER_KEYS {
+            let spec = KeyPath::dotted(former).spec();
+            assert_eq!(spec.map(|spec| spec.path), Some(*current), "{former}");
         }
         for (name, path) in VARIABLES {
             assert!(KeyPath::dotted(path).spec().is_some(), "{name}");

@@ -1,4 +1,4 @@
-//! Layers laid over each other: the later one wins, but lists of rules and of disabled tools add up.
+//! Merges layers: a later layer wins, but lists of rules and of disabled tools add up.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use crate::read::SettingsLayer;
 use crate::value::Value;
 use crate::{SettingOrigin, Sourced, WrittenRule};
 
-/// What all layers together say, each value with its origin.
+/// The merged settings of all layers, each value with its origin.
 #[derive(Clone, Debug, Default)]
-pub struct Merged {
+pub struct MergedSettings {
     values: BTreeMap<KeyPath, Sourced<Value>>,
 }
 
@@ -18,13 +18,13 @@ pub struct Merged {
 pub struct SettingRow {
     /// The key, dotted.
     pub key: String,
-    /// Its value as people read it; secrets are hidden. `None` if it is not set.
+    /// The value for people, with secrets hidden. `None` if it is not set.
     pub value: Option<String>,
     /// Where it comes from.
     pub origin: SettingOrigin,
 }
 
-impl Merged {
+impl MergedSettings {
     pub(crate) fn of(layers: impl IntoIterator<Item = SettingsLayer>) -> Self {
         let mut merged = Self::default();
         for layer in layers {
@@ -92,12 +92,12 @@ impl Merged {
         names
     }
 
-    /// Where the value at a path comes from.
+    /// The origin of the value at a path.
     pub(crate) fn origin(&self, path: &KeyPath) -> Option<&SettingOrigin> {
         self.values.get(path).map(|sourced| &sourced.origin)
     }
 
-    /// Where something of an entry such as `providers.x` comes from, the highest layer's own words if any.
+    /// The origin of an entry such as `providers.x`: the highest layer that sets any of it.
     pub(crate) fn any_below(&self, branch: &str, name: &str) -> SettingOrigin {
         let below = self
             .values

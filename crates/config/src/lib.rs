@@ -1,9 +1,10 @@
 //! Configuration in layers, for every program of AgentX.
 //!
-//! Five layers, the later one wins: what is built in, the user's `config.yaml` in the platform's place, the workspace's
-//! `.agentx/config.yaml`, the environment, the command line. Every value knows where it comes from ([`Merged::rows`]);
-//! every mistake knows where it stands and the nearest right word ([`ConfigMistake`]), and all of them are shown in one go.
-//! A workspace cannot widen trust until the person says so ([`trust()`]). Secrets are kept as [`Secret`] and never shown.
+//! Five layers, of which a later one wins: the defaults, the user's `config.yaml` in the platform's
+//! configuration directory, the workspace's `.agentx/config.yaml`, the environment, the command line. Every
+//! value knows where it comes from ([`MergedSettings::rows`]); every mistake has its position and the nearest
+//! valid word ([`ConfigMistake`]), and the program shows all of them at once. A workspace cannot widen trust
+//! without the person's consent ([`trust()`]). [`Secret`] keeps secrets from being shown.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -65,8 +66,8 @@ pub use folder::{
 };
 pub use folder_id::{folder_id, folder_now};
 pub use git::GitPrograms;
-pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, Trust, VARIABLES};
-pub use layers::{Merged, SettingRow, show_rule};
+pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, VARIABLES, WorkspaceMay};
+pub use layers::{MergedSettings, SettingRow, show_rule};
 pub use load::{FileStatus, LoadRequest, Loaded, load, workspace_bytes};
 pub use mistake::{ConfigError, ConfigMistake, MistakeLocation};
 pub use origin::{SettingOrigin, SourceLocation, Sourced};

@@ -1,4 +1,4 @@
-//! The whole way from places to settings, in the order that decides: defaults < user < workspace < environment < flags.
+//! Loads settings from all layers, in order of precedence: defaults < user < workspace < environment < flags.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use agentx_types::RuleEffect;
 
 use crate::assemble;
 use crate::folder;
-use crate::layers::Merged;
+use crate::layers::MergedSettings;
 use crate::models;
 use crate::origin::FileLayer;
 use crate::paths::root_of;
@@ -20,38 +20,40 @@ use crate::{
     SourceLocation, WrittenRule,
 };
 
-/// What is needed to make settings.
+/// The input of [`load`].
 pub struct LoadRequest<'a> {
-    /// Where to look.
+    /// The paths of the files.
     pub places: ConfigPaths,
     /// Reads the environment.
     pub lookup: &'a dyn Fn(&str) -> Option<String>,
-    /// What was given on the command line.
+    /// The settings of the command line.
     pub flags: Vec<CommandLineSetting>,
 }
 
-/// Settings, with all that can be said about how they came about.
+/// The loaded settings, with their origins, mistakes and effects.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What to run with.
+    /// The settings.
     pub settings: Settings,
     /// Each value with its origin.
-    pub merged: Merged,
-    /// What is accepted but should be mended.
+    pub merged: MergedSettings,
+    /// Accepted settings that should be corrected.
     pub warnings: Vec<ConfigMistake>,
-    /// What is wrong with the file of a workspace that is not trusted. It is left out, so that no folder can keep a person from working.
-    pub broken: Vec<ConfigMistake>,
-    /// What a workspace set in vain: most where it is not trusted, little where it is.
+    /// The mistakes in the file of an untrusted workspace. They are not errors, so that no folder can keep a
+    /// person from working.
+    pub workspace_mistakes: Vec<ConfigMistake>,
+    /// The settings of the workspace that do not count: most of them without trust, few with it.
     pub ignored: Vec<IgnoredSetting>,
-    /// What the workspace's settings lead to where it is trusted, in sentences: where prompts and keys go, what is run.
+    /// The effects of the workspace's settings once it is trusted, in sentences: where prompts and keys go,
+    /// and which programs run.
     pub effects: Vec<String>,
-    /// Every setting of the workspace's file as it is understood, a line each, whether it counts or not.
-    pub says: Vec<String>,
+    /// Every setting of the workspace's file, one per line, including those that do not count.
+    pub workspace_settings: Vec<String>,
     /// The files that count, whether they exist or not.
     pub files: Vec<FileStatus>,
-    /// Where was looked.
+    /// The paths of the files.
     pub places: ConfigPaths,
-    /// Where records of trust are kept: the person's data directory, whatever a workspace says.
+    /// The directory with records of trust: the person's data directory, whatever a workspace sets.
     pub trust_dir: PathBuf,
 }
 
@@ -60,7 +62,7 @@ pub struct Loaded {
 pub struct FileStatus {
     /// The path of the file.
     pub path: PathBuf,
-    /// Which layer it is.
+    /// The layer.
     pub layer: &'static str,
     /// Whether it exists and is read as this layer.
     pub exists: bool,
@@ -89,7 +91,7 @@ impl Loaded {
 /// Reads all layers.
 ///
 /// # Errors
-/// All mistakes of all layers at once, or the first file that cannot be read.
+/// Returns all mistakes of all layers at once, or an error for the first unreadable file.
 pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
     load_with(request, FoundFiles::default())
 }
@@ -116,11 +118,11 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
     let defaults = read::defaults(&catalog);
     let mut keys = [models::keys(&defaults, lookup), models::keys(&user_layer, lookup)].concat();
-    let mut merged = Merged::of([defaults, user_layer]);
-    let own = Merged::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
+    let mut merged = MergedSettings::of([defaults, user_layer]);
+    let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let folder = folder(&trust_dir, &places, lookup);
-    let (workspace, broken) = found.workspace(&places, &folder)?;
+    let (workspace, workspace_mistakes) = found.workspace(&places, &folder)?;
     let files = files(&places, user.is_some(), workspace.is_some());
     let of_person = PersonalSettings {
         merged: &own,
@@ -151,17 +153,17 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
         settings,
         merged,
         warnings: found.warnings,
-        broken,
+        workspace_mistakes,
         ignored: admitted.ignored,
         effects: admitted.effects,
-        says: admitted.says,
+        workspace_settings: admitted.settings,
         files,
         places,
         trust_dir,
     })
 }
 
-/// What the person said about this folder. The environment is theirs too: it may say that all of the folder counts this time.
+/// The person's decision about this folder. The environment may trust the whole folder for this start.
 fn folder(trust_dir: &Path, places: &ConfigPaths, lookup: &dyn Fn(&str) -> Option<String>) -> Folder {
     match lookup(folder::VARIABLE).as_deref().map(str::trim) {
         Some("1" | "true" | "yes") => Folder::trusted_whole(),
@@ -267,7 +269,7 @@ impl FoundFiles {
     }
 }
 
-/// What is wrong with a file as a whole.
+/// A mistake in a file as a whole.
 fn whole_file(path: &Path, what: String) -> ConfigMistake {
     let place = SourceLocation {
         file: path.into(),

@@ -1,25 +1,24 @@
-//! What is wrong with a configuration, said so that it can be mended: where it stands, what is wrong, and the nearest
-//! right word.
+//! Mistakes in a configuration: the position, the problem, and the nearest valid word.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::{SettingOrigin, SourceLocation};
 
-/// One mistake.
+/// A mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigMistake {
-    /// Where it stands: a place in a file, an environment variable or a flag.
+    /// The position: a place in a file, an environment variable or a flag.
     pub at: MistakeLocation,
     /// The key that it concerns, dotted; empty if it concerns the whole file.
     pub key: String,
-    /// What is wrong, in words; never holds a secret.
+    /// The problem, in words; never contains a secret.
     pub what: String,
     /// The nearest right key or value.
     pub nearest: Option<String>,
 }
 
-/// Where a mistake stands.
+/// The position of a mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MistakeLocation {
     /// In a file.
@@ -74,7 +73,7 @@ impl ConfigMistake {
     }
 }
 
-/// Why no configuration could be made.
+/// The error of loading or changing a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// All that is wrong in the layers that were read.
@@ -98,7 +97,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The cause, in words.
         what: String,
-        /// What to add by hand.
+        /// The text to add by hand.
         text: String,
     },
 }

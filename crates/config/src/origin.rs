@@ -1,4 +1,4 @@
-//! Where a value comes from: every setting carries this, so that `config show` and every error can point at it.
+//! The origins of values, so that `config show` and every error can point at the source of a setting.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// Which layer a value comes from, and where in it. Later variants win over earlier ones.
+/// The layer of a value, and the position in it. Later variants win over earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
     /// Built in.
@@ -63,7 +63,7 @@ impl<T> Sourced<T> {
     }
 }
 
-/// Which of the two files a text is read as.
+/// The layer of a file.
 #[derive(Clone, Debug)]
 pub(crate) enum FileLayer {
     /// The user's own.

@@ -1,5 +1,5 @@
-//! Where configuration lies: the platform's place for the user's file and data, the nearest project root for the
-//! workspace's file.
+//! The paths of the configuration: the platform's directories for the user's file and data, and the nearest
+//! project root for the workspace's file.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub struct ConfigPaths {
     pub workspace_root: PathBuf,
     /// The workspace's file, whether it exists or not.
     pub workspace_file: PathBuf,
-    /// Where sessions are kept if nothing says otherwise.
+    /// The default directory of sessions.
     pub data_dir: PathBuf,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn root_of(cwd: &Path) -> &Path {
     cwd.ancestors().find(|dir| is_project(dir)).unwrap_or(cwd)
 }
 
-/// Whether a project begins at this directory: it has an `.agentx` or a `.git`.
+/// Returns whether a project begins at this directory: it has an `.agentx` or a `.git`.
 pub(crate) fn is_project(dir: &Path) -> bool {
     dir.join(WORKSPACE_FOLDER).exists() || dir.join(".git").exists()
 }

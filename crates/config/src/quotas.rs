@@ -1,4 +1,4 @@
-//! What a server lets each member have, and which proxies it believes. Its operator has no quotas.
+//! Reads the quotas of a server's members, and the proxies that it trusts. Its operator has no quotas.
 
 use agentx_types::NanoUsd;
 
@@ -16,7 +16,7 @@ pub struct Quotas {
     pub running: Option<u64>,
     /// Tool calls of a member that run at once.
     pub calls: Option<u64>,
-    /// What the sessions of a member may cost within 24 hours.
+    /// The maximum cost of a member's sessions within 24 hours.
     pub cost: Option<NanoUsd>,
     /// WebSockets and event streams of a member at once.
     pub connections: Option<u64>,
@@ -24,11 +24,12 @@ pub struct Quotas {
     pub visitor_connections: Option<u64>,
     /// Challenges over HTTP that one address may have open; the oldest of its own makes room.
     pub challenges: u64,
-    /// Agents that the configuration of a new session may have, itself included, whoever asks.
+    /// The maximum number of agents in the configuration of a new session, the root agent included, for
+    /// everybody.
     pub agents: u64,
-    /// Bytes that it may have as JSON, whoever asks.
+    /// The maximum size of that configuration as JSON, in bytes, for everybody.
     pub config_bytes: u64,
-    /// Messages that wait in a session; no more are taken, whoever sends them.
+    /// The maximum number of waiting messages in a session, from everybody together.
     pub queued: u64,
     /// Bytes of them together.
     pub queued_bytes: u64,

@@ -1,5 +1,4 @@
-//! One layer read from its text: a file of YAML, variables, or flags. All mistakes of a layer are collected, none is
-//! guessed around.
+//! Reads a layer: a YAML file, variables, or flags. It collects all mistakes of a layer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::value::{KeyReference, Value, from_words, money, price};
 use crate::yaml::{TextPosition, Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigMistake, MistakeLocation, SettingOrigin, SourceLocation, Sourced, ValueKind, nearest};
 
-/// What one layer sets.
+/// The settings of one layer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingsLayer {
     pub(crate) entries: Vec<(KeyPath, Sourced<Value>)>,
@@ -21,9 +20,9 @@ pub(crate) struct SettingsLayer {
 /// A setting that is given on a command line.
 #[derive(Clone, Debug)]
 pub struct CommandLineSetting {
-    /// As it is written, for example `--model`.
+    /// The flag, for example `--model`.
     pub name: String,
-    /// The key that it stands for, dotted.
+    /// The dotted key that it sets.
     pub key: &'static str,
     /// The value, as it was written.
     pub value: String,
@@ -141,7 +140,7 @@ impl SettingsLayer {
     }
 }
 
-/// The layer of a file. What can be read is returned with what cannot.
+/// Reads the layer of a file. Returns the valid settings, the mistakes and the warnings.
 pub(crate) fn file(layer: &FileLayer, text: &str) -> (SettingsLayer, Vec<ConfigMistake>, Vec<ConfigMistake>) {
     let mut reader = SettingsReader {
         layer,
@@ -310,9 +309,12 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Two ways to write a thing have one place: `api_key_env: NAME` is `api_key: ${NAME}`, and a file of a prompt is the
-/// prompt.
+/// Settings that can be written in two ways have one place: `api_key_env: NAME` is `api_key: ${NAME}`, a file of a
+/// prompt is the prompt, and a former name of a key is the key.
 fn canonical(path: KeyPath, value: Value) -> (KeyPath, Value) {
+    if let Some(current) = path.current() {
+        return (current, value);
+    }
     let parent = |levels: &[String]| KeyPath(levels[..levels.len() - 1].to_vec());
     match (path.0.last().map(String::as_str), value) {
         (Some("api_key_env"), value) => (parent(&path.0).child("api_key"), value),
@@ -333,10 +335,10 @@ fn examples(path: &KeyPath) -> String {
     }
 }
 
-/// A value of one word or number.
+/// Reads a scalar value.
 ///
 /// # Errors
-/// What is wrong, and the nearest right word if there is one.
+/// Returns the problem, and the nearest valid word if there is one.
 pub fn scalar(kind: ValueKind, value: &Yaml) -> Result<Value, (String, Option<String>)> {
     let wrong = |near| {
         Err((

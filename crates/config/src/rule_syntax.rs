@@ -7,7 +7,7 @@ use crate::nearest;
 /// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, and ` (only in DIRECTORY)`; or as [`show_rule`](crate::show_rule) shows it, to be pasted.
 ///
 /// # Errors
-/// What is wrong with it, in words, with the nearest right one.
+/// Returns the problem, with the nearest valid word.
 ///
 /// ```
 /// use agentx_config::{parse_rule, show_rule};
@@ -91,7 +91,7 @@ fn as_shown(words: &str) -> Option<(&str, String, Option<&str>)> {
 /// Reads an effect.
 ///
 /// # Errors
-/// With the nearest right word.
+/// Returns the problem, with the nearest valid word.
 pub fn parse_effect(word: &str) -> Result<RuleEffect, String> {
     match word {
         "allow" => Ok(RuleEffect::Allow),

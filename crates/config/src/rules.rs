@@ -24,7 +24,7 @@ const KEYS: &[&str] = &[
     "examples",
 ];
 
-/// A rule as it stands in a file.
+/// A rule with its position in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenRule {
     /// The rule.
@@ -36,8 +36,9 @@ pub struct WrittenRule {
 }
 
 impl WrittenRule {
-    /// Whether it was kept for a folder that lies no more where it lay. Of such rules only those count that make things stricter. A `.git`
-    /// may have come since where the records of trust in `trust_dir` say so: only they know whether it is still the one that came.
+    /// Returns whether it was kept for a folder that lies no more where it lay. Of such rules only those
+    /// count that make things stricter. A `.git` may have come since where the records of trust in
+    /// `trust_dir` say so: only they know whether it is still the one that came.
     pub fn is_of_another_folder(&self, trust_dir: &Path) -> bool {
         let (Some(folder), Some(place)) = (&self.folder, &self.value.workspace) else {
             return false;
@@ -224,8 +225,8 @@ impl SettingsReader<'_> {
 /// The workspace that paths of examples are relative to.
 const WORKSPACE: &str = "/workspace";
 
-/// Whether an example fits a rule, and the example in words; `None` if it is none. Text is a path for a rule that has only a path,
-/// else a command line; a mapping is the arguments of a call.
+/// Returns whether an example fits a rule, and the example in words; `None` if it is none. Text is a path for
+/// a rule that has only a path, else a command line; a mapping is the arguments of a call.
 fn fits(rule: &Rule, example: &YamlNode) -> Option<(bool, String)> {
     let (input, shown, names) = match &example.value {
         Yaml::Text(path) if rule.argument.is_none() && rule.path.is_some() => {

@@ -1,9 +1,9 @@
-//! Setting a key in a file without touching what the person wrote: their comments, order and spacing stay. What would be a
-//! mistake, here or together with the other layers, is refused, and the file stays as it is.
+//! Sets a key in a file and keeps the person's comments, order and spacing. A value that would be a mistake,
+//! alone or together with the other layers, is an error, and the file stays unchanged.
 
 use std::path::{Path, PathBuf};
 
-use crate::edit::{index_of, insert_line, with_newline};
+use crate::edit::{index_of, insert_line, with_newline, written_path};
 use crate::files::{FileTurn, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
 use crate::symlinks::refuse_links;
@@ -14,23 +14,24 @@ use crate::{
     nearest, scalar,
 };
 
-/// What the offline demo is called; it is in no catalog.
+/// The names of the offline demo, which the catalog does not have.
 const DEMO: [&str; 2] = [SCRIPTED_MODEL, "demo"];
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug)]
 pub struct SetResult {
     /// The file.
     pub file: PathBuf,
-    /// Whether it has changed; it has not where it said so already.
+    /// Whether the file changed; it does not if it has the value already.
     pub changed: bool,
-    /// The configuration as it is now.
+    /// The configuration after the change.
     pub loaded: Loaded,
     /// The key, a name for each level.
     pub key: KeyPath,
 }
 
-/// Sets `key` to `value`, both in words, in one of the files that `request` reads. The file is made if there is none.
+/// Sets `key` to `value`, both as text, in one of the files that `request` reads, and creates the file if
+/// necessary.
 ///
 /// # Errors
 /// Returns an error if the key does not exist, it takes something else, the configuration would have mistakes
@@ -52,9 +53,12 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         text: format!("{}\n", lines(&path.0, &literal, 0).trim_end()),
     };
     let changed = match parse(&text) {
-        Ok(root) => place(&text, &root, &path, &literal)
-            .filter(|changed| is_only(&text, changed, &path, &literal))
-            .ok_or_else(by_hand)?,
+        Ok(root) => {
+            let path = written_path(&root, &path);
+            place(&text, &root, &path, &literal)
+                .filter(|changed| is_only(&text, changed, &path, &literal))
+                .ok_or_else(by_hand)?
+        }
         // What is wrong with it is said with its place below.
         Err(_) => text.clone(),
     };
@@ -70,16 +74,16 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         file: file.to_owned(),
         changed: is_new,
         loaded,
-        key: path,
+        key: path.current().unwrap_or(path),
     })
 }
 
-/// Puts another text instead of a file that `request` reads; `before` is what it said when the change began, or `None` where there was
-/// no file.
+/// Replaces the text of a file that `request` reads; `before` is the text at the start of the change, or
+/// `None` if there was no file.
 ///
 /// # Errors
-/// Returns an error if the configuration would have mistakes then, or somebody else changed the file
-/// meanwhile; the file stays as it is.
+/// Returns an error if the configuration would have mistakes, or the file was changed meanwhile; the file
+/// stays unchanged.
 pub fn replace(
     request: LoadRequest<'_>,
     file: &Path,
@@ -104,7 +108,7 @@ pub fn replace(
     Ok(loaded)
 }
 
-/// Refuses a model that nobody knows. Where a server is asked, its models are its own to know.
+/// Returns an error for an unknown model. With a server, only the server knows the models.
 fn known_model(loaded: &Loaded, name: &str, at: MistakeLocation) -> Result<(), ConfigError> {
     if loaded.settings.connect.is_some() || DEMO.contains(&name) {
         return Ok(());
@@ -130,7 +134,7 @@ fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {
     }])
 }
 
-/// The key that is meant. Names that a person chose may hold dots: `models.gpt-4.1.provider`.
+/// Finds the key for a dotted path. Names that a person chose may contain dots: `models.gpt-4.1.provider`.
 pub(crate) fn path_of(dotted: &str) -> Result<KeyPath, ConfigError> {
     let plain = KeyPath::dotted(dotted);
     let is_whole = |path: &KeyPath| path.spec().is_some() && path.0.iter().all(|name| !name.is_empty());
@@ -230,7 +234,7 @@ fn key_text(name: &str) -> String {
     if is_plain { name.to_owned() } else { quoted() }
 }
 
-/// The text with the key set, or `None` where there is no place for it.
+/// Returns the text with the key set, or `None` if there is no place for it.
 fn place(text: &str, root: &YamlNode, path: &KeyPath, literal: &str) -> Option<String> {
     let mut map = match &root.value {
         Yaml::Map(map) => map,
@@ -318,7 +322,7 @@ fn over(text: &str, key: &YamlKey, node: &YamlNode, literal: &str) -> Option<Str
     ))
 }
 
-/// Where a value stands in its line, from this character on; `None` if it does not end there.
+/// The range of a value in its line, from this character on; `None` if it does not end in the line.
 fn span(line: &str, column: usize) -> Option<(usize, usize)> {
     let from = line.char_indices().nth(column)?.0;
     let rest = &line[from..];
@@ -334,7 +338,7 @@ fn span(line: &str, column: usize) -> Option<(usize, usize)> {
     Some((from, from + length))
 }
 
-/// Where a quoted text ends.
+/// The end of a quoted text.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut signs = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = signs.next() {
@@ -362,7 +366,7 @@ pub(crate) fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// Whether the key is what has changed, and nothing else.
+/// Returns whether the key is what has changed, and nothing else.
 fn is_only(before: &str, after: &str, path: &KeyPath, literal: &str) -> bool {
     let tree = |text: &str| parse(text).ok().map(|node| node.to_json());
     let value = tree(&format!("k: {literal}\n"));

@@ -9,69 +9,70 @@ use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
 
 use crate::{ChatSettings, Folder, GitPrograms, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced};
 
-/// Everything that a program of AgentX can be told.
+/// All settings of a program of AgentX.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The model that was asked for; `None` where nobody named one (see [`Settings::model_or_default`]).
+    /// The chosen model; `None` if no layer names one (see [`Settings::model_or_default`]).
     pub model: Option<Sourced<String>>,
-    /// Standing instructions in place of the built-in ones.
+    /// The system prompt in place of the built-in one.
     pub system_prompt: Option<Arc<str>>,
     /// Answers that the scripted environment gives before its own.
     pub scripted_answers: Vec<ScriptedAnswer>,
     /// Settings of each model call.
     pub params: ModelParams,
-    /// When a run has to end.
+    /// The limits of a run.
     pub limits: Limits,
-    /// Whether a model is told where and when it works.
+    /// Whether the model gets the facts of its environment.
     pub environment_context: bool,
-    /// When conversations are condensed.
+    /// The settings of condensing.
     pub condensing: Condensing,
-    /// Who decides about a call that no rule decides.
+    /// The decision about a call that no rule covers.
     pub approval: ApprovalMode,
     /// Approval rules of all layers.
     pub rules: Vec<Rule>,
-    /// Which tools are on offer, and their limits.
+    /// The offered tools, and their limits.
     pub tools: ToolSettings,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
     pub providers: Vec<ProviderSettings>,
-    /// Every key and header that any layer names for a provider, even if a higher layer names another: commands and a folder's
-    /// files get none of them.
+    /// Every key and header that any layer names for a provider, including overridden ones: commands and a
+    /// folder's files get none of them.
     pub keys: Vec<ProviderKey>,
-    /// How long model calls may take, and when they are tried again.
+    /// The timeouts and retries of model calls.
     pub calls: CallSettings,
-    /// How a chat in a terminal looks.
+    /// The settings of a chat in a terminal.
     pub chat: ChatSettings,
-    /// The server that commands work on; `None` where they work here.
+    /// The server to run commands against; `None` for this machine.
     pub connect: Option<String>,
-    /// Servers, as host and port, that may be signed in to over plain HTTP although they do not prove their key.
+    /// Servers, as host and port, to sign in to over plain HTTP although they do not prove their key.
     pub allow_plain: Vec<String>,
-    /// Where sessions are kept, absolute.
+    /// The directory of sessions, absolute.
     pub data_dir: PathBuf,
-    /// Where a server has a directory for each of its members, absolute. Not below `data_dir`, which no tool opens.
+    /// The directory with a directory for each member of a server, absolute. Not below `data_dir`, which no
+    /// tool may open.
     pub members_dir: PathBuf,
-    /// What a server lets each person have who is not its operator.
+    /// The limits of each person on a server, except its operator.
     pub quotas: Quotas,
-    /// Addresses and networks of proxies whose word a server takes for whom they pass on.
+    /// Addresses and networks of proxies whose forwarding headers a server trusts.
     pub trusted_proxies: Vec<String>,
     /// What committed events survive.
     pub durability: DurabilitySetting,
-    /// How much the program says about itself: `off`, `error`, `warn`, `info`, `debug`, `trace`.
+    /// The log level: `off`, `error`, `warn`, `info`, `debug`, `trace`.
     pub log: String,
-    /// Where it says that; standard error where `None`.
+    /// The log file; `None` for standard error.
     pub log_file: Option<PathBuf>,
     /// The directory that the agent works in, absolute, symbolic links resolved.
     pub workspace: PathBuf,
     /// The project root above it.
     pub workspace_root: PathBuf,
-    /// What the person said about that root: what of its files counts.
+    /// The person's decision about that root.
     pub folder: Folder,
     /// The files that its settings name, accepted or not.
     pub named_files: Vec<NamedFile>,
-    /// What Git runs because the repository of the workspace says so, accepted or not.
+    /// The programs that Git runs because the repository of the workspace names them, accepted or not.
     pub git: GitPrograms,
-    /// Where decisions about folders are kept: the person's data directory, whatever a workspace configures.
+    /// The directory with decisions about folders: the person's data directory, whatever a workspace sets.
     pub trust_dir: PathBuf,
     /// The user's file, for messages that say where to put something.
     pub user_file: PathBuf,
@@ -87,40 +88,40 @@ pub enum DurabilitySetting {
     Machine,
 }
 
-/// How long model calls may take, in milliseconds, and how many times a failed attempt is tried again.
+/// The timeouts of model calls, in milliseconds, and the number of retries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallSettings {
-    /// Until the server is connected.
+    /// The maximum time to connect.
     pub connect_ms: Option<u64>,
-    /// Until it begins to answer.
+    /// The maximum time until the first byte of an answer.
     pub first_byte_ms: Option<u64>,
     /// The longest silence within an answer.
     pub idle_ms: Option<u64>,
-    /// One attempt; as long as bytes come where `None`.
+    /// The maximum time for one attempt; `None` for no limit while bytes come.
     pub total_ms: Option<u64>,
-    /// How often an answer that broke off is asked for again; with 0 nothing is tried again.
+    /// The number of retries of an answer that broke off; 0 disables all retries.
     pub retries: Option<u32>,
-    /// How long a server that is overloaded or cannot be reached is waited for in all.
+    /// The maximum time, in total, to wait for a server that is overloaded or unreachable.
     pub retry_for_ms: Option<u64>,
 }
 
-/// Which tools are on offer, and their limits.
+/// The offered tools, and their limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolSettings {
-    /// Only these; all where `None`.
+    /// The tools to offer; `None` for all.
     pub enabled: Option<Vec<String>>,
-    /// Not these.
+    /// The tools not to offer.
     pub disabled: Vec<String>,
     /// The longest time of one call.
     pub timeout_ms: Option<u64>,
-    /// How much of an output the model reads.
+    /// The maximum size of tool output that the model reads.
     pub max_output_bytes: Option<u64>,
     /// Environment variables that commands get although they look like secrets.
     pub environment: Vec<String>,
 }
 
 impl ToolSettings {
-    /// Whether a tool of this name is on offer.
+    /// Returns whether a tool of this name is on offer.
     pub fn offers(&self, name: &str) -> bool {
         let enabled = self
             .enabled
@@ -130,7 +131,7 @@ impl ToolSettings {
     }
 }
 
-/// Where models are served.
+/// A provider of models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderSettings {
     /// What models refer to it by; the catalog of the settings says the rest about it.
@@ -151,7 +152,7 @@ pub struct ProviderSettings {
     pub headers: Vec<HeaderSetting>,
 }
 
-/// One more header for a provider.
+/// An additional header for a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderSetting {
     /// Its name.
@@ -202,7 +203,7 @@ impl ProviderSettings {
         }
     }
 
-    /// Whether someone connected it: it has a key, or it is a server that a person named.
+    /// Returns whether someone connected it: it has a key, or it is a server that a person named.
     pub fn is_connected(&self) -> bool {
         self.key().is_some() || (self.base_url_given && self.missing_variable().is_none())
     }
@@ -218,7 +219,8 @@ impl Settings {
         variables.collect()
     }
 
-    /// Whether what a variable holds is a key that this program pays with, or has one within it, whatever the variable is called.
+    /// Returns whether what a variable holds is a key that this program pays with, or has one within it,
+    /// whatever the variable is called.
     pub fn holds_key(&self, value: &str) -> bool {
         let mut keys = self.keys.iter().filter_map(ProviderKey::value);
         keys.any(|key| key.is_in(value))

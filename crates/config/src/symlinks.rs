@@ -9,7 +9,7 @@ use crate::ConfigError;
 /// lies elsewhere is the person's own, and may be reached through links.
 ///
 /// # Errors
-/// [`ConfigError`] that names the link.
+/// Returns a [`ConfigError`] that names the link.
 pub fn refuse_links(root: &Path, file: &Path) -> Result<(), ConfigError> {
     let Ok(below) = file.strip_prefix(root) else {
         return Ok(());

@@ -1,8 +1,13 @@
-//! Trust in workspaces: a folder that was cloned from somewhere must not be able to let itself do more. The access of people to a
-//! server, which `agentx identity trust` gives, is kept in the keyring and has nothing to do with it.
+//! Trust in the settings of a workspace: a cloned folder must not be able to extend its own rights. The
+//! access of people to a server, which `agentx identity trust` grants, is a different thing and part of the
+//! keyring.
 //!
-//! Until the person says so, a workspace's file can only make things stricter. What the person said holds for the bytes
-//! that they saw: the hash of the file is kept in the user's data directory, and a changed file has to be trusted again.
+//! Without trust, a workspace's file can only make settings stricter. Trust applies to the bytes that the
+//! person saw: the data directory has the hash of the file, and a person has to trust a changed file again.
+//!
+//! Programs before folder trust recorded trust in this one file, in `trusted.json`. New decisions are about
+//! the whole folder, in `folders.json` ([`crate::trust_folder`]). This store remains so that earlier
+//! decisions still count.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,28 +15,28 @@ use std::path::Path;
 use agentx_types::RuleEffect;
 
 use crate::files::{FileTurn, replace_file};
-use crate::keys::{KeyPath, Trust};
-use crate::layers::Merged;
+use crate::keys::{KeyPath, WorkspaceMay};
+use crate::layers::MergedSettings;
 use crate::read::SettingsLayer;
 use crate::value::Value;
 use crate::{ConfigError, SettingOrigin, Sourced};
 
 const STORE: &str = "trusted.json";
 
-/// A setting of a workspace that does not count because the workspace is not trusted.
+/// A setting of a workspace that does not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IgnoredSetting {
     /// The key.
     pub key: String,
-    /// The place of its definition.
+    /// Its origin.
     pub origin: SettingOrigin,
-    /// Why it does not count.
+    /// The reason.
     pub why: &'static str,
     /// Whether it counts once the person trusts the workspace as it is now.
     pub waits_for_trust: bool,
 }
 
-/// Whether `bytes` of this file are what the person trusted.
+/// Returns whether the person trusts these bytes of this file.
 pub(crate) fn is_trusted(data_dir: &Path, file: &Path, bytes: &[u8]) -> bool {
     let Ok(store) = read_store(data_dir) else {
         return false;
@@ -54,7 +59,7 @@ pub fn trust(data_dir: &Path, file: &Path, bytes: &[u8]) -> Result<(), ConfigErr
     replace_file(&path, &text, &turn)
 }
 
-/// Takes trust in a file back. Returns whether there was any.
+/// Removes the trust in a file. Returns whether there was any.
 ///
 /// # Errors
 /// Returns an error if the data directory cannot be written.
@@ -92,19 +97,23 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Leaves in a workspace's layer only what an untrusted one may set; `below` is what the layers below it say.
-pub(crate) fn restrict(layer: SettingsLayer, below: &Merged) -> (SettingsLayer, Vec<IgnoredSetting>) {
+/// Keeps only the settings that an untrusted workspace may make; `below` has the layers below it.
+pub(crate) fn restrict(layer: SettingsLayer, below: &MergedSettings) -> (SettingsLayer, Vec<IgnoredSetting>) {
     let mut kept = SettingsLayer::default();
     let mut ignored = Vec::new();
     for (path, sourced) in layer.entries {
-        let trust = path.spec().map_or(Trust::Trusted, |spec| spec.trust);
+        let trust = path
+            .spec()
+            .map_or(WorkspaceMay::SetIfTrusted, |spec| spec.workspace_may);
         match trust {
-            Trust::Free => kept.entries.push((path, sourced)),
-            Trust::Trusted => {
+            WorkspaceMay::Set => kept.entries.push((path, sourced)),
+            WorkspaceMay::SetIfTrusted => {
                 ignored.push(note(&path, &sourced, "only a trusted workspace may set it", true))
             }
-            Trust::Own => ignored.push(note(&path, &sourced, "only your own settings may set it", false)),
-            Trust::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
+            WorkspaceMay::Never => {
+                ignored.push(note(&path, &sourced, "only your own settings may set it", false))
+            }
+            WorkspaceMay::Tighten => tighten(path, sourced, below, &mut kept, &mut ignored),
         }
     }
     (kept, ignored)
@@ -127,7 +136,7 @@ pub(crate) fn note(
 fn tighten(
     path: KeyPath,
     sourced: Sourced<Value>,
-    below: &Merged,
+    below: &MergedSettings,
     kept: &mut SettingsLayer,
     ignored: &mut Vec<IgnoredSetting>,
 ) {

@@ -1,9 +1,9 @@
-//! Taking a key out of a file without touching what else the person wrote. What would leave a mistake is refused, and the file stays as it
-//! is.
+//! Removes a key from a file and keeps everything else that the person wrote. A removal that would leave a
+//! mistake is an error, and the file stays unchanged.
 
 use std::path::Path;
 
-use crate::edit::index_of;
+use crate::edit::{index_of, written_path};
 use crate::files::{FileTurn, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
 use crate::set::{SetResult, indent_of, path_of};
@@ -11,7 +11,8 @@ use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigError, KeyPath};
 
-/// Takes `key` out of one of the files that `request` reads, with the levels above it that hold nothing else.
+/// Removes `key` from one of the files that `request` reads, with the levels above it that contain nothing
+/// else.
 ///
 /// # Errors
 /// Returns an error if the key does not exist, the configuration would have mistakes without it, or it cannot
@@ -27,7 +28,7 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
         Err(error) => return Err(ConfigError::file(file, error)),
     };
     let changed = match parse(&text) {
-        Ok(root) => without(&text, &root, &path).ok_or_else(|| ConfigError::Edit {
+        Ok(root) => without(&text, &root, &written_path(&root, &path)).ok_or_else(|| ConfigError::Edit {
             path: file.to_owned(),
             what: format!("`{key}` cannot be removed here without changing other parts of the file"),
             text: format!("remove `{key}`"),
@@ -44,7 +45,7 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
         file: file.to_owned(),
         changed: is_other,
         loaded,
-        key: path,
+        key: path.current().unwrap_or(path),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a setting can hold, and how each kind is read from words (flags, variables, defaults) and shown again.
+//! The kinds of values of settings: reading them from text (flags, variables, defaults) and showing them.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use agentx_types::{NanoUsd, show_time};
 
 use crate::{Secret, WrittenRule, nearest};
 
-/// What kind of value a key takes.
+/// The kind of value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// Any text.
@@ -16,7 +16,8 @@ pub enum ValueKind {
     Path,
     /// An http or https address without user or password.
     Url,
-    /// Where a server of AgentX is: `http`, `https`, `ws`, `wss` or only host and port; `local` for none.
+    /// The address of a server of AgentX: `http`, `https`, `ws`, `wss` or only host and port; `local` for
+    /// none.
     Server,
     /// A whole number, from 0.
     Count,
@@ -30,7 +31,7 @@ pub enum ValueKind {
     Duration,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A text in which `{name}` stands for one of these.
+    /// A template with these names as `{name}`.
     Template(&'static [&'static str]),
     /// A list of names.
     Names,
@@ -40,12 +41,12 @@ pub enum ValueKind {
     Key,
     /// The name of an environment variable that holds a key.
     KeyVariable,
-    /// What this kind takes, or `none`.
+    /// A value of this kind, or `none`.
     OrNone(&'static ValueKind),
 }
 
 impl ValueKind {
-    /// What is expected, in words.
+    /// Describes the expected value.
     pub fn expects(self) -> String {
         match self {
             Self::Text => "text".into(),
@@ -91,11 +92,11 @@ pub enum Value {
     Key(KeyReference),
     /// The file that holds the value, as it was written.
     File(String),
-    /// `none`: there is no such limit, whatever the layers below say.
+    /// `none`: no limit, whatever the layers below set.
     Nothing,
 }
 
-/// Where a provider's key is.
+/// The source of a provider's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyReference {
     /// In this environment variable.
@@ -123,14 +124,14 @@ impl fmt::Display for Value {
     }
 }
 
-/// What is wrong with a value, and the nearest right word if there is one.
-pub(crate) type Wrong = (String, Option<String>);
+/// The problem with a value, and the nearest valid word if there is one.
+pub(crate) type ValueError = (String, Option<String>);
 
 /// Reads a value of a kind from words, as flags and variables have it.
 ///
 /// # Errors
-/// What is wrong, and the nearest right word if there is one.
-pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, Wrong> {
+/// Returns the problem, and the nearest valid word if there is one.
+pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueError> {
     let wrong = || (format!("expected {}, found {words:?}", kind.expects()), None);
     let usd = || number(words.trim_start_matches('$'));
     match kind {

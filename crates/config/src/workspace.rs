@@ -1,4 +1,4 @@
-//! What of a workspace's settings counts, and what they would lead to.
+//! The settings of a workspace that count, and their effects.
 //!
 //! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set the rest, with three
 //! exceptions: it never decides where a key of the person's is sent, it changes nothing of a provider or a model that the person or
@@ -14,8 +14,8 @@ use agentx_types::{Guard, Rule, RuleEffect};
 
 use crate::SCRIPTED_MODEL;
 use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
-use crate::keys::{KeyPath, Trust};
-use crate::layers::Merged;
+use crate::keys::{KeyPath, WorkspaceMay};
+use crate::layers::MergedSettings;
 use crate::load::ReadFile;
 use crate::models;
 use crate::read::SettingsLayer;
@@ -44,10 +44,10 @@ const INTERPRETERS: &[&str] = &[
 /// Programs that only say something.
 const HARMLESS: &[&str] = &["date", "echo", "printf", "pwd"];
 
-/// What the person's own layers say.
+/// The person's own layers.
 pub(crate) struct PersonalSettings<'a> {
     /// Defaults, the user's file, the environment, flags.
-    pub(crate) merged: &'a Merged,
+    pub(crate) merged: &'a MergedSettings,
     /// Every key that they name.
     pub(crate) keys: &'a [ProviderKey],
     pub(crate) places: &'a ConfigPaths,
@@ -66,7 +66,7 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
-    /// Whether the file below `root` still holds what was read of it.
+    /// Returns whether the file below `root` still holds what was read of it.
     pub fn is_as_it_was(&self, root: &Path) -> bool {
         let path = root.join(&self.path);
         let is_as_long = std::fs::metadata(&path)
@@ -75,24 +75,24 @@ impl NamedFile {
     }
 }
 
-/// What of a workspace's file counts.
+/// The settings of a workspace's file that count.
 #[derive(Default)]
 pub(crate) struct AcceptedSettings {
     pub(crate) layer: SettingsLayer,
     pub(crate) ignored: Vec<IgnoredSetting>,
     /// The files that the settings name.
     pub(crate) files: Vec<NamedFile>,
-    /// What the settings would lead to, in sentences.
+    /// The effects of the settings, in sentences.
     pub(crate) effects: Vec<String>,
-    /// Every setting of the file as it is understood.
-    pub(crate) says: Vec<String>,
+    /// Every setting of the file, as readable lines.
+    pub(crate) settings: Vec<String>,
 }
 
-/// What of the workspace's file counts: where the person trusts it as it is, nearly all of it.
+/// Returns the settings of the workspace's file that count: nearly all if the person trusts it as it is.
 pub(crate) fn admitted(
     file: ReadFile,
     (trust_dir, folder): (&Path, &Folder),
-    below: &Merged,
+    below: &MergedSettings,
     own: &PersonalSettings<'_>,
 ) -> AcceptedSettings {
     let accepted = is_accepted(&file.bytes, trust_dir, folder, own.places);
@@ -102,7 +102,7 @@ pub(crate) fn admitted(
     never.extend(of_rules);
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
     let effects = effects(&layer, &never);
-    let says = says(&file.layer);
+    let settings = readable_settings(&file.layer);
     let (layer, ignored) = if accepted {
         (layer, [never, of_files].concat())
     } else {
@@ -113,12 +113,12 @@ pub(crate) fn admitted(
         ignored,
         files,
         effects,
-        says,
+        settings,
     }
 }
 
-/// Each setting as it is understood, however it is written: `model: opus`, `rules: "allow bash: ls *"`.
-fn says(layer: &SettingsLayer) -> Vec<String> {
+/// Returns each setting in one form, however the file writes it: `model: opus`, `rules: "allow bash: ls *"`.
+fn readable_settings(layer: &SettingsLayer) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, sourced) in &layer.entries {
         match &sourced.value {
@@ -138,16 +138,16 @@ fn says(layer: &SettingsLayer) -> Vec<String> {
     lines
 }
 
-/// Whether the workspace's file counts as it is. Older programs kept that for the file alone.
+/// Returns whether the person accepted this workspace file. Older programs recorded that for the file alone.
 fn is_accepted(bytes: &[u8], trust_dir: &Path, folder: &Folder, places: &ConfigPaths) -> bool {
     let file = places.workspace_file.strip_prefix(&places.workspace_root);
     file.is_ok_and(|file| folder.admits(file, bytes))
         || (folder.trust == FolderTrust::Unknown
-            && folder.before.is_none()
+            && folder.previous_trust.is_none()
             && trust::is_trusted(trust_dir, &places.workspace_file, bytes))
 }
 
-/// Leaves out what no trust in a folder covers.
+/// Leaves out the settings that trust in a folder does not cover.
 fn without_what_is_the_persons(
     layer: SettingsLayer,
     own: &PersonalSettings<'_>,
@@ -180,7 +180,7 @@ fn without_what_is_the_persons(
             }
             _ => path
                 .spec()
-                .is_some_and(|spec| spec.trust == Trust::Own)
+                .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never)
                 .then_some(ELSEWHERE),
         };
         let keeps_rest = matches!(&sourced.value, Value::Names(names) if !names.is_empty());
@@ -203,7 +203,7 @@ fn id_of((path, sourced): &(KeyPath, crate::Sourced<Value>)) -> Option<(String, 
     }
 }
 
-/// Whether this is a key that the person's own layers name, by its variable or by what that holds.
+/// Returns whether this is a key that the person's own layers name, by its variable or by what that holds.
 fn is_persons(reference: &KeyReference, own: &PersonalSettings<'_>) -> bool {
     let KeyReference::Env(variable) = reference else {
         return false;
@@ -312,7 +312,7 @@ fn programs(
         .collect())
 }
 
-/// What these settings lead to, for somebody who is about to trust them: where prompts and keys go, and what is run.
+/// Returns the effects of these settings: where prompts and keys go, and which programs run.
 fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
     let text = |path: &KeyPath| {
         let found = layer.entries.iter().find(|(at, _)| at == path);
@@ -373,7 +373,7 @@ fn effects(layer: &SettingsLayer, never: &[IgnoredSetting]) -> Vec<String> {
     effects
 }
 
-/// Which tools its rules allow, one line for each.
+/// Returns the tools that its rules allow, one per line.
 fn allowed(layer: &SettingsLayer) -> Vec<String> {
     let rules = layer
         .entries

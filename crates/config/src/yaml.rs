@@ -76,14 +76,14 @@ pub struct YamlKey {
 /// A text that is not YAML, or too much of it.
 #[derive(Clone, Debug)]
 pub struct YamlError {
-    /// Where the reader stopped.
+    /// The position at which the reader stopped.
     pub at: TextPosition,
-    /// What is wrong, in words.
+    /// The problem, in words.
     pub what: String,
 }
 
 impl Yaml {
-    /// What it is, in words.
+    /// Returns the name of the kind, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",

@@ -90,7 +90,7 @@ impl Desk {
         let error = match self.load() {
             // A folder that is not trusted keeps nobody from working.
             Ok(loaded) => loaded
-                .broken
+                .workspace_mistakes
                 .iter()
                 .map(|mistake| format!("{mistake}\n"))
                 .collect(),

@@ -45,6 +45,10 @@ impl Home {
         set(self.request(&|_| None), &self.file(), key, value)?;
         Ok(std::fs::read_to_string(self.file()).unwrap())
     }
+
+    fn load(&self) -> agentx_config::Loaded {
+        agentx_config::load(self.request(&|_| None)).unwrap()
+    }
 }
 
 /// The file after a key was set; a second time changes nothing.
@@ -354,4 +358,35 @@ fn what_somebody_else_wrote_meanwhile_is_not_overwritten() {
         );
         assert_eq!(home.text().as_deref(), Some(meanwhile));
     }
+}
+
+#[test]
+fn a_former_name_of_a_key_is_read_changed_and_removed() {
+    let home = Home::new("members:\n  directory: /srv/a # theirs\n");
+    let changed = home.set("members_dir", "/srv/b").unwrap();
+    assert_eq!(changed, "members:\n  directory: /srv/b # theirs\n");
+    let loaded = home.load();
+    assert_eq!(
+        loaded.settings.members_dir,
+        std::path::Path::new("/srv/b"),
+        "the former name counts"
+    );
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    unset(home.request(&|_| None), &home.file(), "members_dir").unwrap();
+    assert_eq!(home.text().as_deref(), Some(""));
+    assert_eq!(
+        home.set("members.directory", "/srv/c").unwrap(),
+        "members:\n  directory: /srv/c\n"
+    );
+    let twice = "members:\n  directory: /srv/a\nmembers_dir: /srv/b\n";
+    assert!(
+        replace(
+            home.request(&|_| None),
+            &home.file(),
+            home.text().as_deref(),
+            twice
+        )
+        .is_err(),
+        "both names at once"
+    );
 }

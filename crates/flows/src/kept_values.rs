@@ -144,7 +144,7 @@ fn known(
         return Ok(older.map(|_| by_path()));
     }
     let exact = noted.iter().find(|(id, _)| *id == now.id);
-    let found = exact.or_else(|| noted.iter().find(|(id, _)| now.is(id)));
+    let found = exact.or_else(|| noted.iter().find(|(id, _)| now.matches(id)));
     Ok(found.map(|(id, name)| (Some(id.clone()), name.clone())))
 }
 

@@ -166,7 +166,7 @@ pub async fn export(runtime: &dyn Runtime, session: &SessionId) -> Result<Sessio
 
 /// Takes a document into a log, as a session of `owner`. All of it is there afterwards, or nothing.
 ///
-/// Who may see it is not taken over: that is for whoever has it now to say.
+/// The import drops the list of people who may see it: the new owner decides that.
 ///
 /// # Errors
 /// Returns an error if the id is taken, the document is not what was exported, or the log cannot be written.
@@ -200,7 +200,7 @@ pub async fn import(
     }
 }
 
-/// Makes the session; one that was begun under this id and never had an event is no obstacle.
+/// Creates the session, even if an empty one with this id exists.
 async fn make(log: &dyn SessionLog, owner: &OwnerId, export: &SessionExport) -> Result<(), RuntimeError> {
     // What it was forked from need not be here: the document has what it shares.
     let new = NewLog::new(

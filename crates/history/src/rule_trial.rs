@@ -98,7 +98,7 @@ impl RuleTrial {
         let Some(tool) = config.tools.iter().find(|tool| tool.name == name) else {
             return;
         };
-        if arguments::unfit(tool, input).is_some() {
+        if arguments::argument_error(tool, input).is_some() {
             // It was answered before anybody decided about it.
             return;
         }

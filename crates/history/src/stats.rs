@@ -36,9 +36,9 @@ pub struct ToolCount {
     pub name: String,
     /// Calls that have a result.
     pub calls: u64,
-    /// Those of them that failed.
+    /// The number of failed calls.
     pub failures: u64,
-    /// Those that were not allowed.
+    /// The number of refused calls.
     pub refused: u64,
 }
 
@@ -94,7 +94,7 @@ async fn count(
                 names.insert(call.tool_call_id.clone(), call.name.clone());
             }
             EnvironmentEvent::ToolResult(result) if is_own == 1 => {
-                // A call inside another one's has no name of its own on record.
+                // The log has no name of its own for a call inside another one.
                 let Some(name) = names.get(&result.tool_call_id) else {
                     continue;
                 };

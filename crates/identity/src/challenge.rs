@@ -1,4 +1,5 @@
-//! What a server asks to have signed, and what its signature means: this key, for this server, now; and how a server proves its own key.
+//! The challenge of a server, and the proof of its own key. A signature over a challenge means: this key, for
+//! this server, now.
 
 use std::fmt;
 
@@ -9,12 +10,12 @@ use crate::{PublicKey, SecretKey, Signature, token_text};
 /// What stands between the random part of a nonce and the key of its server. Neither of the two has it.
 const BEFORE_KEY: char = '.';
 
-/// What a server wants signed.
+/// The challenge of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuthChallenge {
     /// Random, once, and whose it is: see [`server_nonce`].
     pub nonce: String,
-    /// What the server calls itself. Who signs it has made sure that it is the server that they mean.
+    /// The server's own name. The signer has checked that it is the intended server.
     pub origin: String,
     /// Until when a signature counts: milliseconds since 1970.
     pub expires_at_ms: u64,
@@ -63,13 +64,13 @@ impl fmt::Display for Binding {
     }
 }
 
-/// Why a signature does not count.
+/// The reason why a signature does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChallengeError {
-    /// It came too late.
+    /// The challenge has expired.
     #[error("the challenge has expired; ask for a new one")]
     Expired,
-    /// It was made by another key, or over something else.
+    /// Another key made it, or it is over other data.
     #[error("the signature does not match this key and challenge")]
     WrongSignature,
 }
@@ -96,7 +97,7 @@ pub fn sign_bound_challenge(key: &SecretKey, challenge: &AuthChallenge, binding:
     key.sign(bound_text(challenge, binding).as_bytes())
 }
 
-/// Checks the answer of somebody who says that they have this key, on a connection without a [`Binding`].
+/// Checks the answer of a client that claims this key, on a connection without a [`Binding`].
 ///
 /// # Errors
 /// Returns an error if it is too late, or the signature is not theirs over this challenge.
@@ -109,7 +110,7 @@ pub fn verify_challenge(
     verify_bound_challenge(key, (challenge, &Binding::None), signature, now_ms)
 }
 
-/// Checks the answer of somebody who says that they have this key, on the connection that it came by.
+/// Checks the answer of a client that claims this key, on the connection that it came by.
 ///
 /// # Errors
 /// Returns an error if it is too late, or the signature is not theirs over this challenge on this connection.
@@ -134,7 +135,8 @@ pub fn prove_server(key: &SecretKey, challenge: &AuthChallenge, client_nonce: &s
     key.sign(server_text(challenge, client_nonce).as_bytes())
 }
 
-/// Whether this is the proof of the server with this key for this challenge and the client's own nonce.
+/// Returns whether this is the proof of the server with this key for this challenge and the client's own
+/// nonce.
 #[must_use]
 pub fn verify_server(
     key: &PublicKey,
@@ -232,7 +234,7 @@ mod tests {
             ..challenge()
         };
         assert!(!verify_server(server.public_key(), &later, "mine", &proof));
-        // What a server signs is no answer to a challenge.
+        // A signature of a server is not an answer to a challenge.
         assert!(verify_challenge(server.public_key(), &challenge(), &proof, 0).is_err());
     }
 

@@ -10,16 +10,16 @@ use crate::KeyringError;
 
 /// Larger than any file of a keyring.
 const MAX_BYTES: u64 = 16 << 20;
-/// How often a writer asks whether the one before it is done: five seconds in all.
+/// The number of attempts to get the lock: five seconds in all.
 const ATTEMPTS: u32 = 250;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 
-/// Which others may be at a file at all.
+/// The access that other users may have to a file.
 #[derive(Clone, Copy)]
 pub(crate) enum Privacy {
-    /// Nobody else may read it.
+    /// No access: a secret.
     Secret,
-    /// Nobody else may change it.
+    /// Reading only.
     Public,
 }
 

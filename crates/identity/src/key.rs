@@ -10,7 +10,7 @@ use crate::base64url::{self, as_text};
 use crate::openssh;
 use crate::{KeyError, NoRandomness, random_bytes};
 
-/// What the text of a public key begins with.
+/// The prefix of the text of a public key.
 const PREFIX: &str = "ed25519:";
 
 /// The seven encodings, without the sign, of the points whose order divides eight. Under such a key anybody can make a signature that
@@ -25,7 +25,8 @@ const SMALL_ORDER: [&str; 7] = [
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 ];
 
-/// What stands before an Ed25519 key in its `SubjectPublicKeyInfo` (DER): <https://www.rfc-editor.org/rfc/rfc8410#section-4>.
+/// The bytes before an Ed25519 key in its `SubjectPublicKeyInfo` (DER):
+/// <https://www.rfc-editor.org/rfc/rfc8410#section-4>.
 const SPKI_PREFIX: [u8; 12] = [
     0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
 ];
@@ -45,14 +46,15 @@ impl PublicKey {
         &self.0
     }
 
-    /// Whether who has this key signed exactly these bytes. Under a key of small order nobody did.
+    /// Returns whether who has this key signed exactly these bytes. Under a key of small order nobody did.
     #[must_use]
     pub fn verify(&self, message: &[u8], signature: &Signature) -> bool {
         let verified = UnparsedPublicKey::new(&ED25519, &self.0).verify(message, &signature.0);
         verified.is_ok() && !self.has_small_order()
     }
 
-    /// Whether this is a point of small order: then it is nobody's key, and anybody could sign in its name.
+    /// Returns whether this is a point of small order: then it is nobody's key, and anybody could sign in its
+    /// name.
     pub fn has_small_order(&self) -> bool {
         let mut bytes = self.0;
         bytes[31] &= 0x7f;
@@ -104,7 +106,7 @@ impl FromStr for PublicKey {
 
 as_text!(PublicKey);
 
-/// That somebody said something: 64 bytes, as text in base64url.
+/// A signature: 64 bytes, as text in base64url.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature([u8; 64]);
 
@@ -136,7 +138,7 @@ impl FromStr for Signature {
 
 as_text!(Signature);
 
-/// What makes somebody who they are. It has no `Clone`, no `Display`, no serialization, and its `Debug` shows the public key.
+/// A secret key. It has no `Clone`, no `Display`, no serialization, and its `Debug` shows the public key.
 ///
 /// Both parts lie on the heap, so that moving the key leaves no copies behind, and are overwritten when it is dropped.
 pub struct SecretKey {
@@ -201,7 +203,7 @@ impl SecretKey {
         openssh::private::write(self, comment)
     }
 
-    /// Who it makes one.
+    /// Returns the public key.
     pub fn public_key(&self) -> &PublicKey {
         &self.public
     }

@@ -1,4 +1,5 @@
-//! Who one is, and whom one trusts, in a data directory: `identity` (a secret) and `people.json`.
+//! The identity of a person and the people whom they trust, in a data directory: `identity` (a secret) and
+//! `people.json`.
 //!
 //! Both are read anew each time, so that a running server knows at once whom its operator trusts or trusts no more.
 
@@ -23,7 +24,7 @@ pub struct Keyring {
     pub(crate) directory: PathBuf,
 }
 
-/// Somebody whom a server knows.
+/// A person whom a server knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownPerson {
     /// Whose sessions theirs are.
@@ -36,7 +37,7 @@ pub struct KnownPerson {
     pub approver: bool,
 }
 
-/// Why a keyring cannot be read or written.
+/// The error of reading or writing a keyring.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
     /// A file or a directory.
@@ -108,7 +109,7 @@ impl KeyringError {
         }
     }
 
-    /// What to do about it.
+    /// The advice.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Readable { path, .. } => Some(format!(
@@ -157,17 +158,17 @@ impl Keyring {
         files::check_directory(&self.directory)
     }
 
-    /// Where one's own identity is.
+    /// The path of the person's own identity.
     pub fn identity_file(&self) -> PathBuf {
         self.directory.join("identity")
     }
 
-    /// Where the list of people is.
+    /// The path of the list of people.
     pub fn people_file(&self) -> PathBuf {
         self.directory.join("people.json")
     }
 
-    /// Who one is; `None` where that was never needed.
+    /// Reads the own identity; `None` if there is none yet.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, others may read it, or it is not what it should be.
@@ -175,7 +176,7 @@ impl Keyring {
         secret_in(&self.identity_file())
     }
 
-    /// Who one is, made now where that was never needed before.
+    /// Reads the own identity, and creates it if there is none yet.
     ///
     /// # Errors
     /// As [`Keyring::identity`], or if the file cannot be written.
@@ -244,7 +245,7 @@ impl Keyring {
         }
     }
 
-    /// Trusts somebody from now on; returns how they were trusted before.
+    /// Trusts a person from now on; returns the previous trust.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read or written.
@@ -261,7 +262,7 @@ impl Keyring {
         })
     }
 
-    /// Trusts somebody no more; returns how they were trusted.
+    /// Removes the trust in a person; returns the previous trust.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read or written.
@@ -272,7 +273,7 @@ impl Keyring {
         })
     }
 
-    /// Who has this key, as far as this directory knows. A file that cannot be read vouches for nobody.
+    /// Returns the person with this key, if this directory knows them. An unreadable file trusts no one.
     pub fn person(&self, key: &PublicKey) -> Option<KnownPerson> {
         let found = self.everybody().into_iter().find(|(known, _)| known == key);
         found.map(|(_, known)| known)

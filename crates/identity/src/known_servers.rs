@@ -10,12 +10,12 @@ use crate::{Keyring, KeyringError, PublicKey};
 /// The number of servers that are remembered; the one that was met first is forgotten first.
 const MOST: usize = 1_000;
 
-/// What is known of a server whose key is seen.
+/// The result of checking the key of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerKeyStatus {
-    /// It is met for the first time, and remembered from now on.
+    /// The first contact; the key is remembered from now on.
     New,
-    /// It is the same as before, or the server of this very directory.
+    /// The same key as before, or the server of this directory.
     Known,
     /// Another one was there before.
     Changed {
@@ -25,7 +25,7 @@ pub enum ServerKeyStatus {
 }
 
 impl Keyring {
-    /// Where the list of servers is.
+    /// The path of the list of servers.
     pub fn servers_file(&self) -> PathBuf {
         self.directory.join("known_servers")
     }
@@ -47,7 +47,7 @@ impl Keyring {
         Ok(ServerKeyStatus::New)
     }
 
-    /// What [`Keyring::meet_server`] would say, without remembering anything.
+    /// Returns what [`Keyring::meet_server`] would, without remembering anything.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read, or others may change it.

@@ -20,7 +20,7 @@ const OTHER_KINDS: &[&str] = &[
     "ecdsa-sha2-nistp521",
 ];
 
-/// Why something is no key or no signature.
+/// The error of reading a key or a signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// A text that begins like a public key.
@@ -29,7 +29,7 @@ pub enum KeyError {
     /// A point in whose name anybody can sign.
     #[error("not a usable key: it is a point of small order, for which anyone could sign")]
     SmallOrder,
-    /// A text that is no signature.
+    /// An invalid signature.
     #[error("not a signature: expected 86 characters of base64url")]
     SignatureText,
     /// A text that is nothing of ours.
@@ -45,7 +45,7 @@ pub enum KeyError {
         /// The type of the key, as OpenSSH names it.
         kind: String,
     },
-    /// A file that is no private key of OpenSSH.
+    /// Not a private key of OpenSSH.
     #[error(
         "not an OpenSSH private key, which begins with `-----BEGIN OPENSSH PRIVATE KEY-----`; `ssh-keygen -t \
          ed25519` creates one"
@@ -62,9 +62,9 @@ pub enum KeyError {
         "the key asks for {rounds} rounds of bcrypt to read its passphrase; at most {most} are supported: `ssh-keygen -p -a 100 -f FILE` writes it anew"
     )]
     TooManyRounds {
-        /// How many rounds the file asks for; a few milliseconds each.
+        /// The number of rounds in the file; each takes a few milliseconds.
         rounds: u32,
-        /// How many are supported.
+        /// The maximum number.
         most: u32,
     },
     /// Another passphrase than that of the key.
@@ -73,7 +73,7 @@ pub enum KeyError {
     /// The line or the file is not what OpenSSH writes.
     #[error("the OpenSSH key is damaged: {what}")]
     Damaged {
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
     /// No key can be made.
@@ -124,7 +124,8 @@ pub(crate) fn public_key(key: &KeyData) -> Result<PublicKey, KeyError> {
     }
 }
 
-/// Whether OpenSSH calls a kind of key, or a certificate of one, so. Other words are not repeated in errors: they may be secrets of something else.
+/// Returns whether OpenSSH calls a kind of key, or a certificate of one, so. Other words are not repeated in
+/// errors: they may be secrets of something else.
 fn is_kind(word: &str) -> bool {
     let name = word.strip_suffix("-cert-v01@openssh.com").unwrap_or(word);
     let is_of_security_key = || {
@@ -165,7 +166,7 @@ fn other_kind(kind: &str) -> KeyError {
     }
 }
 
-/// What the library says about a key that it cannot read.
+/// Converts the library's error about an unreadable key.
 pub(crate) fn damaged(error: Error) -> KeyError {
     let what = match error {
         Error::Crypto => "its check numbers or its halves do not belong together",

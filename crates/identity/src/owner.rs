@@ -10,7 +10,7 @@ pub const OPERATOR: &str = "own_local";
 /// Letters of an id after `own_`: 130 bits of the hash.
 const LETTERS: usize = 26;
 
-/// Who has this key: `own_` and 26 letters, the lowercase base32 of the key's SHA-256.
+/// Returns the owner id of a key: `own_` and 26 letters, the lowercase base32 of the key's SHA-256.
 pub fn owner_of(key: &PublicKey) -> OwnerId {
     let hash = ring::digest::digest(&ring::digest::SHA256, key.as_bytes());
     let mut letters = base32(hash.as_ref());

@@ -1,4 +1,4 @@
-//! The list of people that a server trusts, as it stands in `people.json`: JSON that a person may edit too.
+//! The list of people whom a server trusts, in `people.json`: JSON that a person may edit too.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{KeyringError, PublicKey};
 
-/// As what somebody is trusted.
+/// The role of a trusted person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustedAs {
@@ -30,13 +30,13 @@ impl TrustedAs {
     }
 }
 
-/// Somebody whom a server trusts.
+/// A person whom a server trusts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trusted {
     /// The public key.
     pub public_key: PublicKey,
-    /// What they are called there.
+    /// Their name there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// As what.
@@ -72,14 +72,14 @@ pub(crate) fn write(path: &Path, people: &[Trusted]) -> Result<Vec<u8>, KeyringE
     Ok(text)
 }
 
-/// What the reader said, without its line and column, which stand before it.
+/// The message of the parser, without its line and column, which come before it.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
-/// The line (from 1) where a key stands for the second time; the last one where it is written in another way.
+/// The line (from 1) of the second occurrence of a key; the last line if it is written in another form.
 fn line_of_second(bytes: &[u8], key: &PublicKey) -> usize {
     let text = String::from_utf8_lossy(bytes);
     let place = text.match_indices(&key.to_string()).nth(1);

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 #[error("the system has no randomness: {0}")]
 pub struct NoRandomness(String);
 
-/// So many random bytes, fit for keys.
+/// Returns random bytes that are good enough for keys.
 ///
 /// # Errors
 /// Returns an error if the system has none.

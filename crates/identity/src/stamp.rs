@@ -1,4 +1,4 @@
-//! Whether the files of a keyring are still those that were read: so that whoever asks often need not read them each time.
+//! Detects changes of the files of a keyring, so that a frequent caller need not read them each time.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 /// A file that was changed so recently may be changed again without looking any different.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// How the files of a keyring looked at some time. Two that are equal and [settled](Self::is_settled) are of the same files.
+/// A snapshot of the metadata of a keyring's files. Two that are equal and [settled](Self::is_settled) are of
+/// the same files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     files: [Option<FileStamp>; 2],
@@ -28,7 +29,7 @@ impl Stamp {
         }
     }
 
-    /// Whether a later change would show.
+    /// Returns whether a later change would show.
     pub fn is_settled(&self) -> bool {
         let now = SystemTime::now();
         self.files.iter().flatten().all(|file| {

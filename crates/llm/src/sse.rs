@@ -153,11 +153,11 @@ impl SseDecoder {
                 }
             } else {
                 self.keep_partial(line)?;
-                self.settle(&mut lent);
+                self.copy_lent(&mut lent);
                 self.complete_partial(&mut on_event)?;
             }
         }
-        self.settle(&mut lent);
+        self.copy_lent(&mut lent);
         Ok(())
     }
 
@@ -279,14 +279,14 @@ impl SseDecoder {
             }
             return Ok(());
         }
-        self.settle(lent);
+        self.copy_lent(lent);
         self.data.bytes.push(b'\n');
         self.data.bytes.extend_from_slice(value);
         Ok(())
     }
 
     /// Copies what was only lent.
-    fn settle(&mut self, lent: &mut Option<&[u8]>) {
+    fn copy_lent(&mut self, lent: &mut Option<&[u8]>) {
         if let Some(first) = lent.take() {
             self.data.bytes.extend_from_slice(first);
         }

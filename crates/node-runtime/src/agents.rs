@@ -1,4 +1,4 @@
-//! Agents of files: a runtime is told of them by whoever has read the files.
+//! Agents defined in files, as the code that reads the files passes them to the runtime.
 //!
 //! This crate reads no agent files. `crates/agent-files` reads them and `crates/assembly` gives the result to
 //! the runtime; without that the list is empty and every name is refused.
@@ -18,7 +18,7 @@ impl NodeRuntime {
         self
     }
 
-    /// One of its agents, as a session is opened with it.
+    /// Returns one of its agents in the form for opening a session.
     ///
     /// # Errors
     /// See [`Agents::resolve`].

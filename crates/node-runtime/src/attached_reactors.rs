@@ -10,8 +10,8 @@
 //! with it until it is detached. A call that was with a reactor when that was dropped is `unknown`: it may
 //! have acted, so nobody repeats it.
 //!
-//! Reactors live as long as the last clone of the runtime. They are not on record in any session: a program
-//! that starts again attaches its own.
+//! Reactors live as long as the last clone of the runtime. No session records them: a program attaches its
+//! own after a restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ use tokio::sync::Mutex;
 
 use crate::NodeRuntime;
 
-/// How long a reactor may take to start. After that it is dropped in the middle, and `attach` fails.
+/// The maximum time for a reactor to start. After that it is dropped, and `attach` fails.
 const START: Duration = Duration::from_secs(30);
 
 /// The reactors of a runtime. Clones refer to the same set; the last one takes them down where they stand.
@@ -38,9 +38,9 @@ pub(crate) struct AttachedReactors {
     own: Arc<[ResponderId]>,
     /// The tasks. Starting and stopping wait for each other; hearing and serving do not.
     set: Arc<Mutex<Reactors<SystemBus>>>,
-    /// What is known of each, readable while one of them starts or stops.
+    /// The list of reactors, readable while one of them starts or stops.
     list: ReactorList,
-    /// Which responders each reactor brought, so that a list can name them.
+    /// The responders of each reactor, for lists.
     served: Arc<StdMutex<BTreeMap<ReactorId, ServedBy>>>,
 }
 

@@ -20,8 +20,8 @@ use agentx_tools::ToolWrapper;
 use agentx_types::{AgentStateId, ContentPart, Instructions, SessionId, ToolSpec};
 use serde_json::Value;
 
-/// How many bytes of instructions follow one result, whatever the number of files; the agent can read the
-/// rest.
+/// The maximum size of the instructions after one result, in bytes, for all files together; the agent can
+/// read the rest.
 const MAX_BYTES: usize = 16 << 10;
 /// How many files and folders are remembered over all agents of all sessions. Beyond that all of it is
 /// forgotten, and told once more.
@@ -49,7 +49,7 @@ struct InstructingTool {
     tool: Arc<dyn Tool>,
     /// The argument of the tool that names a file.
     path_argument: String,
-    /// Which folders may instruct, as the person decided when the runtime was made.
+    /// The folders that may instruct the agent, by the person's decision at the start of the runtime.
     settings: Arc<Settings>,
     told: Arc<Told>,
 }
@@ -132,7 +132,7 @@ impl Told {
         told.contains(&(agent.clone(), path.to_owned()))
     }
 
-    /// Whether the path is new to the agent. From now on it is not.
+    /// Returns whether the path is new to the agent. From now on it is not.
     fn is_news(&self, agent: &Agent, path: &Path) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() >= MAX_REMEMBERED {

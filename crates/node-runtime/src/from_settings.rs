@@ -47,8 +47,8 @@ impl NodeRuntime {
 }
 
 impl NodeParts {
-    /// The parts of a runtime as the settings say, for whoever adds to them. Must be called inside a tokio
-    /// runtime.
+    /// Creates the parts of a runtime from settings, for code that adds to them. Must be called inside a
+    /// tokio runtime.
     ///
     /// # Errors
     /// Returns an error if the database cannot be opened.

@@ -1,4 +1,4 @@
-//! What a front end can ask of the runtime of this process.
+//! The interface of this process's runtime for front ends.
 //!
 //! Each method checks first that the session belongs to the runtime's owner: another owner's session does not
 //! exist here ([`LogError::NotFound`]), whatever its id. What follows then is either a read of the log, which
@@ -20,9 +20,9 @@ use std::sync::Arc;
 use agentx_history::import;
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileInQuestion, LogError, ModelInfo, NamedAgent,
-    OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription,
-    UsageQuery, UsageRow, VerifyReport, View, has_blob, watch_log,
+    OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest,
+    Runtime, RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize,
+    Subscription, UsageQuery, UsageRow, VerifyReport, View, has_blob, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -180,7 +180,7 @@ impl Runtime for NodeRuntime {
         &self,
         session: &SessionId,
         open: Option<Arc<dyn Session>>,
-        wish: RestoreWish,
+        wish: RestoreRequest,
     ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
         let session = session.clone();
         Box::pin(async move { self.restore_files(&session, open, &wish).await })

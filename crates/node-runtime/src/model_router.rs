@@ -1,4 +1,4 @@
-//! Which environment answers a model call: the scripted one for the offline demo, HTTP for every other
+//! Chooses the environment of a model call: the scripted one for the offline demo, HTTP for every other
 //! provider.
 //!
 //! The choice follows from the request alone: the API of its model is recorded in the session, so a session

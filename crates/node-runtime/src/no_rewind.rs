@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{RestorePlan, RestoreReport, RestoreWish, RuntimeError, Session};
+use agentx_runtime::{RestorePlan, RestoreReport, RestoreRequest, RuntimeError, Session};
 use agentx_types::SessionId;
 
 use crate::node::NodeRuntime;
@@ -19,7 +19,7 @@ impl NodeRuntime {
         &self,
         session: &SessionId,
         _: Option<Arc<dyn Session>>,
-        _: &RestoreWish,
+        _: &RestoreRequest,
     ) -> Result<RestoreReport, RuntimeError> {
         self.owned(session).await?;
         Err(without_tools())

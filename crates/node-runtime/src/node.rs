@@ -29,13 +29,13 @@ const UNBORN: usize = 16;
 ///
 /// It has no sessions of its own in memory: a session lives as long as its handles and then gives its lease
 /// back. What it shares with [`for_owner`](Self::for_owner) and [`as_server`](Self::as_server) is the log,
-/// the bus, the reactors and the places for calls; what differs is whose sessions it shows and how it marks
+/// the bus, the reactors and the slots for calls; what differs is whose sessions it shows and how it marks
 /// them.
 ///
 /// The settings of the builders below hold for sessions that are opened afterwards. Sessions that are open
 /// keep what they were opened with.
 pub struct NodeRuntime {
-    /// What every session that is opened gets a clone of: the log, the bus, the effectors, the clock.
+    /// The parts of which every open session gets a clone: the log, the bus, the effectors, the clock.
     pub(crate) driver: DriverParts,
     pub(crate) owner: OwnerId,
     pub(crate) models: Vec<ModelInfo>,
@@ -77,7 +77,7 @@ impl NodeRuntime {
         }
     }
 
-    /// This runtime for another owner: it shows the sessions of that owner, and nobody else's.
+    /// Returns this runtime for another owner: it shows only the sessions of that owner.
     pub fn for_owner(&self, owner: OwnerId) -> Self {
         Self {
             driver: self.driver.clone(),
@@ -91,7 +91,8 @@ impl NodeRuntime {
         }
     }
 
-    /// This runtime as a server: it marks its sessions, and after a kill the next server continues them.
+    /// Returns this runtime as a server: it marks its sessions, and after a kill the next server continues
+    /// them.
     pub fn as_server(&self) -> Self {
         let mut server = self.for_owner(self.owner.clone());
         server.driver.serves = true;
@@ -106,14 +107,14 @@ impl NodeRuntime {
     }
 
     /// Returns the slots that bound concurrent tool calls.
-    pub fn places(&self) -> &CallSlots {
-        &self.driver.places
+    pub fn slots(&self) -> &CallSlots {
+        &self.driver.slots
     }
 
-    /// Sets the places that sessions take for their tool calls.
+    /// Sets the slots that sessions take for their tool calls.
     #[must_use]
-    pub fn with_places(mut self, places: CallSlots) -> Self {
-        self.driver.places = places;
+    pub fn with_slots(mut self, slots: CallSlots) -> Self {
+        self.driver.slots = slots;
         self
     }
 
@@ -336,7 +337,7 @@ impl NodeRuntime {
         }
     }
 
-    /// Whether only a newer version may continue with a session: this one reads it.
+    /// Returns whether only a newer version may continue with a session: this one reads it.
     ///
     /// # Errors
     /// Returns an error if the log cannot be read.

@@ -1,5 +1,4 @@
-//! What a runtime is made of, before it runs: the log, the models, the tools and the clock, each of which can
-//! be another one.
+//! The replaceable parts of a runtime: the log, the models, the tools and the clock.
 //!
 //! [`NodeParts`] has only public fields, so that a program can take the parts of the settings and replace one
 //! of them. Nothing in here reads a file or a variable; `NodeParts::from_settings` (feature `settings`) does.
@@ -19,7 +18,7 @@ use crate::scripted::ScriptedEnvironment;
 /// `Arc::new(|_| WireOptions::default())` says nothing special of any model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
-/// What a [`NodeRuntime`](crate::NodeRuntime) is made of.
+/// The parts of a [`NodeRuntime`](crate::NodeRuntime).
 ///
 /// The example is a runtime without network, files or settings, as tests have it.
 ///
@@ -54,7 +53,7 @@ pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 /// # });
 /// ```
 pub struct NodeParts {
-    /// Where sessions are kept. Every event is committed here before anybody hears it.
+    /// The log of sessions. Every event is committed here before any subscriber gets it.
     pub log: Arc<dyn SessionLog>,
     /// Whose sessions they are: those that this runtime opens, lists and shows. [`NodeRuntime::for_owner`]
     /// shows those of somebody else on the same log.
@@ -77,7 +76,7 @@ pub struct NodeParts {
     pub clock: Arc<dyn Clock>,
     /// The program and its version, such as `agentx/0.1.0`. It is recorded whenever a session is opened.
     pub program: String,
-    /// Where its data is. Only messages name it; the log has its own path.
+    /// The data directory. Only messages name it; the log has its own path.
     pub data_dir: PathBuf,
     /// The files that calls are kept from in every session; `None` leaves it to each session's configuration.
     pub guard: Option<Arc<Guard>>,

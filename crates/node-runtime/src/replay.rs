@@ -122,7 +122,7 @@ pub(crate) async fn request_at(
         seq,
         request,
         condensed: with_later(condensed, now.map(|agent| agent.condensed()).unwrap_or_default()),
-        fill: react.map(|react| react.filled(fold.last_seq())),
+        fill: react.map(|react| react.window_fill(fold.last_seq())),
     })
 }
 

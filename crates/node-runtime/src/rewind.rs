@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use agentx_history::history_of;
 use agentx_runtime::{
-    BoxFuture, FactRecorder, OfflineWriter, RestorePlan, RestoreReport, RestoreWish, RuntimeError, Session,
-    SessionBlobs, SharingFact,
+    BoxFuture, FactRecorder, OfflineWriter, RestorePlan, RestoreReport, RestoreRequest, RuntimeError,
+    Session, SessionBlobs, SharingFact,
 };
 use agentx_tools::{plan_restore, restore};
 use agentx_types::{EnvironmentEvent, SessionId};
@@ -52,7 +52,7 @@ impl NodeRuntime {
         &self,
         session: &SessionId,
         open: Option<Arc<dyn Session>>,
-        wish: &RestoreWish,
+        wish: &RestoreRequest,
     ) -> Result<RestoreReport, RuntimeError> {
         self.owned(session).await?;
         let record: Box<dyn FactRecorder> = match open {

@@ -1,4 +1,4 @@
-//! What a server needs of this runtime beyond what a front end does.
+//! The functions of this runtime for servers, beyond those for front ends.
 //!
 //! The methods that name no owner answer for sessions of all of them: a server decides who may ask, before it
 //! asks here. None of them takes a lease.
@@ -58,7 +58,7 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// Sessions of every owner in which a run is in progress, or waits for somebody.
+    /// Returns the sessions of every owner in which a run is in progress or waits for a person.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -66,7 +66,7 @@ impl NodeRuntime {
         Ok(self.log().under_way().await?)
     }
 
-    /// Sessions of an owner in which a run is in progress, or waits for somebody.
+    /// Returns the sessions of an owner in which a run is in progress or waits for a person.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -99,8 +99,8 @@ impl NodeRuntime {
         Ok(found)
     }
 
-    /// Whether the last writer of a session was a server. The log is read from its end, in steps that become
-    /// larger.
+    /// Returns whether the last writer of a session was a server. The log is read from its end, in steps that
+    /// become larger.
     async fn was_served(&self, session: &SessionId) -> Result<bool, RuntimeError> {
         let mut until = self.log().info(session).await?.last_seq;
         let mut step = LOOK_BACK;
@@ -114,8 +114,8 @@ impl NodeRuntime {
         Ok(false)
     }
 
-    /// Whether the last writer among the events after `after` up to `until` was a server; `None` if no
-    /// writer is among them.
+    /// Returns whether the last writer among the events after `after` up to `until` was a server; `None` if
+    /// no writer is among them.
     async fn last_writer(
         &self,
         session: &SessionId,

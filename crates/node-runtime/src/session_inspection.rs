@@ -1,8 +1,7 @@
-//! What a server shows of one session beside what every runtime does: its row, how it stands without opening
-//! it, its blobs.
+//! Reads one session for a server: its row, its state without opening it, and its blobs.
 //!
-//! All of these read the log without taking the session's lease. What they say is true of some moment between
-//! the call and its answer; whoever needs more follows the session.
+//! All of these read the log without taking the session's lease. Their answer is true for some moment between
+//! the call and its return; follow the session for more.
 
 use std::ops::Range;
 
@@ -20,7 +19,7 @@ impl NodeRuntime {
         self.owned(session).await
     }
 
-    /// The state of a session by its log: without becoming its writer, whoever is.
+    /// Returns the state of a session from its log, without becoming its writer.
     ///
     /// # Errors
     /// Returns an error if the owner has no such session, or its log cannot be read.

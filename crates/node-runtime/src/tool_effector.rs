@@ -1,7 +1,7 @@
 //! The effector for the tools that a runtime has itself: looks each one up by its name, and ends what
 //! sessions leave running.
 //!
-//! A call takes one of the places for calls that run at once, unless its tool says that it only waits for
+//! A call takes one of the slots for calls that run at once, unless its tool says that it only waits for
 //! others. It is called through [`Toolbox::get_for_agent`], so what wraps tools for an agent, such as
 //! instructions of folders, is in its result. A name that no tool has is answered with the nearest one; it
 //! fails the call and not the run.
@@ -41,10 +41,10 @@ impl ToolEffector {
         self
     }
 
-    /// Sets the places that calls outside of a session take; by default 64 of their own.
+    /// Sets the slots that calls outside of a session take; by default 64 of their own.
     #[must_use]
-    pub fn with_places(mut self, places: CallSlots) -> Self {
-        self.calls = self.calls.with_places(places);
+    pub fn with_slots(mut self, slots: CallSlots) -> Self {
+        self.calls = self.calls.with_slots(slots);
         self
     }
 }

@@ -50,7 +50,7 @@ impl NodeRuntime {
             session_id: session_id.clone(),
             cancel,
             values: RequestValues::default(),
-            places: CallSlots::default(),
+            slots: CallSlots::default(),
         };
         let call = self.toolbox().call(name, input, context);
         tokio::pin!(call);
@@ -76,8 +76,8 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Whether commands of tools that were tried may be left, by what is recorded. Cheap enough for each
-    /// start.
+    /// Returns whether commands of tools that were tried may be left, by what is recorded. Cheap enough for
+    /// each start.
     pub fn may_have_tried(&self) -> bool {
         self.toolbox().may_have_left(&SessionId::new(NO_SESSION))
     }
@@ -92,7 +92,7 @@ impl NodeRuntime {
     }
 }
 
-/// Stands for the session if there is none.
+/// The placeholder for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
 /// How many batches of events may wait until `hears` was told; then the tool waits.

@@ -218,7 +218,7 @@ fn runtime(log: &FaultyLog, ledger: &Ledger) -> NodeRuntime {
         data_dir: "/".into(),
         guard: None,
     };
-    NodeRuntime::new(parts).with_places(CallSlots::new(2 * SESSIONS))
+    NodeRuntime::new(parts).with_slots(CallSlots::new(2 * SESSIONS))
 }
 
 async fn begin(runtime: &NodeRuntime) -> Arc<dyn Session> {

@@ -221,24 +221,24 @@ async fn talk(mut socket: WebSocket, frames: Frames) -> Result<(), axum::Error> 
             seq: None,
             result: Value::Null,
         };
-        let ClientRequest::Subscribe(wish) = frame.request else {
+        let ClientRequest::Subscribe(request) = frame.request else {
             socket.send(notice(accepted)).await?;
             continue;
         };
         let head_seq = frames.len() as u64;
         let subscribed = Subscribed {
-            session_id: wish.session_id.clone(),
+            session_id: request.session_id.clone(),
             view: WireView::Environment,
-            after_seq: wish.after_seq,
+            after_seq: request.after_seq,
             head_seq,
             role: SessionRole::Watch,
         };
         socket.feed(notice(subscribed)).await?;
-        for frame in frames.iter().skip(usize::try_from(wish.after_seq).unwrap()) {
+        for frame in frames.iter().skip(usize::try_from(request.after_seq).unwrap()) {
             socket.feed(Message::text(frame.as_str())).await?;
         }
         let caught_up = agentx_types::wire::CaughtUp {
-            session_id: wish.session_id,
+            session_id: request.session_id,
             seq: head_seq,
         };
         socket.send(notice(caught_up)).await?;

@@ -1,9 +1,9 @@
-//! What is asked about all sessions of a person, or of a server: lists, what was spent, sessions that come
-//! from elsewhere, space that is given back. Called by the runtime of a server.
+//! Requests about all sessions of a person or a server: lists, spending, imported sessions, and freeing
+//! space. The remote runtime calls them.
 //!
-//! Lists come in pages of 200, which are asked for one after the other until there are as many as were
-//! wanted, so a list of all sessions of a large server is many requests. A session that is changed meanwhile
-//! may be missing or there twice; whoever shows a list asks again.
+//! Lists come in pages of 200. The client requests one page after another until it has enough, so a list of
+//! all sessions of a large server takes many requests. A session that changes meanwhile may be missing or
+//! occur twice.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use crate::RemoteRuntime;
 use crate::http::{ListPage, Query};
 
-/// How many sessions a page of a list has; a server gives no more at once.
+/// The number of sessions per page, which is the maximum of a server.
 const PAGE: usize = 200;
 
-/// What a server answers when it has given space back.
+/// The response of a server that has freed space.
 #[derive(Deserialize)]
 struct FreedSpace {
     freed_bytes: u64,
@@ -38,27 +38,27 @@ impl RemoteRuntime {
         query: SessionQuery,
         waiting: bool,
     ) -> Result<Vec<SessionInfo>, RuntimeError> {
-        let wishes: &[&'static str] = if waiting {
+        let flags: &[&'static str] = if waiting {
             &["members", "waiting"]
         } else {
             &["members"]
         };
-        let mut found = self.pages(query, wishes).await?;
-        // A server that does not know the wish lists all.
+        let mut found = self.pages(query, flags).await?;
+        // A server that does not know these parameters lists all.
         found.retain(|info| !waiting || info.status == Some(RunStatus::AwaitingApproval));
         Ok(found)
     }
 
-    /// One's own sessions and those that one has a part in, the latest first.
+    /// Lists the person's own sessions and those that others share with them, the latest first.
     pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         self.pages(query, &[]).await
     }
 
-    /// Sessions, page by page, with these wishes of yes or no.
+    /// Lists sessions page by page, with these boolean query parameters set.
     async fn pages(
         &self,
         query: SessionQuery,
-        wishes: &[&'static str],
+        flags: &[&'static str],
     ) -> Result<Vec<SessionInfo>, RuntimeError> {
         let mut found = Vec::new();
         let mut cursor = None;
@@ -68,11 +68,11 @@ impl RemoteRuntime {
                 .with("workspace", query.workspace.clone())
                 .with("before", query.before.map(|before| before.0.to_string()))
                 .with("cursor", cursor);
-            let ask = wishes
+            let ask = flags
                 .iter()
-                .fold(ask, |ask, wish| ask.with(wish, Some("true".into())));
+                .fold(ask, |ask, flag| ask.with(flag, Some("true".into())));
             let page: ListPage<SessionInfo> = self.core().http.json(ask).await?;
-            // A server that does not know these wishes lists all.
+            // A server that does not know these parameters lists all.
             let wanted = |info: &SessionInfo| {
                 query
                     .workspace
@@ -97,8 +97,8 @@ impl RemoteRuntime {
         self.core().http.json(Query::post(&["import"], body)).await
     }
 
-    /// What one's own sessions there have cost, added up as `query` wants it. A server adds up, so that days
-    /// are its.
+    /// Returns the cost of the person's own sessions, grouped as `query` says. The server adds up, so days
+    /// are in its time zone.
     pub(crate) async fn spent(&self, query: UsageQuery) -> Result<Vec<UsageRow>, RuntimeError> {
         let by = json!(query.by);
         let (since, day) = match query.since {

@@ -1,5 +1,5 @@
-//! Who connects: a person with a key, or a visitor. A key signs a server's challenge and nothing else, and
-//! only for the server that was dialled.
+//! The credentials of a client: a person with a key, or a visitor. A key signs only a server's challenge, and
+//! only for the server that the client dialled.
 //!
 //! Keys live in this process and never travel. What travels is the public key and one signature for each
 //! connection, and one for each token (an hour at most). A visitor sends neither.
@@ -29,15 +29,15 @@ use crate::peer::{Peer, ServerChallenge};
 /// ```
 #[derive(Clone, Default)]
 pub enum Credentials {
-    /// Somebody with a key.
+    /// A person with a key.
     Key(Arc<SecretKey>),
-    /// Somebody who does not say who they are.
+    /// A visitor without an identity.
     #[default]
     Visitor,
 }
 
 impl Credentials {
-    /// What is said to a server that gave this challenge.
+    /// Returns the answer to this challenge of a server.
     ///
     /// # Errors
     /// Returns an error if [`Peer::check`] says that this may be another server than was dialled: nothing is

@@ -1,4 +1,4 @@
-//! Where a server is: its address as it was given, the addresses made from it, and what of it may be shown.
+//! The address of a server: as given, as URLs for requests, and as text without secrets.
 //!
 //! An address may have a path, as behind a proxy that serves several things: `https://example.com/agents`. It
 //! has no secret: what an address holds is in the history of a shell and in logs.
@@ -86,13 +86,13 @@ impl ServerEndpoint {
         Self { base }
     }
 
-    /// Whether the connection is encrypted with a certificate.
+    /// Returns whether the connection is encrypted with a certificate.
     pub(crate) fn is_tls(&self) -> bool {
         self.base.scheme() == "https"
     }
 
-    /// Whether a server that calls itself `origin` is the one at this address: the same host and port. All
-    /// names of this machine are one.
+    /// Returns whether a server that calls itself `origin` is the one at this address: the same host and
+    /// port. All names of this machine are one.
     pub fn is_origin(&self, origin: &str) -> bool {
         Self::parse(origin).is_ok_and(|origin| origin.place() == self.place())
     }

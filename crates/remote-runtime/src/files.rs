@@ -7,7 +7,7 @@
 //! A plan is as old as its answer: what is restored is checked against the disk again, and what is not as the
 //! plan said any more is reported.
 
-use agentx_runtime::{FileInQuestion, RestorePlan, RestoreReport, RestoreWish, RuntimeError};
+use agentx_runtime::{FileInQuestion, RestorePlan, RestoreReport, RestoreRequest, RuntimeError};
 use agentx_types::{SessionId, ToolCallId};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// What putting files back would do, as they are now.
+    /// Returns the plan for restoring files, in their current state.
     pub(crate) async fn restore_plan(
         &self,
         session: SessionId,
@@ -42,7 +42,7 @@ impl RemoteRuntime {
     pub(crate) async fn put_back(
         &self,
         session: SessionId,
-        wish: RestoreWish,
+        wish: RestoreRequest,
     ) -> Result<RestoreReport, RuntimeError> {
         let path = ["sessions", session.as_str(), "restore"];
         self.core()

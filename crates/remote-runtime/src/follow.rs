@@ -26,13 +26,13 @@ use crate::environment::{Facts, FeedSubscription};
 use crate::http::Query;
 use crate::remote_core::RemoteCore;
 
-/// How many facts before the end the state of a session is kept at: readers that begin later need nothing
-/// from the server.
+/// The distance from the end, in facts, at which the client keeps the state of a session, so that later
+/// readers need nothing from the server.
 const LOOK_BACK: u64 = 4096;
 
-/// What a reader wants.
+/// The request of a reader.
 pub(crate) struct FollowRequest {
-    /// Which session.
+    /// The session.
     pub(crate) session: SessionId,
     /// The reader has everything up to this event, or wants nothing of it.
     pub(crate) after_seq: u64,
@@ -93,7 +93,7 @@ async fn head(core: &RemoteCore, session: &SessionId) -> Result<u64, RuntimeErro
     Ok(info.last_seq)
 }
 
-/// Whether this may be the answer of a server whose session ends before what it was asked for.
+/// Returns whether this may be the answer of a server whose session ends before what it was asked for.
 fn may_end_before(error: &RuntimeError) -> bool {
     matches!(error, RuntimeError::Refused(_) | RuntimeError::WentBack { .. })
 }
@@ -225,7 +225,7 @@ impl EventSource for ConnectedSession {
         })
     }
 
-    async fn hear(
+    async fn receive(
         &mut self,
         reading: &SessionReader,
         heard: &mut VecDeque<SourceItem>,

@@ -4,8 +4,8 @@
 //! stood, the answer was lost and the question is repeatable, the token was too old, or the server was busy
 //! and named a time of at most 10 seconds. Everything else is the answer.
 //!
-//! A token is made with the first question, renewed half a minute before its end, and shared by all
-//! questions: whoever comes while one is made waits for that one.
+//! The client gets a token with the first request, renews it half a minute before it expires, and shares it
+//! among all requests: those that come meanwhile wait for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,21 +22,21 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::http_failure::{HttpFailure, reason};
-use crate::peer::{Peer, ServerChallenge, Trouble, new_nonce};
+use crate::peer::{DialError, Peer, ServerChallenge, new_nonce};
 pub(crate) use crate::query::Query;
 use crate::{ConnectOptions, Credentials, ServerEndpoint};
 
-/// How long a name may take to be found and a connection to be made.
+/// The maximum time to resolve a name and connect.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long an answer may take, from the question to its last byte.
+/// The maximum time for an answer, from the request to its last byte.
 const ANSWER: Duration = Duration::from_secs(90);
-/// How many bytes an answer may have. The largest is a blob or the rows of a long session.
+/// The maximum size of an answer, in bytes. The largest is a blob or the rows of a long session.
 const ANSWER_BYTES: usize = 256 << 20;
-/// How long is waited before what was lost is asked again.
+/// The pause before the client repeats a request after a lost connection.
 const RETRY_AFTER: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
-/// How long a server that was asked too much may want one to wait; a longer wish is an error for the caller.
+/// How long a server that was asked too much may ask the client to wait; a longer wait is an error for the caller.
 const LONGEST_REST: Duration = Duration::from_secs(10);
-/// How long is waited for room at a server that has none.
+/// The maximum time to wait for a busy server.
 const FULL_AFTER: Duration = Duration::from_secs(1);
 /// Time before the end of a token at which it is renewed.
 const RENEW_BEFORE: Duration = Duration::from_secs(30);
@@ -48,16 +48,16 @@ const FULL: &str = "full";
 pub(crate) struct Http {
     /// Keeps connections; follows no redirects, because a token would go along.
     client: Client,
-    /// Which server it has to be.
+    /// The expected server.
     peer: Peer,
     who: Credentials,
-    /// What this program calls itself, for the server's log.
+    /// The name of this program, for the server's log.
     name: String,
     /// The token, made when it is first needed and shared by all questions.
     token: Mutex<Option<CachedToken>>,
 }
 
-/// A token of the server, which stands for a signature until it expires.
+/// A token of the server, which replaces a signature until it expires.
 struct CachedToken {
     secret: Arc<str>,
     until: Instant,
@@ -66,9 +66,9 @@ struct CachedToken {
 /// A page of a list.
 #[derive(Deserialize)]
 pub(crate) struct ListPage<T> {
-    /// What is on the page.
+    /// The items of the page.
     pub(crate) items: Vec<T>,
-    /// How the next page is asked for; `None` on the last one.
+    /// The cursor of the next page; `None` on the last one.
     #[serde(default)]
     pub(crate) next: Option<String>,
 }
@@ -228,11 +228,11 @@ impl Http {
         Ok(body)
     }
 
-    /// Why a connection let a question down.
+    /// The reason why a connection failed a request.
     fn lost(&self, error: reqwest::Error) -> HttpFailure {
         match self.peer.trouble(&error) {
-            Some(Trouble::Refused(why)) => HttpFailure::Answered(RuntimeError::Denied(why)),
-            Some(Trouble::Full) => HttpFailure::Later {
+            Some(DialError::Refused(why)) => HttpFailure::Answered(RuntimeError::Denied(why)),
+            Some(DialError::Full) => HttpFailure::Later {
                 error: self.unreachable("it has reached its connection limit; try again in a moment".into()),
                 after: FULL_AFTER,
             },
@@ -240,7 +240,7 @@ impl Http {
         }
     }
 
-    /// What a status that is no success says.
+    /// The error of an unsuccessful status.
     fn refusal(&self, status: StatusCode, body: &[u8]) -> HttpFailure {
         if let Ok(problem) = serde_json::from_slice::<Problem>(body) {
             let was_not_done = status == StatusCode::TOO_MANY_REQUESTS || problem.code == FULL;

@@ -1,4 +1,4 @@
-//! Why a question over HTTP has no answer, and what is shown of that.
+//! The failure of an HTTP request, and its message.
 //!
 //! ```text
 //! Lost{unsent: true}    no connection stood: any question may be asked again
@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use agentx_runtime::RuntimeError;
 
-/// Why a question has no answer.
+/// The failure of a request.
 pub(crate) enum HttpFailure {
     /// The connection let it down.
     Lost {
-        /// What went wrong, without the address: a path may name a session.
+        /// The problem, without the address, because a path may name a session.
         error: reqwest::Error,
         /// Whether the server cannot have seen the question.
         unsent: bool,

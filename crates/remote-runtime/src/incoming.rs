@@ -1,14 +1,14 @@
-//! What a server sends, told apart: a fact of a session, a notice, or something that is not for this client.
+//! Frames of a server: facts of sessions, notices, and frames that are not for this client.
 //!
 //! ```text
 //! {"seq":7,"session_id":"ses_1", … }            a fact
-//! {"seq":7,"index":0,"session_id":"ses_1", … }  what somebody derived from it: not asked for, passed over
+//! {"seq":7,"index":0,"session_id":"ses_1", … }  an event derived from it: ignored
 //! {"kind":"heartbeat", … }                      a notice
 //! {"seq":7,"session_id":"ses_1", ?? }           strange: a fact of a newer version
 //! ```
 //!
-//! A frame that is none of these makes the whole connection untrustworthy, and it is made again. A strange
-//! fact ends only its session, because what comes after it may depend on it.
+//! Any other frame is a protocol error: the client drops the connection and makes a new one. A strange fact
+//! ends only its session, because later facts may depend on it.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use serde::Deserialize;
 /// One frame of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IncomingFrame {
-    /// A fact, and how many bytes its frame has.
+    /// A fact, with the size of its frame in bytes.
     Fact(Arc<Envelope<EnvironmentEvent>>, usize),
-    /// Something about the connection or the people on it.
+    /// A notice about the connection or the people on it.
     Notice(Box<ServerNotice>),
-    /// An event whose payload this version does not understand.
+    /// An event with a payload that this version cannot read.
     Strange {
         /// The session that cannot be followed past it.
         session_id: SessionId,
         /// The place of the event in its log.
         seq: u64,
-        /// What is wrong with it.
+        /// The parse error.
         what: String,
     },
-    /// Well formed, and nothing that was asked for.
+    /// A well-formed event that the client did not ask for.
     Other,
 }
 
-/// The parts by which frames are told apart.
+/// The fields that tell frames apart.
 #[derive(Deserialize)]
 struct Peek {
     #[serde(default)]
@@ -49,7 +49,7 @@ struct Peek {
 
 /// Reads a text frame of a server.
 pub fn read(text: &str) -> Result<IncomingFrame, String> {
-    // Our servers write the `seq` first; others pay for a second look.
+    // Our servers write the `seq` first; a frame of another server is parsed twice.
     if text.starts_with("{\"seq\":")
         && let Ok(fact) = serde_json::from_str::<Envelope<EnvironmentEvent>>(text)
     {
@@ -60,7 +60,7 @@ pub fn read(text: &str) -> Result<IncomingFrame, String> {
         let notice = serde_json::from_str::<ServerNotice>(text);
         return notice
             .map(|notice| IncomingFrame::Notice(Box::new(notice)))
-            .map_err(|error| format!("a notice that is none: {error}"));
+            .map_err(|error| format!("invalid notice: {error}"));
     };
     if peek.index.is_some() {
         return Ok(IncomingFrame::Other);
@@ -75,11 +75,11 @@ pub fn read(text: &str) -> Result<IncomingFrame, String> {
             seq,
             what: error.to_string(),
         }),
-        (Err(error), None) => Err(format!("an event that is none: {error}")),
+        (Err(error), None) => Err(format!("invalid event: {error}")),
     }
 }
 
-/// Facts have no index; what has one is what somebody derived from them, and is derived here instead.
+/// A frame with an index is a derived event. The client derives events itself, so it ignores the frame.
 fn of_envelope(fact: Envelope<EnvironmentEvent>, bytes: usize) -> IncomingFrame {
     if fact.index.is_some() {
         return IncomingFrame::Other;

@@ -7,7 +7,7 @@
 //!                               ├──► RemoteSession ──► Connection   frames that are answered: say, approve, change
 //!                               └──► follow ─────────► Connection   facts of a session, in order and once
 //!                                                         │
-//!                                     WebSocketEnvironment + reconnect::Machine   one socket for all sessions
+//!                                     WebSocketEnvironment + reconnect::ReconnectMachine   one socket for all sessions
 //! ```
 //!
 //! - A server is reached in two ways. What has an answer of its own goes over HTTP with a token; what has to
@@ -24,7 +24,7 @@
 //! | event | what a front end sees |
 //! | --- | --- |
 //! | the connection is lost | [`ConnectionState::Waiting`]; events stop, nothing is missing afterwards |
-//! | a wish was on its way then | it is sent again, at most three times in all, and done once |
+//! | a request was on its way then | the client sends it again, at most three times in all, and done once |
 //! | the server restarts | as above; runs that it continues go on |
 //! | the server has another key | an error that names both keys; nothing was signed |
 //! | this program dies | nothing: the sessions go on at the server, where others can take the wheel |
@@ -32,7 +32,7 @@
 //!
 //! # Bounds
 //!
-//! One connection has at most 1,024 wishes without an answer and 256 that wait to be sent; a session keeps
+//! One connection has at most 1,024 requests without an answer and 256 that wait to be sent; a session keeps
 //! 8,192 facts or 8 MiB for later readers; an answer over HTTP has at most 256 MiB and 90 seconds. What goes
 //! beyond a bound fails by name, and nothing waits without an end.
 //!

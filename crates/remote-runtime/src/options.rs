@@ -1,7 +1,7 @@
-//! How a server is reached, and how that goes.
+//! Options for connecting to a server, and the state of the connection.
 //!
-//! The defaults are those of a person at a terminal: a connection is tried again for ever, and a wish fails
-//! after half a minute.
+//! The defaults suit a person at a terminal: the client reconnects for ever, and a request fails after half a
+//! minute.
 //!
 //! ```
 //! use std::time::Duration;
@@ -14,7 +14,7 @@
 //! assert!(!options.allow_plain, "a server proves its key, or nothing is signed");
 //! ```
 //!
-//! Nothing here is a secret but the key inside [`Credentials`], which `Debug` does not show.
+//! The only secret here is the key inside [`Credentials`], which `Debug` does not show.
 
 use std::time::Duration;
 
@@ -22,34 +22,35 @@ use agentx_identity::Keyring;
 
 use crate::Credentials;
 
-/// How a server is reached.
+/// Options for connecting to a server.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// Its address: `http`, `https`, `ws` or `wss`, or only host and port.
     pub url: String,
-    /// The person that connects: a key, or nobody in particular.
+    /// The person who connects: a key, or a visitor.
     pub who: Credentials,
-    /// What this program calls itself; the same when it connects again. 1 to 64 printable ASCII characters.
+    /// The name of this program, which must not change between connections. 1 to 64 printable ASCII
+    /// characters.
     pub client: String,
-    /// Where the keys of servers are remembered, so that another server at the same address is noticed;
-    /// `None` for nowhere.
+    /// The keyring that remembers the keys of servers, so that the client notices another server at the same
+    /// address; `None` to remember nothing.
     pub known_servers: Option<Keyring>,
-    /// Whether a server at an `http://` address may be signed to without having proved its key: an older one,
-    /// or one behind a proxy without TLS. Whoever is on the way can then read and change everything. Not by
-    /// default.
+    /// Whether the client signs in to a server at an `http://` address that does not prove its key: an older
+    /// server, or one behind a proxy without TLS. Anyone on the network path can then read and change
+    /// everything. Off by default.
     pub allow_plain: bool,
-    /// PEM text: root certificates that count besides the machine's own.
+    /// Additional root certificates, as PEM text.
     pub more_roots: Option<Vec<u8>>,
-    /// How often in a row a lost connection is tried again before it is given up; `None` for ever.
+    /// The number of failed attempts in a row after which the client gives up; `None` for no limit.
     pub attempts: Option<u32>,
-    /// How long is waited before a lost connection is made again; twice as long after each further failure.
+    /// The pause before the first attempt to reconnect; it doubles with each further failure.
     pub retry_after: Duration,
-    /// How long a wish may wait for its answer, with all that is lost and found again meanwhile.
+    /// The maximum time for an answer, reconnects included.
     pub answer_within: Duration,
 }
 
 impl ConnectOptions {
-    /// Reaches the server at `url` as `who`; this program calls itself `client`.
+    /// Creates the default options for the server at `url`, the person `who`, and a program named `client`.
     pub fn new(url: impl Into<String>, who: impl Into<Credentials>, client: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -65,29 +66,27 @@ impl ConnectOptions {
     }
 }
 
-/// How the connection stands.
-/// It is told as it changes; a reader that looks rarely sees only the latest one.
+/// The state of the connection. A reader that looks rarely sees only the latest state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// Nothing has asked for it yet.
+    /// Not needed yet.
     #[default]
     Idle,
-    /// It is being made.
+    /// Being opened.
     Connecting {
-        /// How often that was tried in a row, from 1.
+        /// The number of this attempt, from 1.
         attempt: u32,
     },
-    /// The server knows who is there, and what is wanted of it can be asked.
+    /// Open and authenticated.
     Connected,
-    /// It is lost, and tried again.
+    /// Lost; the client will try again.
     Waiting {
-        /// How long is waited before the next attempt, in milliseconds. A server that wants a rest decides
-        /// it.
+        /// The pause before the next attempt, in milliseconds. A server may ask for it.
         retry_in_ms: u64,
-        /// What the server, the system or this program said, for people.
+        /// The reason, for people.
         why: String,
     },
-    /// It is lost for good.
+    /// Lost; the client has given up.
     GaveUp {
         /// The reason.
         why: String,

@@ -1,7 +1,7 @@
-//! Which server is at the other end, and how it shows that. A server at an `http://` address proves its own
-//! key by the handshake of TLS, before a byte of HTTP is sent, so a relay between the two can neither read
-//! nor sign in. A server at an `https://` address is known by its certificate, and signs the client's nonce
-//! with its key.
+//! The server at the other end, and its proof of identity. A server at an `http://` address proves its own
+//! key in the TLS handshake, before a byte of HTTP is sent, so a relay between the two can neither read nor
+//! sign in. A server at an `https://` address is known by its certificate, and signs the client's nonce with
+//! its key.
 //!
 //! The key of each host and port is remembered; another one there later is refused.
 //!
@@ -41,7 +41,7 @@ pub(crate) struct Peer {
     endpoint: ServerEndpoint,
     /// The address that is dialled.
     dialled: ServerEndpoint,
-    /// How TLS checks the server; `None` where there is no TLS.
+    /// The TLS configuration; `None` without TLS.
     tls: Option<Arc<ClientConfig>>,
     /// The key of this address, shared by both ways to it.
     memory: Arc<RememberedKey>,
@@ -49,7 +49,7 @@ pub(crate) struct Peer {
     way: ServerIdentity,
 }
 
-/// How a server is known.
+/// The way to identify a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ServerIdentity {
     /// By its own key, in the handshake.
@@ -60,9 +60,9 @@ enum ServerIdentity {
     Plain,
 }
 
-/// What a server wants signed, and what it shows of itself.
+/// The challenge of a server, and its proof of identity.
 pub(crate) struct ServerChallenge<'a> {
-    /// What the server wants signed: a nonce, what it calls itself, and until when.
+    /// The challenge: a nonce, the server's name, and an expiry time.
     pub(crate) challenge: &'a AuthChallenge,
     /// Its signature over the challenge and `nonce`, where it gave one.
     pub(crate) proof: Option<&'a str>,
@@ -72,9 +72,9 @@ pub(crate) struct ServerChallenge<'a> {
     pub(crate) exported: Option<[u8; 32]>,
 }
 
-/// Why there is no connection, where TLS says so.
-pub(crate) enum Trouble {
-    /// It would be the same the next time: another server, or none that proves its key.
+/// The reason why TLS made no connection.
+pub(crate) enum DialError {
+    /// A final refusal: another server, or one that does not prove its key.
     Refused(String),
     /// The server has no room.
     Full,
@@ -122,7 +122,7 @@ impl Peer {
         &self.dialled
     }
 
-    /// How it is dialled.
+    /// The address to dial.
     pub(crate) fn tls(&self) -> Option<&Arc<ClientConfig>> {
         self.tls.as_ref()
     }
@@ -177,26 +177,26 @@ impl Peer {
         Ok(Binding::None)
     }
 
-    /// What an error of a connection means.
-    pub(crate) fn trouble(&self, error: &(dyn Error + 'static)) -> Option<Trouble> {
+    /// Interprets an error of a connection.
+    pub(crate) fn trouble(&self, error: &(dyn Error + 'static)) -> Option<DialError> {
         if self.way != ServerIdentity::Key {
             return None;
         }
         let endpoint = &self.endpoint;
         Some(match tls_error(error)? {
-            rustls::Error::Other(other) => Trouble::Refused(other.0.to_string()),
-            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Trouble::Refused(format!(
+            rustls::Error::Other(other) => DialError::Refused(other.0.to_string()),
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => DialError::Refused(format!(
                 "{endpoint} uses plain HTTP and does not prove that it is your server; nothing was sent or \
                  signed. It may be older than this program, behind a proxy without TLS, or another program. \
                  Update it, use the https:// address of the proxy, or, if you trust the whole network path: \
                  `agentx config set allow_plain {}`",
                 endpoint.host_and_port()
             )),
-            rustls::Error::AlertReceived(AlertDescription::InternalError) => Trouble::Full,
+            rustls::Error::AlertReceived(AlertDescription::InternalError) => DialError::Full,
             rustls::Error::PeerIncompatible(PeerIncompatible::IncorrectCertificateTypeExtension)
             | rustls::Error::AlertReceived(
                 AlertDescription::UnsupportedCertificate | AlertDescription::HandshakeFailure,
-            ) => Trouble::Refused(format!("{endpoint} uses TLS: write https:// instead of http://")),
+            ) => DialError::Refused(format!("{endpoint} uses TLS: write https:// instead of http://")),
             _ => return None,
         })
     }
@@ -246,7 +246,7 @@ fn keyed_config(memory: Arc<RememberedKey>) -> Result<Arc<ClientConfig>, Runtime
 #[derive(Debug)]
 struct RememberedKey {
     endpoint: ServerEndpoint,
-    /// Where keys are remembered beyond this connection.
+    /// The keyring that remembers keys beyond this connection.
     known: Option<Keyring>,
     /// The key that the server has proved in a handshake.
     met: Mutex<Option<PublicKey>>,

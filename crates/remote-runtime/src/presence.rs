@@ -1,4 +1,4 @@
-//! Who is there in a session of a server, as somebody who holds it sees it.
+//! The people who are present in a session of a server.
 //!
 //! Presence comes with the events of a session and not by asking: as long as a [`Presence`] lives the session
 //! is followed, from its end if nobody else follows it. It is as old as the last notice; while the connection
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::environment::{FeedSubscription, People};
 
-/// Who is there in a session, for as long as this lives.
+/// The people who are present in a session, for as long as this lives.
 pub struct Presence {
     /// As the server said last.
     people: watch::Receiver<People>,
@@ -24,7 +24,7 @@ impl Presence {
         }
     }
 
-    /// Who is there now, as far as the server has said.
+    /// The people who are present now, as the server reported them.
     pub fn now(&self) -> People {
         self.people.borrow().clone()
     }

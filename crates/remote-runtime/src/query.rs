@@ -1,4 +1,4 @@
-//! One question to a server over HTTP: what is asked, and whether it may be asked again.
+//! An HTTP request to a server, and whether the client may repeat it.
 //!
 //! Whether a question may be asked again follows from what it is: reading may, and what changes something may
 //! if it has a key by which the server knows it. A fork or a new session has one; putting files back has
@@ -19,13 +19,13 @@ use serde_json::Value;
 
 use crate::http::new_key;
 
-/// One question, before it is known which server is asked and as whom.
+/// An HTTP request without the server and the credentials.
 pub(crate) struct Query<'a> {
-    /// What is done with it.
+    /// The method.
     pub(crate) method: Method,
     /// The path below `/v1`, each part escaped where it is needed.
     pub(crate) segments: &'a [&'a str],
-    /// What follows the question mark.
+    /// The query string.
     pub(crate) query: Vec<(&'static str, String)>,
     /// Sent as JSON.
     pub(crate) body: Option<Value>,
@@ -76,14 +76,14 @@ impl<'a> Query<'a> {
         self
     }
 
-    /// It is the same, sent once or twice, by this key.
+    /// Idempotent by this key.
     pub(crate) fn once(mut self) -> Result<Self, RuntimeError> {
         self.key = Some(new_key()?);
         self.repeatable = true;
         Ok(self)
     }
 
-    /// It is the same, sent once or twice.
+    /// Idempotent by itself.
     pub(crate) fn may_be_repeated(mut self) -> Self {
         self.repeatable = true;
         self

@@ -1,5 +1,5 @@
-//! What a remote runtime and its sessions share: both ways to the server, the bus between them, and who one
-//! is there.
+//! The state that a remote runtime and its sessions share: both ways to the server, the bus between them, and
+//! the own identity.
 //!
 //! The bus is private to one remote runtime: its only reactor is the environment. It is there because an
 //! environment lives on a bus, so that other programs can hear the same facts.
@@ -16,18 +16,18 @@ use crate::environment::{Connection, WebSocketEnvironment};
 use crate::http::Http;
 use crate::{ConnectOptions, ServerEndpoint};
 
-/// How long a good-bye may take. After that the connection is dropped, and the server finds out by itself.
+/// The maximum time for a good-bye. After that the client drops the connection.
 const CLOSE: Duration = Duration::from_secs(2);
 
-/// What a remote runtime and its sessions share.
+/// The state that a remote runtime and its sessions share.
 pub(crate) struct RemoteCore {
     /// For questions with an answer of their own.
     pub(crate) http: Http,
     /// For what has an order: frames and events.
     pub(crate) connection: Connection,
-    /// Where the facts that come are published.
+    /// The bus with the incoming facts.
     pub(crate) bus: Bus<SystemEvent>,
-    /// Who this program is in a session: the person and the client's name. The wheel is held by a seat.
+    /// The seat of this program in a session: the person and the client's name. A seat holds the wheel.
     pub(crate) seat: Seat,
     /// Keeps the environment running; taken when the runtime is closed.
     reactors: Mutex<Option<Reactors<Bus<SystemEvent>>>>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FileInQuestion, ModelInfo, NamedAgent, OpenRequest, ReactorInfo,
-    ReplayReport, RestorePlan, RestoreReport, RestoreWish, Runtime, RuntimeError, SearchHit, Session,
+    ReplayReport, RestorePlan, RestoreReport, RestoreRequest, Runtime, RuntimeError, SearchHit, Session,
     SessionExport, SessionInfo, SessionQuery, Subscription, UsageQuery, UsageRow, VerifyReport, View,
 };
 use agentx_types::wire::{Person, WheelFrame, WheelWish};
@@ -41,9 +41,9 @@ use crate::{CallsWaiting, ConnectOptions, ConnectionState, ServerEndpoint};
 /// ```
 pub struct RemoteRuntime {
     core: Arc<RemoteCore>,
-    /// What the server calls this person; read once, when it was reached.
+    /// The server's entry of this person, from the first contact.
     person: Person,
-    /// What it offered then, so that lists need no request. A visitor is offered nothing.
+    /// The server's offers at that time, so that lists need no request. A visitor gets none.
     models: Vec<ModelInfo>,
     tools: Vec<ToolSpec>,
 }
@@ -90,12 +90,12 @@ impl RemoteRuntime {
         &self.core
     }
 
-    /// Where the server is.
+    /// The address of the server.
     pub fn endpoint(&self) -> &ServerEndpoint {
         self.core.endpoint()
     }
 
-    /// Who one is, to the server.
+    /// The person, as the server knows them.
     pub fn person(&self) -> &Person {
         &self.person
     }
@@ -103,12 +103,12 @@ impl RemoteRuntime {
     /// The agent that the server gives a new session if nothing else is said.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error as [`RuntimeError`] describes.
     pub async fn default_agent(&self) -> Result<AgentConfig, RuntimeError> {
         self.core.http.json(Query::get(&["agent"])).await
     }
 
-    /// How the connection stands, now and from now on.
+    /// The state of the connection, now and from now on.
     pub fn connection(&self) -> watch::Receiver<ConnectionState> {
         self.core.connection.state()
     }
@@ -138,7 +138,7 @@ impl RemoteRuntime {
         answer.map(drop)
     }
 
-    /// Who is there in a session, and who drives.
+    /// The people who are present in a session, and the driver.
     ///
     /// # Errors
     /// Returns an error if the session does not exist, or it cannot be reached.
@@ -307,7 +307,7 @@ impl Runtime for RemoteRuntime {
         &self,
         session: &SessionId,
         _: Option<Arc<dyn Session>>,
-        wish: RestoreWish,
+        wish: RestoreRequest,
     ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
         Box::pin(self.put_back(session.clone(), wish))
     }

@@ -2,25 +2,25 @@
 //!
 //! # Saying something twice
 //!
-//! A front end calls a method once, and the connection may be lost before its answer. The same frame is sent
-//! again then, with the same idempotency key for a message, so that the server does it once. Other frames
-//! have no key: after a lost connection their refusal says that the first one may have been done, which a
-//! person can look up in the events.
+//! A front end calls a method once, and the connection may be lost before the answer. Then the client sends
+//! the same frame again. A message has the same idempotency key both times, so the server takes it once.
+//! Other frames have no key: if the server refuses one after a lost connection, the error says that the first
+//! one may have been carried out, and the events show whether it was.
 //!
-//! A message of more than about a megabyte, as one with pictures, does not fit into a frame and goes over
-//! HTTP.
+//! A message of more than about a megabyte, such as one with pictures, does not fit into a frame and goes
+//! over HTTP.
 //!
 //! # The wheel
 //!
-//! What changes a session may be said by whoever holds the wheel. The epoch of the wheel travels with each
-//! frame if this program holds it: if somebody else took it meanwhile, the server refuses what was meant for
-//! another state. Closing a session gives the wheel back.
+//! Only the person who holds the wheel may change a session. While this program holds it, each frame carries
+//! the epoch of the wheel: if another person took it meanwhile, the server refuses the frame. Closing a
+//! session gives the wheel back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_runtime::{
-    ApprovalInput, BoxFuture, ContextWish, RuntimeError, Session, SessionState, SharingFact, Subscription,
+    ApprovalInput, BoxFuture, ContextRequest, RuntimeError, Session, SessionState, SharingFact, Subscription,
     UserInput, View,
 };
 use agentx_types::wire::{
@@ -37,27 +37,28 @@ use crate::follow::{self, FollowRequest};
 use crate::http::{Query, new_key};
 use crate::remote_core::RemoteCore;
 
-/// The largest frame that a server takes is 1 MiB; what comes near it goes over HTTP.
+/// The maximum size of a message in a frame. A server takes frames up to 1 MiB; larger messages go over HTTP.
 const FRAME_BYTES: usize = 1_000_000;
 
-/// A session of a server. What is said in it is said by frames, each answered; one without an answer is sent
-/// again by the next connection, and what was said twice is one message.
+/// A session of a server. It sends every input as a frame and waits for the answer; the next connection sends
+/// a frame without an answer again.
 pub struct RemoteSession {
     /// The server.
     core: Arc<RemoteCore>,
     session: SessionId,
-    /// From the first subscription on, its events keep coming: the next one finds most of them here.
+    /// The feed of its events, held from the first subscription on, so that the next one finds most of them
+    /// here.
     held: Mutex<Option<FeedSubscription>>,
-    /// Whether something was said that may have taken the wheel.
+    /// Whether this program sent anything that may have taken the wheel.
     said: AtomicBool,
-    /// Fires when this handle was closed; the session at the server goes on.
+    /// Fires when this handle is closed; the session at the server continues.
     closed: CancellationToken,
 }
 
-/// What an HTTP request that became an event is answered with: where that event is.
+/// The response to an HTTP request that became an event.
 #[derive(Deserialize)]
 struct EventResponse {
-    /// The place in the log of the event that the request became.
+    /// The `seq` of the event.
     seq: u64,
 }
 
@@ -72,7 +73,7 @@ impl RemoteSession {
         }
     }
 
-    /// Refuses what is asked of a handle that was closed.
+    /// Returns an error if this handle is closed.
     fn check_open(&self) -> Result<(), RuntimeError> {
         if !self.closed.is_cancelled() {
             return Ok(());
@@ -87,8 +88,8 @@ impl RemoteSession {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The wheel's epoch, where this program is known to hold it: what it says after it lost the wheel is
-    /// refused.
+    /// The epoch of the wheel if this program holds it, so that the server refuses frames from after it lost
+    /// the wheel.
     fn epoch(&self) -> Option<u64> {
         let held = self.held();
         let people = held.as_ref()?.feed.people();
@@ -96,13 +97,13 @@ impl RemoteSession {
         (wheel.seat.as_ref() == Some(&self.core.seat)).then_some(wheel.epoch)
     }
 
-    /// Asks for something that becomes an event, and says which.
+    /// Sends a request that becomes an event, and returns the `seq` of the event.
     async fn ask(&self, request: impl Into<ClientRequest>) -> Result<u64, RuntimeError> {
         self.check_open()?;
         let (answer, sends) = self.core.ask(request).await;
         match answer {
             Ok(accepted) => self.seq_of(&accepted),
-            // The one that was sent before the connection was lost may have been done.
+            // The server may have carried out the frame that was sent before the connection was lost.
             Err(RuntimeError::Refused(why)) if sends > 1 => Err(RuntimeError::Refused(format!(
                 "{why} (the connection was lost while this was under way: it may have been done)"
             ))),
@@ -110,7 +111,7 @@ impl RemoteSession {
         }
     }
 
-    /// The event that an accepted frame became; a server that does not say it is not one of ours.
+    /// The `seq` of the event that an accepted frame became. Our servers always send it.
     fn seq_of(&self, accepted: &Accepted) -> Result<u64, RuntimeError> {
         accepted.seq.ok_or_else(|| RuntimeError::Remote {
             code: "bad_answer".into(),
@@ -187,7 +188,7 @@ impl RemoteSession {
                 let wish = wheel.seat.map_or(WheelWish::Release, WheelWish::Hand);
                 match self.wheel(wish).await?.seq {
                     Some(seq) => Ok(seq),
-                    // It was so already: nothing new is on record.
+                    // No change: the log has nothing new.
                     None => Ok(self.state().await?.last_seq),
                 }
             }
@@ -248,7 +249,7 @@ impl Session for RemoteSession {
         Box::pin(async move { self.command("revise", args).await })
     }
 
-    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn context(&self, wish: ContextRequest) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let args = json!({ "wish": wish });
         Box::pin(async move { self.command("context", args).await })
     }
@@ -270,7 +271,7 @@ impl Session for RemoteSession {
     }
 
     fn approve(&self, decision: ApprovalInput) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        // The server puts on record who decided: the person that this connection is of.
+        // The server records the person of this connection as the one who decided.
         let frame = ApprovalFrame {
             session_id: self.session.clone(),
             tool_call_id: decision.tool_call_id,

@@ -14,7 +14,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls_platform_verifier::Verifier;
 
-/// How servers are checked. `more_roots` is PEM text: certificates that count besides the machine's own.
+/// Builds the TLS configuration. `more_roots` has additional root certificates as PEM text.
 pub(crate) fn client_config(more_roots: Option<&[u8]>) -> Result<Arc<ClientConfig>, RuntimeError> {
     let wrong = |what: String| RuntimeError::Refused(format!("cannot set up TLS: {what}"));
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -18,7 +18,7 @@ use crate::log_error::LogError;
 /// The fields in which the details of a tool's outcome name blobs.
 const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 
-/// Whether a session has a blob: the first of its facts that names it is one that was made with it.
+/// Returns whether a session has a blob: the first of its facts that names it is one that was made with it.
 ///
 /// The first counts, because a blob is stored before the fact that it is a part of: where its id was only said before that, somebody who
 /// knew the id wrote it down.
@@ -33,7 +33,7 @@ pub async fn has_blob(log: &dyn SessionLog, session: &SessionId, blob: &BlobId) 
     Ok(facts.first().is_some_and(|fact| is_made_with(&fact.event, blob)))
 }
 
-/// Whether a fact has the blob as a part, beside where its id may stand in a text.
+/// Returns whether a fact has the blob as a part, beside where its id may stand in a text.
 fn is_made_with(event: &EnvironmentEvent, blob: &BlobId) -> bool {
     blobs_of(event).contains(blob)
 }

@@ -17,7 +17,7 @@ pub struct CallSlots {
     part: Option<Arc<Semaphore>>,
 }
 
-/// A place that a call has until this is dropped.
+/// A slot that a call has until this is dropped.
 #[derive(Debug)]
 #[must_use = "the place is given back when this is dropped"]
 pub struct CallSlot {
@@ -31,7 +31,7 @@ impl Default for CallSlots {
 }
 
 impl CallSlots {
-    /// So many, at least one.
+    /// Creates `count` slots, at least one.
     pub fn new(count: usize) -> Self {
         Self {
             all: semaphore(count),
@@ -39,7 +39,7 @@ impl CallSlots {
         }
     }
 
-    /// These slots, for calls that may have at most `count` of them at once, at least one.
+    /// Returns a part of these slots: at most `count` at once, at least one.
     #[must_use]
     pub fn part(&self, count: usize) -> Self {
         Self {
@@ -48,19 +48,19 @@ impl CallSlots {
         }
     }
 
-    /// Whether somebody else has these slots too.
+    /// Returns whether another handle refers to these slots.
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(self.part.as_ref().unwrap_or(&self.all)) > 1
     }
 
-    /// Waits for a free place for a call. A call that [waits for others](crate::Tool::waits) needs no place.
+    /// Waits for a free slot for a call. A call that [waits for others](crate::Tool::waits) needs no slot.
     pub async fn take(&self, waits: bool) -> CallSlot {
         let mut permits = Vec::new();
         if !waits {
             // A call that waits for its part of the slots keeps none from others.
-            for places in self.part.iter().chain([&self.all]) {
+            for slots in self.part.iter().chain([&self.all]) {
                 // It is never closed.
-                permits.extend(Arc::clone(places).acquire_owned().await.ok());
+                permits.extend(Arc::clone(slots).acquire_owned().await.ok());
             }
         }
         CallSlot { _permits: permits }

@@ -18,17 +18,17 @@ pub(crate) const MOST_WAITING: usize = 64;
 /// The state of a session as a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverStatus {
-    /// It takes events.
+    /// The session takes events.
     Open,
-    /// It was closed; all that it published is committed.
+    /// The session was closed; everything that it published is committed.
     Closed,
-    /// It cannot continue.
+    /// The session cannot continue.
     Failed(LogError),
 }
 
 /// A command from a front end to a session.
 pub(crate) enum SessionCommand {
-    /// Put this on record.
+    /// Record this fact.
     Record {
         request: Box<FactRequest>,
         reply: ReplySender<u64>,

@@ -54,7 +54,7 @@ struct SummaryResult {
 }
 
 impl SummaryResult {
-    /// Whether it reached its longest length.
+    /// Returns whether it reached its longest length.
     fn is_cut_off(&self) -> bool {
         matches!(&self.outcome, Err((code, _)) if code == CUT_OFF)
     }
@@ -152,7 +152,7 @@ fn with_room(condense: &Condense, room: u64) -> ModelRequest {
     request
 }
 
-/// Whether another attempt follows that is not worth waiting for.
+/// Returns whether another attempt follows that is not worth waiting for.
 fn waits_long(failed: &AttemptFailed) -> bool {
     let pause = failed.retry_in_ms;
     pause.is_some_and(|pause| pause > LONGEST_PAUSE_MS || failed.attempt >= ATTEMPTS)

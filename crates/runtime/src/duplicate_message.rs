@@ -29,7 +29,7 @@ fn without_time(content: &[ContentPart]) -> &[ContentPart] {
     }
 }
 
-/// Whether a message says the same as one that was recorded before.
+/// Returns whether a message says the same as one that was recorded before.
 ///
 /// # Errors
 /// Returns an error if a medium of the earlier one cannot be read.
@@ -50,7 +50,7 @@ pub(crate) async fn is_same(
     Ok(true)
 }
 
-/// Whether a medium that comes inside a message is one that was stored.
+/// Returns whether a medium that comes inside a message is one that was stored.
 async fn is_same_medium(log: &dyn SessionLog, was: &ContentPart, is: &ContentPart) -> Result<bool, LogError> {
     let (Some(stored), Some(inside)) = (media_of(was), media_of(is)) else {
         return Ok(false);

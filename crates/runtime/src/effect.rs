@@ -107,8 +107,8 @@ pub struct EventSink {
 #[derive(Clone, Debug)]
 pub struct SessionScope {
     session_id: SessionId,
-    /// The places that the action takes while it runs.
-    places: CallSlots,
+    /// The slots that the action takes while it runs.
+    slots: CallSlots,
     /// The decisions about calls that the action's tool wants to make.
     pub(crate) decisions: Decisions,
     /// The configuration that the agent has now, where a driver tells it.
@@ -116,11 +116,11 @@ pub struct SessionScope {
 }
 
 impl SessionScope {
-    /// An action of this session, which takes these places while it runs.
-    pub fn new(session_id: SessionId, places: CallSlots) -> Self {
+    /// An action of this session, which takes these slots while it runs.
+    pub fn new(session_id: SessionId, slots: CallSlots) -> Self {
         Self {
             session_id,
-            places,
+            slots,
             decisions: Decisions::default(),
             config_now: ConfigNow::default(),
         }
@@ -158,9 +158,9 @@ impl EventSink {
         }
     }
 
-    /// The places that the action takes while it runs; `None` outside of a session.
-    pub fn places(&self) -> Option<&CallSlots> {
-        self.session.as_ref().map(|session| &session.places)
+    /// The slots that the action takes while it runs; `None` outside of a session.
+    pub fn slots(&self) -> Option<&CallSlots> {
+        self.session.as_ref().map(|session| &session.slots)
     }
 
     /// The configuration that the action's agent has now; `None` outside of a session.

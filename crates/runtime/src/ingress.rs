@@ -53,16 +53,16 @@ impl fmt::Debug for OpenSessions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidEnvironmentName {
-    /// It is empty.
+    /// The name is empty.
     #[error("the name of an environment is empty: it needs 1 to {LONGEST_NAME} letters, digits, `-` or `_`")]
     Empty,
-    /// It is too long.
+    /// The name is too long.
     #[error("the name of an environment has {length} letters: it may have {LONGEST_NAME}")]
     Long {
         /// Length of the name in characters.
         length: usize,
     },
-    /// It has a letter that names cannot have.
+    /// The name has a character that names cannot have.
     #[error(
         "the name `{name}` of an environment has {letter:?} in it: it may have ASCII letters, digits, `-` and `_`"
     )]

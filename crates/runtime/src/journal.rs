@@ -43,16 +43,16 @@ pub struct Journal {
     pauses: Pauses,
 }
 
-/// The data that is recorded of a step beside its outcome.
+/// The data that the log keeps of a step beside its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extras {
+pub struct StepMetadata {
     /// The cost of the step, if it asked a model.
     pub bill: Option<EffectBill>,
     /// The change of a file, if the step called a tool that changed one.
     pub details: Option<Value>,
 }
 
-impl From<EffectBill> for Extras {
+impl From<EffectBill> for StepMetadata {
     fn from(bill: EffectBill) -> Self {
         Self {
             bill: Some(bill),
@@ -61,12 +61,12 @@ impl From<EffectBill> for Extras {
     }
 }
 
-/// A step that begins, on its way into the log.
+/// A starting step on its way into the log.
 #[derive(Debug)]
 pub struct StartingStep(Option<oneshot::Receiver<CommitResult>>);
 
 impl StartingStep {
-    /// Waits until it is in the log; `false` if the session is gone.
+    /// Waits until the log has it. Returns `false` if the session is gone.
     pub async fn committed(self) -> bool {
         match self.0 {
             Some(committed) => matches!(committed.await, Ok(Ok(_))),
@@ -287,7 +287,7 @@ impl Journal {
         kind: &str,
         input: Option<Value>,
         outcome: EffectOutcome,
-        also: Extras,
+        also: StepMetadata,
     ) -> bool {
         let ended = EffectEnded {
             tool_call_id: self.tool_call_id.clone(),

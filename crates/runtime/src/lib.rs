@@ -89,7 +89,7 @@ pub use folding::fold_until;
 pub use follow::{EventSource, FollowError, Follower, PastEvents, SubscriptionSource, watch_log};
 pub use future::BoxFuture;
 pub use ingress::{Ingress, InvalidEnvironmentName, OpenSessions};
-pub use journal::{Extras, Journal, StartingStep};
+pub use journal::{Journal, StartingStep, StepMetadata};
 pub use listener::{AgentHearing, AgentListener};
 pub use log::*;
 pub use log_error::LogError;

@@ -118,9 +118,9 @@ impl AgentHearing {
     }
 
     /// The next event that the agent means, without waiting; `None` if none is there.
-    pub fn ready(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
+    pub fn try_next(&mut self) -> Option<Arc<Envelope<RuntimeEvent>>> {
         loop {
-            let delivery = self.follower.ready()?;
+            let delivery = self.follower.try_next()?;
             if let Some(event) = self.wanted(delivery) {
                 return Some(event);
             }

@@ -6,10 +6,10 @@ use agentx_types::{BlobId, SessionId};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// There is no such session.
+    /// The session does not exist.
     #[error("no session {0}")]
     NotFound(String),
-    /// There is no such blob.
+    /// The blob does not exist.
     #[error("no blob {0}")]
     NoBlob(BlobId),
     /// The id is taken.
@@ -77,7 +77,8 @@ impl LogError {
     /// The error of a store whose file was removed or replaced after it was opened.
     pub const LOST: &'static str = "it was removed or replaced while it was in use; its sessions are lost";
 
-    /// Whether the store is lost: the program has to be started again, with the right file in its place.
+    /// Returns whether the store is lost: the program has to be started again, with the right file in its
+    /// place.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Store { what, .. } if what == Self::LOST)
     }

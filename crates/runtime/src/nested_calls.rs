@@ -82,7 +82,7 @@ impl Pauses {
         self.0.turn.lock().await
     }
 
-    /// It begins to wait for a person.
+    /// The call begins to wait for a person.
     #[must_use]
     pub fn begin(&self) -> DecisionPause {
         let mut times = lock(&self.0.times);

@@ -15,7 +15,8 @@ use crate::system_events::SystemEvent;
 /// Events that a listener may be behind; then the oldest are passed over.
 const BEHIND: usize = 4_096;
 
-/// Whether the lines of [`event_logger`] are written at all: `tracing` wants this module's at the level `debug`.
+/// Returns whether the lines of [`event_logger`] are written at all: `tracing` wants this module's at the
+/// level `debug`.
 pub fn logs_events() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }

@@ -1,5 +1,5 @@
-//! Facts for a session that nobody has open. Opening it would continue with what broke off in it: a name, or a file that is put
-//! back, is no reason for that.
+//! Writes facts to a session that no program has open. Opening it would continue interrupted work, which a
+//! new title or a restored file should not do.
 //!
 //! No `writer_attached` is committed, so no agent settles what is open, and no action is performed: what the fold wants is dropped, and is
 //! wanted again by the next writer. The lock of the session is held as long as the [`OfflineWriter`] lives.
@@ -22,9 +22,9 @@ use agentx_session::{DerivedDigest, Fact, SessionFold};
 /// Number of facts in a page.
 const PAGE: usize = 4096;
 
-/// Puts facts on record in one session.
+/// Records facts in one session.
 pub trait FactRecorder: Send + Sync {
-    /// Puts a fact on record; returns its `seq` once it is committed.
+    /// Records a fact; returns its `seq` once it is committed.
     ///
     /// # Errors
     /// Returns an error if it could not be committed.
@@ -95,7 +95,7 @@ impl OfflineWriter {
         Ok(())
     }
 
-    /// Puts a fact on record, unless a newer version wrote the session.
+    /// Records a fact, unless a newer version wrote the session.
     async fn put(&self, event: EnvironmentEvent) -> Result<u64, RuntimeError> {
         may_go_on(&self.state.lock().await.fold)?;
         Ok(self.append(event).await?.0.seq)

@@ -244,7 +244,7 @@ async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &Ses
     ended
 }
 
-/// Whether the session still reads rules as an older program did.
+/// Returns whether the session still reads rules as an older program did.
 fn older_rules(fold: &SessionFold) -> bool {
     fold.root_agent()
         .is_some_and(|agent| agent.config().rules_version < RULES_VERSION)

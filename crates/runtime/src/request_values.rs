@@ -28,7 +28,7 @@ pub struct RequestValues {
 }
 
 impl RequestValues {
-    /// These values, with `value` instead of any other of its type.
+    /// Returns these values with `value` in place of any other of its type.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let stored: StoredValues = (type_name::<T>(), Arc::new(value));
@@ -42,7 +42,7 @@ impl RequestValues {
         value.downcast_ref()
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.by_type.is_empty()
     }

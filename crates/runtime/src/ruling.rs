@@ -16,11 +16,11 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decided {
-    /// It is done.
+    /// The call runs.
     Allow,
     /// A person is asked.
     Ask,
-    /// It is refused.
+    /// The call is refused.
     Deny,
 }
 
@@ -153,7 +153,7 @@ pub fn with_pattern(
     ))
 }
 
-/// Whether a rule for tools of this name is about any of these.
+/// Returns whether a rule for tools of this name is about any of these.
 pub fn names_a_tool(pattern: &str, tools: &[ToolSpec]) -> bool {
     tools.iter().any(|tool| fits(pattern, &tool.name))
 }

@@ -25,7 +25,7 @@ pub struct ToolCallRunner {
     log: Arc<dyn SessionLog>,
     events: Option<SystemEvents>,
     /// For calls outside of a session.
-    places: CallSlots,
+    slots: CallSlots,
 }
 
 impl ToolCallRunner {
@@ -34,7 +34,7 @@ impl ToolCallRunner {
         Self {
             log,
             events: None,
-            places: CallSlots::default(),
+            slots: CallSlots::default(),
         }
     }
 
@@ -45,10 +45,10 @@ impl ToolCallRunner {
         self
     }
 
-    /// Sets the places that calls outside of a session take; by default 64 of their own.
+    /// Sets the slots that calls outside of a session take; by default 64 of their own.
     #[must_use]
-    pub fn with_places(mut self, places: CallSlots) -> Self {
-        self.places = places;
+    pub fn with_slots(mut self, slots: CallSlots) -> Self {
+        self.slots = slots;
         self
     }
 
@@ -87,7 +87,7 @@ impl ToolCallRunner {
             session_id,
             cancel,
             values: RequestValues::default(),
-            places: events.places().unwrap_or(&self.places).clone(),
+            slots: events.slots().unwrap_or(&self.slots).clone(),
         }
     }
 }
@@ -96,7 +96,7 @@ impl fmt::Debug for ToolCallRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCallRunner")
             .field("events", &self.events)
-            .field("places", &self.places)
+            .field("slots", &self.slots)
             .finish_non_exhaustive()
     }
 }
@@ -131,10 +131,10 @@ impl Effector for ServedTool {
 /// A call that is cancelled while it waits has not begun: it is answered as interrupted, and the tool hears
 /// nothing of it. One that runs is told by its `cancel`, and its outcome is awaited anyway.
 async fn call_in_turn(tool: &dyn Tool, call: &CallTool, context: ToolContext) -> ToolOutcome {
-    let (cancel, places) = (context.cancel.clone(), context.places.clone());
+    let (cancel, slots) = (context.cancel.clone(), context.slots.clone());
     let place = tokio::select! {
         biased;
-        place = places.take(tool.waits()) => place,
+        place = slots.take(tool.waits()) => place,
         () = cancel.cancelled() => {
             return ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before it began.");
         }

@@ -13,7 +13,7 @@ use agentx_types::{
 };
 use tokio::sync::oneshot;
 
-use crate::api::{ApprovalInput, ContextWish, RuntimeError, Session, Subscription, UserInput};
+use crate::api::{ApprovalInput, ContextRequest, RuntimeError, Session, Subscription, UserInput};
 use crate::blobs::has_blob;
 use crate::commands::DriverStatus;
 use crate::commands::{FactRequest, ReplySender, SessionCommand};
@@ -46,7 +46,7 @@ impl LocalSession {
         }
     }
 
-    /// Asks the driver, and waits for its answer. Waits too while 64 wishes wait before it.
+    /// Sends a request to the driver and waits for its answer. It also waits while 64 requests are queued.
     ///
     /// # Errors
     /// Returns an error if the session is closed, or ends before it answers.
@@ -62,7 +62,7 @@ impl LocalSession {
         }
     }
 
-    /// Has a wish put on record. Returns the `seq` of the event when it is committed.
+    /// Records a request. Returns the `seq` of the event once it is committed.
     async fn record(&self, request: FactRequest) -> Result<u64, RuntimeError> {
         let request = Box::new(request);
         self.ask(|reply| SessionCommand::Record { request, reply }).await
@@ -101,7 +101,7 @@ impl LocalSession {
         Ok(content)
     }
 
-    /// Refuses pictures that the model could not see: on record they would be sent with each later call.
+    /// Refuses pictures that the model cannot read: once recorded, each later call would send them.
     async fn check_sight(&self, content: &[ContentPart]) -> Result<(), RuntimeError> {
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(());
@@ -200,14 +200,14 @@ impl Session for LocalSession {
         Box::pin(self.record(FactRequest::Revise(revised)))
     }
 
-    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn context(&self, wish: ContextRequest) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(self.record(match wish {
-            ContextWish::Condense { instructions } => FactRequest::Condense(CondenseRequested {
+            ContextRequest::Condense { instructions } => FactRequest::Condense(CondenseRequested {
                 instructions,
                 by: self.by.clone(),
             }),
-            ContextWish::Restore {} => FactRequest::Restore { by: self.by.clone() },
-            ContextWish::Pin { message_id, pinned } => FactRequest::Pin(InputPinned {
+            ContextRequest::Restore {} => FactRequest::Restore { by: self.by.clone() },
+            ContextRequest::Pin { message_id, pinned } => FactRequest::Pin(InputPinned {
                 message_id,
                 pinned,
                 by: self.by.clone(),

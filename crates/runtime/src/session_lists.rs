@@ -80,7 +80,7 @@ impl SessionInfo {
         self
     }
 
-    /// Sets how the last run stands.
+    /// Sets the status of the last run.
     #[must_use]
     pub fn with_status(mut self, status: Option<RunStatus>) -> Self {
         self.status = status;

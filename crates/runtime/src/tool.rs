@@ -29,8 +29,8 @@ pub trait Tool: Send + Sync {
     /// Does it. A failure is an outcome that the model reads, never a panic.
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome>;
 
-    /// Whether its calls wait for agents or other tools. Such a call takes none of the [`CallSlots`] for calls that run at once;
-    /// what it waits for does.
+    /// Returns whether its calls wait for agents or other tools. Such a call takes none of the [`CallSlots`]
+    /// for calls that run at once; what it waits for does.
     fn waits(&self) -> bool {
         false
     }
@@ -49,7 +49,7 @@ pub struct ToolContext {
     pub outside_workspace: bool,
     /// Takes output while the tool runs.
     pub output: ToolOutputSink,
-    /// Keeps on record what the call does step by step, and has what it did before a crash.
+    /// Records the steps of the call, and has its steps from before a crash.
     pub journal: Journal,
     /// Keeps what is too long for the model.
     pub blobs: Arc<dyn BlobStore>,
@@ -57,8 +57,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// The values that the caller gave to the tools of this run.
     pub values: RequestValues,
-    /// The places of which a call that makes another takes one for it.
-    pub places: CallSlots,
+    /// The slots from which a call takes one for each call that it makes.
+    pub slots: CallSlots,
 }
 
 impl ToolContext {
@@ -113,8 +113,8 @@ impl ToolContext {
         refused_in_line(config, spec, &input, (word, &real), may_leave)
     }
 
-    /// Whether this call may call `tool`, by the rules that its agent has now; `named` where
-    /// its file names the tool and does not only say `*`.
+    /// Returns whether this call may call `tool`, by the rules that its agent has now; `named` where its file
+    /// names the tool and does not only say `*`.
     pub fn judge_inner(&self, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
         let verdict = match self.journal.config_now() {
             Some(config) => judge_inner(&config, tool, input, named),
@@ -209,14 +209,14 @@ impl ToolOutcome {
         }
     }
 
-    /// This outcome, with something for people and programs that the model does not read.
+    /// Returns this outcome with details for people and programs that the model does not read.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
     }
 
-    /// Whether the model should read it as a failure.
+    /// Returns whether the model should read it as a failure.
     pub fn is_error(&self) -> bool {
         self.status != ToolStatus::Success
     }

@@ -101,7 +101,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// These facts, with the digest of all that was derived up to and including the last of them, and no change of a read model.
+    /// Creates a batch of these facts, with the digest of everything derived up to and including the last of
+    /// them, and without changes of read models.
     pub fn new(facts: Vec<Fact>, derived: Digest) -> Self {
         Self {
             facts,

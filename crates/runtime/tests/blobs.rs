@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    BlobStore as _, ContextWish, LogError, RuntimeError, Session, SessionBlobs, UserInput, has_blob,
+    BlobStore as _, ContextRequest, LogError, RuntimeError, Session, SessionBlobs, UserInput, has_blob,
 };
 use agentx_testing::{FaultyLog, MemoryWorld, fixture};
 use agentx_types::{
@@ -142,7 +142,7 @@ async fn only_a_message_of_the_conversation_is_pinned() {
     let session = session(&log, "ses_1").await;
     let seq = say(&session, ContentPart::text("hello")).await.unwrap();
     let pin = |message_id: MessageId| {
-        session.context(ContextWish::Pin {
+        session.context(ContextRequest::Pin {
             message_id,
             pinned: true,
         })

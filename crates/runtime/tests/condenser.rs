@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use agentx_runtime::{
-    BoxFuture, CapturedEffect, Condenser, ContextWish, Delivery, Effector, EventSink, RuntimeError, Session,
-    UserInput, View,
+    BoxFuture, CapturedEffect, Condenser, ContextRequest, Delivery, Effector, EventSink, RuntimeError,
+    Session, UserInput, View,
 };
 use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
@@ -53,7 +53,7 @@ impl World {
         panic!("the session ended first");
     }
 
-    async fn wish(&self, wish: ContextWish) -> Result<ContextChange, RuntimeError> {
+    async fn wish(&self, wish: ContextRequest) -> Result<ContextChange, RuntimeError> {
         let seq = self.session.context(wish).await?;
         let over = |event: &RuntimeEvent| match event {
             RuntimeEvent::ContextChanged(changed) => !matches!(changed.change, ContextChange::Condensing(_)),
@@ -76,8 +76,8 @@ impl World {
     }
 }
 
-fn condense() -> ContextWish {
-    ContextWish::Condense { instructions: None }
+fn condense() -> ContextRequest {
+    ContextRequest::Condense { instructions: None }
 }
 
 #[tokio::test]
@@ -120,11 +120,11 @@ async fn a_summary_is_one_fact_and_no_answer() {
 #[tokio::test]
 async fn what_is_taken_out_is_asked_as_before() {
     let world = World::said_much([ModelScript::text("In short."), ModelScript::text("yes")]).await;
-    let refused = world.session.context(ContextWish::Restore {}).await;
+    let refused = world.session.context(ContextRequest::Restore {}).await;
     assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
     let before = world.memory.model.requests().last().unwrap().messages.clone();
     world.wish(condense()).await.unwrap();
-    let change = world.wish(ContextWish::Restore {}).await.unwrap();
+    let change = world.wish(ContextRequest::Restore {}).await.unwrap();
     assert!(matches!(change, ContextChange::Restored(_)), "{change:?}");
     world.say("go on").await;
     let after = world.memory.model.requests().last().unwrap().messages.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{ContextWish, RestoreWish, RuntimeError};
+use agentx_runtime::{ContextRequest, RestoreRequest, RuntimeError};
 use agentx_types::wire::CommandFrame;
 use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionRole};
 use serde::Deserialize;
@@ -34,13 +34,13 @@ struct ReviseArguments {
 /// The arguments of the command `context`.
 #[derive(Deserialize)]
 struct ContextArguments {
-    wish: ContextWish,
+    wish: ContextRequest,
 }
 
 /// The arguments of the command `restore`.
 #[derive(Deserialize)]
 struct RestoreArguments {
-    wish: RestoreWish,
+    wish: RestoreRequest,
 }
 
 /// The arguments of the command `share`.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::{
-    ApprovalInput, ContextWish, LogError, Runtime as _, RuntimeError, SharingFact, UserInput,
+    ApprovalInput, ContextRequest, LogError, Runtime as _, RuntimeError, SharingFact, UserInput,
 };
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{
@@ -288,15 +288,15 @@ impl ServerState {
         self: &Arc<Self>,
         caller: &Caller,
         frame: (SessionId, Option<u64>),
-        wish: ContextWish,
+        wish: ContextRequest,
     ) -> Result<u64, RuntimeError> {
         match &wish {
-            ContextWish::Condense { instructions } => {
+            ContextRequest::Condense { instructions } => {
                 let what = "what the summary must not leave out";
                 bounded(what, instructions.as_deref(), WORD_CHARS)?;
             }
-            ContextWish::Pin { message_id, .. } => bounded_id("a message", message_id.as_str())?,
-            ContextWish::Restore {} => {}
+            ContextRequest::Pin { message_id, .. } => bounded_id("a message", message_id.as_str())?,
+            ContextRequest::Restore {} => {}
         }
         let (state, caller, (session, wheel_epoch)) = (self.clone(), caller.clone(), frame);
         whole(async move {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use agentx_node_runtime::DiskPreview;
 use agentx_runtime::{
-    FileInQuestion, PlannedFile, RestorePlan, RestoreReport, RestoreWish, Ruling, Runtime as _, RuntimeError,
-    Session, describe,
+    FileInQuestion, PlannedFile, RestorePlan, RestoreReport, RestoreRequest, Ruling, Runtime as _,
+    RuntimeError, Session, describe,
 };
 use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, ToolSpec};
 use serde_json::json;
@@ -78,7 +78,7 @@ impl ServerState {
         self: &Arc<Self>,
         caller: &Caller,
         session: &SessionId,
-        wish: RestoreWish,
+        wish: RestoreRequest,
         wheel_epoch: Option<u64>,
     ) -> Result<RestoreReport, RuntimeError> {
         let (state, caller, session) = (self.clone(), caller.clone(), session.clone());
@@ -105,7 +105,7 @@ impl ServerState {
                         None => mine.push(file),
                     }
                 }
-                let wish = RestoreWish {
+                let wish = RestoreRequest {
                     to_seq: wish.to_seq,
                     files: mine,
                 };

@@ -81,7 +81,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ),
         ("calls", old.calls != new.calls),
         ("data_dir", old.data_dir != new.data_dir),
-        ("members.directory", old.members_dir != new.members_dir),
+        ("members_dir", old.members_dir != new.members_dir),
         (
             "quotas.challenges",
             old.quotas.challenges != new.quotas.challenges,

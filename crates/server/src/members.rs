@@ -37,7 +37,7 @@ pub(crate) fn directory(settings: &Settings, member: &OwnerId) -> PathBuf {
 /// Returns an error if it cannot be created, or lies where no tool may work.
 pub(crate) fn make_directory(settings: &Settings, member: &OwnerId) -> Result<String, RuntimeError> {
     let directory = directory(settings, member);
-    let helps = "the operator has to set `members.directory`";
+    let helps = "the operator has to set `members_dir`";
     if settings.is_guarded(&directory.join("file")) {
         let what = format!(
             "{} belongs to AgentX itself and is not accessible to tools; {helps}",

@@ -30,7 +30,7 @@ pub(crate) struct MemberUsage {
     begun: Counter,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The slots of members' tool calls, with their number.
-    places: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
+    slots: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
 
 /// The counts by name.
@@ -100,19 +100,19 @@ impl Drop for QuotaGuard {
 }
 
 impl MemberUsage {
-    /// Returns the places for tool calls of a member, at most so many of all. Runtimes come and go; their
+    /// Returns the slots for tool calls of a member, at most so many of all. Runtimes come and go; their
     /// calls count together.
-    pub(crate) fn places_of(&self, owner: &OwnerId, most: u64, all: &CallSlots) -> CallSlots {
-        let mut known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, places)) = known.get(owner).filter(|(count, _)| *count == most) {
-            return places.clone();
+    pub(crate) fn slots_of(&self, owner: &OwnerId, most: u64, all: &CallSlots) -> CallSlots {
+        let mut known = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, slots)) = known.get(owner).filter(|(count, _)| *count == most) {
+            return slots.clone();
         }
         if known.len() >= REMEMBERED {
-            known.retain(|_, (_, places)| places.is_shared());
+            known.retain(|_, (_, slots)| slots.is_shared());
         }
-        let places = all.part(usize::try_from(most).unwrap_or(usize::MAX));
-        known.insert(owner.clone(), (most, places.clone()));
-        places
+        let slots = all.part(usize::try_from(most).unwrap_or(usize::MAX));
+        known.insert(owner.clone(), (most, slots.clone()));
+        slots
     }
 }
 

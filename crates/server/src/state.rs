@@ -253,7 +253,7 @@ impl ServerState {
         let rules = server_rules(&settings, &self.operator, owner, &own.tools());
         let runtime = own.for_owner(owner.clone()).bound_by(rules);
         let runtime = match settings.quotas.calls {
-            Some(most) => runtime.with_places(self.kept.places_of(owner, most, own.places())),
+            Some(most) => runtime.with_slots(self.kept.slots_of(owner, most, own.slots())),
             None => runtime,
         };
         let runtime = Arc::new(runtime);

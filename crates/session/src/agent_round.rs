@@ -1,5 +1,5 @@
-//! The way of one fact through the agents of a session: what each is given with it, and what they say and
-//! want together.
+//! The way of one fact through the agents of a session: the input of each, and what they say and want
+//! together.
 //!
 //! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
 //! A round holds state that lives only for one fact: the number of actions requested so far, the outputs for
@@ -43,10 +43,10 @@ pub(crate) struct RoundInputs<'a> {
 
 /// The way of one fact through the agents.
 ///
-/// The order is [`Agent`]'s contract: see there. `hear` is told each output once, in order.
+/// The order is [`Agent`]'s contract: see there. `on_output` is told each output once, in order.
 pub(crate) struct AgentRound<'a, H> {
     pub(crate) fact: &'a Envelope<EnvironmentEvent>,
-    given: RoundInputs<'a>,
+    inputs: RoundInputs<'a>,
     /// The number of agents when the fact comes.
     census: Census,
     /// The number of actions in this round so far. The ids of actions continue from it.
@@ -55,25 +55,25 @@ pub(crate) struct AgentRound<'a, H> {
     pub(crate) actions: Vec<Action>,
     /// The outputs of children that the agents above them have to hear.
     pub(crate) upward: VecDeque<(AgentStateId, AgentOutput)>,
-    hear: H,
+    on_output: H,
 }
 
 impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
     /// A round for one fact. `census` is how many agents there are when it comes.
     pub(crate) fn new(
         fact: &'a Envelope<EnvironmentEvent>,
-        given: RoundInputs<'a>,
+        inputs: RoundInputs<'a>,
         census: Census,
-        hear: H,
+        on_output: H,
     ) -> Self {
         Self {
             fact,
-            given,
+            inputs,
             census,
             acted: ActionCount::default(),
             actions: Vec::new(),
             upward: VecDeque::new(),
-            hear,
+            on_output,
         }
     }
 
@@ -89,14 +89,14 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
         above: Option<&'b AncestorBudgets>,
     ) -> StepContext<'b> {
         StepContext {
-            heard_by: match (self.given.heard, is_child) {
+            heard_by: match (self.inputs.heard, is_child) {
                 (true, _) => HeardBy::Everybody,
                 (false, true) => HeardBy::Above,
                 (false, false) => HeardBy::Nobody,
             },
-            taken: Some(self.given.taken),
-            recorded: Some(self.given.flows.calls()),
-            kept: self.given.flows.kept(agent),
+            taken: Some(self.inputs.taken),
+            recorded: Some(self.inputs.flows.calls()),
+            kept: self.inputs.flows.kept(agent),
             depth,
             above,
             census: self.census,
@@ -113,7 +113,7 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
             if is_child && concerns_parent(&output) {
                 self.upward.push_back((agent.id().clone(), output.clone()));
             }
-            (self.hear)(AgentStep {
+            (self.on_output)(AgentStep {
                 agent: agent.id(),
                 run: agent.run_id(),
                 output,
@@ -122,8 +122,8 @@ impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
     }
 }
 
-/// Whether the agent above has to hear it.
-/// Only what [`Agent::on_child`] makes something of: how its run ended, what it spent, that it is gone, its answer, and what it was told.
+/// Returns whether the agent above has to hear it. Only what [`Agent::on_child`] makes something of: how its
+/// run ended, what it spent, that it is gone, its answer, and what it was told.
 fn concerns_parent(output: &AgentOutput) -> bool {
     matches!(
         output,

@@ -134,7 +134,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
         StateOutput::ApprovalSettled {
             tool_call_id,
             allowed,
-        } => out.push(settled(tool_call_id, allowed)),
+        } => out.push(approval_settled(tool_call_id, allowed)),
         StateOutput::Context { change } => out.push(ContextChanged { change }.into()),
         StateOutput::Closed { reason } => out.push(Closed { reason }.into()),
         StateOutput::InputQueued { .. }
@@ -145,7 +145,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
 }
 
 /// The event that says that a question is over.
-fn settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
+fn approval_settled(tool_call_id: ToolCallId, allowed: bool) -> RuntimeEvent {
     ApprovalSettled {
         tool_call_id,
         allowed,

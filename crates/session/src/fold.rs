@@ -13,8 +13,8 @@ use agentx_types::{
 use crate::agent_round::RoundInputs;
 use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
+use crate::configured_tools::ConfiguredTools;
 use crate::derived::{Derived, from_agent, from_fact};
-use crate::given_tools::GivenTools;
 use crate::newer;
 use crate::pictures::pictures;
 use crate::receptors::{Receptor as _, Receptors};
@@ -67,7 +67,7 @@ pub struct SessionFold {
     /// The recorded steps of the calls in progress.
     flows: ToolFold,
     /// The tools that the session's own agent was given.
-    tools: GivenTools,
+    tools: ConfiguredTools,
     /// Commands that continue in the background, by what is recorded.
     jobs: BackgroundJobs,
     /// The first event by which nobody can continue with the session here.
@@ -88,7 +88,7 @@ impl SessionFold {
             sharing: Sharing::default(),
             taken: Arc::default(),
             flows: ToolFold::default(),
-            tools: GivenTools::default(),
+            tools: ConfiguredTools::default(),
             jobs: BackgroundJobs::default(),
             newer: None,
         }
@@ -108,12 +108,12 @@ impl SessionFold {
         let mut outputs = Vec::new();
         let mut projections = Vec::from_iter(Projection::of_fact(fact));
         let root = self.agents.root().cloned();
-        let given = RoundInputs {
+        let inputs = RoundInputs {
             taken: &self.taken,
             flows: &self.flows,
             heard: true,
         };
-        let actions = self.agents.step(fact, given, |heard| {
+        let actions = self.agents.step(fact, inputs, |heard| {
             bridge::runtime_events_for(&heard.output, &mut meaning);
             let context = ProjectionContext {
                 seq: fact.seq,
@@ -144,12 +144,12 @@ impl SessionFold {
     pub fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
         self.note(fact);
         self.receptors.note(fact);
-        let given = RoundInputs {
+        let inputs = RoundInputs {
             taken: &self.taken,
             flows: &self.flows,
             heard: false,
         };
-        self.agents.step(fact, given, |_| ());
+        self.agents.step(fact, inputs, |_| ());
     }
 
     /// Records the session's own part of a fact. It runs first: agents get a fact that the session knows
@@ -245,7 +245,7 @@ impl SessionFold {
         self.agents.census().full()
     }
 
-    /// One of the agents, by its id.
+    /// Returns an agent by its id.
     pub fn agent(&self, id: &AgentStateId) -> Option<&Agent> {
         self.agents.get(id)
     }
@@ -292,13 +292,13 @@ impl SessionFold {
         self.agents.iter().find(waits).map(Agent::id)
     }
 
-    /// Whether this input waits to be looked at.
+    /// Returns whether this input waits to be looked at.
     pub fn awaits(&self, input: &MessageId) -> bool {
         let agent = self.root_agent();
         agent.is_some_and(|agent| agent.waiting().any(|waits| waits.message.message_id == *input))
     }
 
-    /// Whether the agents still wait for what answers this action.
+    /// Returns whether the agents still wait for what answers this action.
     pub fn is_open(&self, action: &ActionId) -> bool {
         self.agents.iter().any(|agent| {
             agent.condensing() == Some(action)
@@ -321,7 +321,7 @@ impl SessionFold {
         }
     }
 
-    /// Whether any agent is in the middle of a run.
+    /// Returns whether any agent is in the middle of a run.
     pub fn is_busy(&self) -> bool {
         self.agents.iter().any(|agent| {
             agent.condensing().is_some() || agent.run().is_some_and(|run| !run.status.is_final())

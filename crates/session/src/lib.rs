@@ -13,10 +13,10 @@
 mod agent_round;
 mod background;
 pub mod bridge;
+mod configured_tools;
 mod derived;
 mod digest;
 mod fold;
-mod given_tools;
 mod newer;
 mod pictures;
 mod projection;
@@ -28,10 +28,10 @@ mod tool_fold;
 mod tree;
 mod ui;
 
+pub use configured_tools::as_offered;
 pub use derived::Derived;
 pub use digest::{DerivedDigest, Digest};
 pub use fold::SessionFold;
-pub use given_tools::as_offered;
 pub use projection::Projection;
 pub use session_reader::{
     Delivery, EventCursor, Fact, Gap, LiveContent, PastRequest, ReaderStep, SessionReader, SourceItem,

@@ -7,7 +7,7 @@
 
 use agentx_types::{AgentConfig, AgentKind, EnvironmentEvent, Vocabulary as _};
 
-/// Whether nobody may continue with a session here that has this event.
+/// Returns whether nobody may continue with a session here that has this event.
 ///
 /// An event whose tag is not known at all stops nobody. One with a known tag that had to be kept whole has more in it than this
 /// version knows.
@@ -21,7 +21,7 @@ pub(crate) fn is_beyond(event: &EnvironmentEvent) -> bool {
     }
 }
 
-/// Whether it is an agent that no machine here drives, or may make one.
+/// Returns whether it is an agent that no machine here drives, or may make one.
 fn is_of_another_kind(config: &AgentConfig) -> bool {
     let routing = config.routing.iter();
     let mut routed = routing.flat_map(|routing| {

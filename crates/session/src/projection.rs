@@ -35,7 +35,7 @@ pub enum Projection {
         /// Its words, for search and previews.
         text: String,
     },
-    /// Somebody who is not the owner may do more or less.
+    /// The role of a person other than the owner changed.
     Role {
         /// The person.
         person: OwnerId,
@@ -62,7 +62,8 @@ pub enum Projection {
 }
 
 impl Projection {
-    /// Whether it holds in a copy under another owner, such as an import or a kept mirror: nobody inherits a role there.
+    /// Returns whether it holds in a copy under another owner, such as an import or a kept mirror: nobody
+    /// inherits a role there.
     pub fn holds_in_a_copy(&self) -> bool {
         !matches!(self, Self::Role { .. })
     }

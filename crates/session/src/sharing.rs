@@ -30,7 +30,7 @@ pub struct Sharing {
 pub enum SharingFact {
     /// Another one drives.
     Wheel(WheelChanged),
-    /// Somebody may do more or less.
+    /// The role of a person changed.
     Access(AccessChanged),
     /// Files are about to be put back.
     Restoring(FilesRestoring),

@@ -71,7 +71,7 @@ pub struct ToolsChange {
 }
 
 impl ToolsChange {
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_nothing(&self) -> bool {
         self.gone.is_empty() && self.back.is_empty()
     }

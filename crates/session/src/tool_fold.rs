@@ -46,7 +46,7 @@ impl ToolFold {
                 let inner = ended.tool_call_id.inner(ended.step);
                 self.decided(&inner, fact.at);
                 self.call(&ended.tool_call_id, fact.at).ended(ended);
-                // The outcome of a step stands for all that it did.
+                // The outcome of a step includes everything that it did.
                 self.forget(&inner);
             }
             EnvironmentEvent::InnerCallAsked(asked) => {
@@ -57,15 +57,16 @@ impl ToolFold {
             EnvironmentEvent::AgentClosed(closed) => {
                 self.kept.remove(&closed.agent_state_id);
             }
-            EnvironmentEvent::WriterAttached(_) => self.go_on(fact.at),
+            EnvironmentEvent::WriterAttached(_) => self.on_writer_change(fact.at),
             _ => {}
         }
         self.seen_at = fact.at;
     }
 
-    /// Another program continues with the calls: what they took of the one before counts, the time between the two does not.
-    /// The old program is known to have been there until its last fact, or until the question that the call waited for.
-    fn go_on(&mut self, at: Timestamp) {
+    /// Handles another program that takes over the calls: their time in the old program counts, the time
+    /// between the two does not. The old program is known to have been there until its last fact, or until
+    /// the question that the call waited for.
+    fn on_writer_change(&mut self, at: Timestamp) {
         for (id, since) in &mut self.since {
             if let Some(call) = self.calls.get_mut(id) {
                 let asked = self.asked.iter().filter(|(asked, _)| asked.is_inside(id));
@@ -96,7 +97,7 @@ impl ToolFold {
         &self.calls
     }
 
-    /// Whether a call did anything, or one that it made.
+    /// Returns whether a call did anything, or one that it made.
     pub(crate) fn has_steps(&self, call: &ToolCallId) -> bool {
         !RecordedEffects::of(call, &self.calls).is_empty()
     }

@@ -134,7 +134,7 @@ impl AgentTree {
         }
     }
 
-    /// Lets all that `fact` concerns take it, and hands what they say to `hear`. Returns what they want done.
+    /// Lets all that `fact` concerns take it, and hands what they say to `on_output`. Returns what they want done.
     ///
     /// The order, which ids of actions depend on: other rules of the server, the step of each agent that the fact is addressed to, what
     /// changes for those below, and last what children said, first come first served, until nobody says anything more. That ends, because
@@ -142,8 +142,8 @@ impl AgentTree {
     pub(crate) fn step<H: FnMut(AgentStep<'_>)>(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
-        given: RoundInputs<'_>,
-        hear: H,
+        inputs: RoundInputs<'_>,
+        on_output: H,
     ) -> Vec<Action> {
         let mut gone = Vec::new();
         self.bind(fact);
@@ -151,7 +151,7 @@ impl AgentTree {
         if is_said_by_a_person(fact) {
             self.made = 0;
         }
-        let mut round = AgentRound::new(fact, given, self.census(), hear);
+        let mut round = AgentRound::new(fact, inputs, self.census(), on_output);
         let aboves = self.aboves(fact);
         for (id, agent) in &mut self.agents {
             if !concerns(fact, id) {
@@ -302,7 +302,7 @@ impl AgentTree {
     }
 }
 
-/// Whether a person says something that is news to the session.
+/// Returns whether a person says something that is news to the session.
 fn is_said_by_a_person(fact: &Envelope<EnvironmentEvent>) -> bool {
     fact.source == Source::User && matches!(fact.event, EnvironmentEvent::UserMessage(_))
 }
@@ -316,7 +316,7 @@ pub(crate) fn spawned_or_closed(fact: &Envelope<EnvironmentEvent>) -> Option<&Ag
     }
 }
 
-/// Whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
+/// Returns whether an agent takes `fact`: it is addressed to it or to nobody, or speaks of it.
 fn concerns(fact: &Envelope<EnvironmentEvent>, agent: &AgentStateId) -> bool {
     fact.agent_state_id.as_ref().is_none_or(|to| to == agent) || spawned_or_closed(fact) == Some(agent)
 }

@@ -343,7 +343,7 @@ fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
             }
             ReaderStep::Read(wanted) => source.read(wanted, &mut reading),
             ReaderStep::Hear => match source.hear() {
-                Some(heard) => reading.hear(heard),
+                Some(heard) => reading.feed(heard),
                 None => break,
             },
             ReaderStep::End => break,
@@ -413,7 +413,7 @@ fn a_fact_that_is_missing_is_named() {
         ReaderStep::Deliver(Delivery::CaughtUp(2))
     ));
     assert!(matches!(reading.step(), ReaderStep::Hear));
-    reading.hear(SourceItem::Fact(world.facts[4].clone()));
+    reading.feed(SourceItem::Fact(world.facts[4].clone()));
     is_named(reading);
 
     let mut reading = new(View::Runtime);
@@ -456,10 +456,10 @@ fn cut_after(world: &World, (view, brings): (View, LiveContent), seen: u64) -> S
     let fold = (brings == LiveContent::Facts).then(|| world.fold(0));
     reading.begins(SourceStart::Stream { head: None, fold });
     for heard in heard_of(world, brings, 0, seen) {
-        reading.hear(heard);
+        reading.feed(heard);
         while matches!(reading.step(), ReaderStep::Deliver(_)) {}
     }
-    reading.hear(SourceItem::Cut);
+    reading.feed(SourceItem::Cut);
     assert!(matches!(reading.step(), ReaderStep::Begin));
     reading
 }
@@ -520,7 +520,7 @@ fn a_log_that_went_back_is_found_out_before_anything_of_it_is_handed_on() {
                 if !matches!(reading.step(), ReaderStep::Hear) {
                     break;
                 }
-                reading.hear(heard);
+                reading.feed(heard);
             }
             let ReaderStep::WentBack(session, seq) = reading.step() else {
                 panic!("{way:?}: kept up to {kept} of {there}");
@@ -541,7 +541,7 @@ fn a_log_that_lost_nothing_is_gone_on_with() {
             fold: None,
         });
         for heard in heard_of(&world, way.1, after, world.len()) {
-            reading.hear(heard);
+            reading.feed(heard);
             while matches!(reading.step(), ReaderStep::Deliver(_)) {}
         }
         assert!(matches!(reading.step(), ReaderStep::Hear), "{way:?}");
@@ -561,7 +561,7 @@ fn a_reader_that_brings_its_last_fact_begins_only_where_the_log_has_it() {
             fold: None,
         });
         for heard in heard_of(there, LiveContent::Facts, 4, 6) {
-            reading.hear(heard);
+            reading.feed(heard);
         }
         match reading.step() {
             ReaderStep::Deliver(Delivery::Environment(fact)) => assert!(is_same && fact.seq == 6),

@@ -135,7 +135,7 @@ impl Taking<'_> {
         }
     }
 
-    /// Whether the rows follow what is here.
+    /// Returns whether the rows follow what is here.
     fn check_before(
         &self,
         connection: &Connection,
@@ -222,7 +222,8 @@ pub(crate) fn refused(session: &SessionId, what: &str) -> Fault {
     ))
 }
 
-/// Whether a fork that was made here continues from an event after `seq`: its chain begins with the bytes that are here.
+/// Returns whether a fork that was made here continues from an event after `seq`: its chain begins with the
+/// bytes that are here.
 fn depended_on(connection: &Connection, row: i64, seq: u64) -> Result<bool, Fault> {
     let mut statement =
         connection.prepare_cached("SELECT 1 FROM sessions WHERE base = ?1 AND at_seq > ?2")?;

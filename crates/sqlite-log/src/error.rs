@@ -29,17 +29,18 @@ impl From<LogError> for Fault {
 }
 
 impl Fault {
-    /// There is no such session.
+    /// The session does not exist.
     pub(crate) fn not_found(session: impl AsRef<str>) -> Self {
         Self::Log(LogError::NotFound(session.as_ref().to_owned()))
     }
 
-    /// Whether SQLite (not this crate's own checks) refused: then a transaction has to be rolled back.
+    /// Returns whether SQLite (not this crate's own checks) refused: then a transaction has to be rolled
+    /// back.
     pub(crate) fn is_sql(&self) -> bool {
         matches!(self, Self::Sql(_))
     }
 
-    /// Whether another process is writing.
+    /// Returns whether another process is writing.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, Self::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy))
     }

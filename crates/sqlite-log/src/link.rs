@@ -14,7 +14,7 @@ use crate::keys::{int, now};
 use crate::read::{self, ChainStop, SessionRange};
 use crate::segment::base_hash;
 
-/// Stands between the names of an ancestor and of the fork that it is kept for.
+/// The separator between the names of an ancestor and of its fork.
 pub(crate) const OF: char = '@';
 
 /// The session whose chain it is, of a name in the table of sessions.
@@ -22,7 +22,7 @@ pub(crate) fn chain_name(id: &str) -> &str {
     id.split(OF).next().unwrap_or(id)
 }
 
-/// Keeps the shared rows, and lets the session go on from them.
+/// Keeps the shared rows, and lets the session continue from them.
 pub(crate) fn link(
     connection: &Connection,
     (session, row): (&SessionId, i64),

@@ -79,7 +79,7 @@ impl SqliteLog {
     /// A log that is gone when it is dropped, for tests.
     ///
     /// # Errors
-    /// Returns an error if there is no memory for it.
+    /// Returns an error if memory is short.
     pub fn open_in_memory() -> Result<Arc<Self>, LogError> {
         let place = DatabaseFile::new(Path::new(":memory:"));
         Self::assemble(
@@ -129,7 +129,7 @@ impl SqliteLog {
     ) -> Result<T, LogError> {
         let (reply, answer) = oneshot::channel();
         let task = Box::new(move |core: &mut WriterState| {
-            // Whoever asked may have gone away; what was done stays done.
+            // The caller may have gone away; the work stays done.
             let _ = reply.send(change(core));
         });
         self.writer

@@ -22,7 +22,7 @@ pub(crate) fn word_of(value: &impl Serialize) -> String {
     }
 }
 
-/// The value that a word stands for; `None` for a word of a newer version.
+/// Returns the value of a word; `None` for a word of a newer version.
 pub(crate) fn of_word<T: DeserializeOwned>(word: String) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(word)).ok()
 }

@@ -54,7 +54,7 @@ pub(crate) fn open_first(
     Ok((connection, newer))
 }
 
-/// One more connection to a database that was opened before.
+/// Opens another connection to an open database.
 pub(crate) fn open_reader(location: &Location, options: &LogOptions) -> Result<Connection, Fault> {
     let connection = connect(location, options)?;
     connection.pragma_update(None, "query_only", true)?;
@@ -205,7 +205,7 @@ fn make_file(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// Takes the rights of others away. Where that cannot be done, as with somebody else's file, it stays as it is.
+/// Removes the rights of other users. A file with another owner stays unchanged.
 #[cfg(unix)]
 fn close_to_others(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;

@@ -227,7 +227,7 @@ impl CandidateMessage {
     }
 }
 
-/// Whether a character belongs to a script that is written without spaces.
+/// Returns whether a character belongs to a script that is written without spaces.
 fn is_dense(c: char) -> bool {
     matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff
         | 0x2_0000..=0x3_ffff)

@@ -117,7 +117,7 @@ impl WriterState {
         if let Some(checkpoints) = &self.checkpoints
             && let Err(fault) = checkpoints.watch(&mut self.connection)
         {
-            // The first change meets the same and tells whoever asked for it.
+            // The first change fails in the same way, and its caller gets the error.
             tracing::warn!(?fault, "the write-ahead log cannot be begun");
         }
     }
@@ -276,7 +276,7 @@ fn gather(
 
 fn answer_all(replies: Vec<AppendReply>, answers: Vec<Result<(), LogError>>) {
     for (reply, answer) in replies.into_iter().zip(answers) {
-        // Whoever asked may have gone away; what was committed stays.
+        // The caller may have gone away; the commit stays.
         let _ = reply.send(answer);
     }
 }
@@ -328,7 +328,7 @@ impl WriterThread {
         core.as_mut()?.commit_at_once(append)
     }
 
-    /// Whether jobs wait for the thread; they come first.
+    /// Returns whether jobs wait for the thread; they come first.
     fn is_awaited(&self) -> bool {
         match &*self.state.lock().unwrap_or_else(PoisonError::into_inner) {
             AppendState::Running(sender, _) => sender.capacity() < sender.max_capacity(),
@@ -359,9 +359,9 @@ impl WriterThread {
         Ok(sender)
     }
 
-    /// Whether it has been asked to write anything.
+    /// Returns whether it has been asked to write anything.
     pub(crate) fn has_begun(&self) -> bool {
-        // Whoever has it now writes.
+        // The current holder writes.
         let core = self.core.try_lock();
         core.map_or(true, |core| core.as_ref().is_some_and(|core| core.begun))
     }

@@ -122,7 +122,7 @@ fn context(root: &Path) -> ToolContext {
         blobs: Arc::new(NoBlobs),
         cancel: CancellationToken::new(),
         values: Default::default(),
-        places: Default::default(),
+        slots: Default::default(),
     }
 }
 

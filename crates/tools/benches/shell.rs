@@ -98,7 +98,7 @@ async fn call(toolbox: &Toolbox) {
         blobs: Arc::new(NoBlobs),
         cancel: CancellationToken::new(),
         values: Default::default(),
-        places: Default::default(),
+        slots: Default::default(),
     };
     let outcome = toolbox.call("bash", json!({"command": "echo hi"}), context).await;
     assert_eq!(outcome.status, ToolStatus::Success);

@@ -23,7 +23,7 @@ pub(crate) fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Resu
 }
 
 fn failure(spec: &ToolSpec, problems: &[String]) -> ToolFailure {
-    ToolFailure::invalid(arguments::told(spec, problems))
+    ToolFailure::invalid(arguments::error_message(spec, problems))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub trait Background: Send + Sync {
     /// Returns whether an earlier process may have left something running for a session, by its records alone.
     fn may_have_left(&self, session: &SessionId) -> bool;
 
-    /// Whether an earlier process left anything running for a session.
+    /// Returns whether an earlier process left anything running for a session.
     fn has_left<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, bool>;
 
     /// Finds the running processes of a session that an earlier process left, without stopping them.

@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use crate::support::Place;
 use agentx_history::SessionHistory;
 use agentx_runtime::{
-    BoxFuture, Doubt, FactRecorder, PlannedFile, RestorePlan, RestoreReport, RestoreWish, RuntimeError,
+    BoxFuture, Doubt, FactRecorder, PlannedFile, RestorePlan, RestoreReport, RestoreRequest, RuntimeError,
     WhatHappens,
 };
 use agentx_tools::{plan_restore, restore};
@@ -112,7 +112,7 @@ impl Session {
     }
 
     async fn restore(&self, plan: &RestorePlan, doubted: bool) -> RestoreReport {
-        let wish = RestoreWish::of(plan, |_| doubted);
+        let wish = RestoreRequest::of(plan, |_| doubted);
         let history = self.history();
         restore(&history, &wish, &*self.place.blobs, self).await.unwrap()
     }
@@ -403,7 +403,7 @@ async fn nothing_outside_is_reached_through_a_link() {
         .unwrap();
     assert_eq!(outside.doubt, Some(Doubt::Outside));
     // Also who wishes for it by name does not get it.
-    let mut wish = RestoreWish::of(&plan, |_| false);
+    let mut wish = RestoreRequest::of(&plan, |_| false);
     let blocked = plan.files.iter().filter(|file| file.blocked.is_some());
     wish.files.extend(blocked.map(|file| agentx_runtime::RestoreFile {
         path: file.path.clone(),
@@ -431,7 +431,7 @@ async fn nothing_is_touched_that_cannot_be_kept_put_on_record_or_is_not_what_was
         .call("write", json!({"path": "a", "content": "by the agent\n"}))
         .await;
     let plan = session.plan(input).await;
-    let wish = RestoreWish::of(&plan, |_| false);
+    let wish = RestoreRequest::of(&plan, |_| false);
     let history = session.history();
     *session.place.blobs.full.lock().unwrap() = true;
     session.outside("a", Some("changed while the person thought\n"));

@@ -103,7 +103,7 @@ pub enum ActionKind {
     InterruptAgent,
     /// See [`ActionBody::CloseAgent`].
     CloseAgent,
-    /// One of a newer version, in a log.
+    /// An action of a newer version, in a log.
     Unknown,
 }
 
@@ -290,7 +290,7 @@ pub struct CloseAgent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// It was stopped from outside.
+    /// Stopped from outside.
     Interrupted {
         /// The cause of the interruption.
         reason: String,

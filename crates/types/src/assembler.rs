@@ -99,7 +99,7 @@ impl Assembler {
         }
     }
 
-    /// Whether a stream is open.
+    /// Returns whether a stream is open.
     pub fn is_open(&self) -> bool {
         self.message_id.is_some()
     }

@@ -12,7 +12,7 @@ use crate::{EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId, RequestPart
 pub const TO_CONDENSE: &str = "to_condense_";
 
 impl ModelRequest {
-    /// Whether it asks for a summary: one message that no later request begins with.
+    /// Returns whether it asks for a summary: one message that no later request begins with.
     pub fn asks_for_summary(&self) -> bool {
         matches!(&self.messages[..], [asked] if asked.message_id.as_str().contains(TO_CONDENSE))
     }
@@ -138,14 +138,14 @@ pub enum ContextChange {
     Condensing(ContextRange),
     /// A summary now represents this range.
     Condensed(ContextRange),
-    /// It stays as it is.
+    /// The conversation stays as it is.
     Failed {
         /// Stable, for programs.
         code: String,
         /// For people.
         message: String,
     },
-    /// This range is again as it was.
+    /// The range was restored.
     Restored(ContextRange),
     /// A provider refused the form of a request: this part of what was said so far is left out from now on, or said in plain
     /// words, and the model is asked again.
@@ -194,7 +194,7 @@ pub struct ContextRange {
 pub struct CondensedRange {
     /// The event that says so.
     pub seq: u64,
-    /// Which, and what it weighs.
+    /// The range and its size.
     pub range: ContextRange,
     /// The summary.
     pub summary: String,

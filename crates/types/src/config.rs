@@ -169,7 +169,7 @@ impl Instructions {
         }
     }
 
-    /// Whether these are the facts about where the agent works.
+    /// Returns whether these are the facts about where the agent works.
     pub fn is_environment_context(&self) -> bool {
         self.path.is_empty()
     }
@@ -276,7 +276,7 @@ impl Rule {
     }
 }
 
-/// One change of an agent's configuration while its session continues.
+/// A change of an agent's configuration while its session continues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -289,7 +289,7 @@ pub enum ConfigChange {
     Limits(Limits),
     /// Another way to decide.
     Approval(ApprovalMode),
-    /// One rule more.
+    /// Add a rule.
     RuleAdded(Rule),
     /// All the rules.
     Rules(Vec<Rule>),

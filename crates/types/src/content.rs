@@ -43,7 +43,7 @@ impl Message {
     }
 }
 
-/// One piece of a message.
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -183,7 +183,8 @@ pub struct ProviderData {
 }
 
 impl ProviderData {
-    /// Whether another model than this one made it. What is signed or encrypted is not sent back to any other.
+    /// Returns whether another model than this one made it. What is signed or encrypted is not sent back to
+    /// any other.
     pub fn is_of_another(&self, model: &str) -> bool {
         self.model.as_deref().is_some_and(|own| own != model)
     }

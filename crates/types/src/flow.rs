@@ -99,14 +99,14 @@ payloads! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InnerDecision {
-    /// It may be made.
+    /// The call may run.
     Allowed {
         /// Also where it touches what lies outside the workspace.
         outside_workspace: bool,
     },
-    /// It may not.
+    /// The call may not run.
     Refused {
-        /// Why, for the tool and for people.
+        /// The reason, for the tool and for people.
         reason: String,
     },
 }
@@ -126,7 +126,7 @@ pub struct Emitted {
 }
 
 impl EffectStarted {
-    /// Whether a model is asked in it.
+    /// Returns whether a model is asked in it.
     pub fn asks_model(&self) -> bool {
         matches!(
             self.kind.as_str(),
@@ -161,7 +161,7 @@ impl EffectEnded {
     }
 }
 
-/// One step of a call, as the log has it.
+/// A step of a call, as the log has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedEffect {
     /// The kind of step.
@@ -213,7 +213,7 @@ impl RecordedEffects {
         })
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.inner.is_empty()
     }

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct FolderId(String);
 
-/// Stands before the place in a repository.
+/// The separator before the position in a repository.
 const PLACE: char = '/';
-/// Stands before the `.git`.
+/// The separator before the `.git`.
 const GIT: char = '+';
 
-/// A folder as it lies at its path now.
+/// The current state of the folder at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderNow {
     /// The folder's identity.
@@ -23,19 +23,19 @@ pub struct FolderNow {
 }
 
 impl FolderNow {
-    /// Whether the folder that was written down is the one that lies there now.
+    /// Returns whether the recorded folder is the one that is there now.
     ///
     /// ```
     /// use agentx_types::{FolderId, FolderNow};
     /// let known = FolderId::new("a", Some("git")).at("place");
     /// let id = FolderId::new("b", Some("git")).at("place");
-    /// assert!(FolderNow { id: id.clone(), is_checked_out: true }.is(&known));
-    /// assert!(!FolderNow { id, is_checked_out: false }.is(&known));
+    /// assert!(FolderNow { id: id.clone(), is_checked_out: true }.matches(&known));
+    /// assert!(!FolderNow { id, is_checked_out: false }.matches(&known));
     /// let id = FolderId::new("b", Some("git")).at("elsewhere");
-    /// assert!(!FolderNow { id, is_checked_out: true }.is(&known));
+    /// assert!(!FolderNow { id, is_checked_out: true }.matches(&known));
     /// ```
-    pub fn is(&self, known: &FolderId) -> bool {
-        known.is(Some(&self.id)) || (self.is_checked_out && known.is_remade_as(&self.id))
+    pub fn matches(&self, known: &FolderId) -> bool {
+        known.matches(Some(&self.id)) || (self.is_checked_out && known.is_remade_as(&self.id))
     }
 }
 
@@ -55,31 +55,31 @@ impl FolderId {
         Self::new(&format!("{folder}{PLACE}{place}"), git)
     }
 
-    /// One that was written down.
+    /// Reads a recorded id.
     pub fn from_recorded(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// As it is written down.
+    /// Returns the id as it is recorded.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is part of a repository.
+    /// Returns whether it is part of a repository.
     pub fn has_git(&self) -> bool {
         self.parts().2.is_some()
     }
 
-    /// Whether the folder that was written down is the one that is there `now`. A `.git` may have come since (`git init`), but one that
-    /// was there has to be there still.
+    /// Returns whether the folder that was written down is the one that is there `now`. A `.git` may have
+    /// come since (`git init`), but one that was there has to be there still.
     ///
     /// ```
     /// use agentx_types::FolderId;
     /// let (before, now) = (FolderId::new("a", None), FolderId::new("a", Some("b")));
-    /// assert!(before.is(Some(&now)) && !now.is(Some(&before)) && !before.is(None));
-    /// assert!(!now.is(Some(&FolderId::new("a", Some("c")))) && !before.is(Some(&FolderId::new("ab", None))));
+    /// assert!(before.matches(Some(&now)) && !now.matches(Some(&before)) && !before.matches(None));
+    /// assert!(!now.matches(Some(&FolderId::new("a", Some("c")))) && !before.matches(Some(&FolderId::new("ab", None))));
     /// ```
-    pub fn is(&self, now: Option<&Self>) -> bool {
+    pub fn matches(&self, now: Option<&Self>) -> bool {
         let Some((now, _, git_now)) = now.map(Self::parts) else {
             return false;
         };
@@ -87,7 +87,7 @@ impl FolderId {
         folder == now && (git.is_none() || git == git_now)
     }
 
-    /// Whether another folder lies `now` at the place of this one in the same repository.
+    /// Returns whether another folder lies `now` at the place of this one in the same repository.
     pub fn is_remade_as(&self, now: &Self) -> bool {
         let ((_, place, git), (_, place_now, git_now)) = (self.parts(), now.parts());
         place.is_some() && git.is_some() && place == place_now && git == git_now

@@ -84,11 +84,11 @@ macro_rules! ids {
 }
 
 ids! {
-    /// One durable log: owner, agents, runs.
+    /// A durable log: owner, agents, runs.
     SessionId = "ses_";
-    /// One living agent instance in a session.
+    /// A living agent instance in a session.
     AgentStateId = "agt_";
-    /// One input of the user until its last answer: `run_` and the `seq` of that input.
+    /// A run, from an input of the user to its last answer: `run_` and the `seq` of that input.
     RunId = "run_";
     /// Something that an agent wants done: `act_`, the `seq` that it follows from, and its index there.
     ActionId = "act_";
@@ -127,7 +127,7 @@ impl ToolCallId {
         Self(Arc::from(format!("{self}/{step}").as_str()))
     }
 
-    /// Whether a step of `outer` made this call, or a step of a call that it made.
+    /// Returns whether a step of `outer` made this call, or a step of a call that it made.
     #[must_use]
     pub fn is_inside(&self, outer: &Self) -> bool {
         let rest = self.as_str().strip_prefix(outer.as_str());

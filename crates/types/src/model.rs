@@ -65,7 +65,7 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// Whether it is known to take nothing of this kind.
+    /// Returns whether it is known to take nothing of this kind.
     pub fn refuses(&self, medium: InputMedium) -> bool {
         self.input.as_ref().is_some_and(|media| !media.contains(&medium))
     }
@@ -319,14 +319,14 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Whether it is sent without this setting.
+    /// Returns whether it is sent without this setting.
     pub fn is_without(&self, setting: RequestPart) -> bool {
         self.without.contains(&setting)
     }
 }
 
 impl RequestPart {
-    /// Whether it is a single setting that a request can be sent without.
+    /// Returns whether it is a single setting that a request can be sent without.
     pub fn is_setting(self) -> bool {
         match self {
             Self::Temperature

@@ -53,9 +53,9 @@ pub struct LeftRunning {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It said all it had to say.
+    /// The model finished its answer.
     EndTurn,
-    /// It wants tools.
+    /// The model calls tools.
     ToolUse,
     /// The answer reached its longest length.
     MaxTokens,
@@ -80,9 +80,9 @@ pub enum StopReason {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// It did what was asked.
+    /// Success.
     Success,
-    /// It failed; the result says how.
+    /// Failure; the result has the reason.
     Failed,
     /// The arguments or the name made no sense.
     Invalid,
@@ -90,7 +90,7 @@ pub enum ToolStatus {
     Denied,
     /// A limit refused it: of the run, or of how many agents there may be.
     Refused,
-    /// It took too long and was stopped.
+    /// Stopped because it took too long.
     TimedOut,
     /// It was stopped from outside.
     Interrupted,

@@ -107,18 +107,18 @@ pub enum RunStatus {
     AwaitingTool,
     /// The running actions are being stopped.
     Stopping,
-    /// It has its answer.
+    /// The run has its answer.
     Completed,
     /// The run failed.
     Failed,
-    /// It reached a limit.
+    /// The run reached a limit.
     TimedOut,
-    /// It was stopped from outside.
+    /// The run was stopped from outside.
     Interrupted,
 }
 
 impl RunStatus {
-    /// Whether nothing more will happen in the run.
+    /// Returns whether nothing more will happen in the run.
     pub fn is_final(self) -> bool {
         matches!(
             self,

@@ -23,7 +23,7 @@ pub enum SessionRole {
     Own,
 }
 
-/// One program of one person.
+/// A program of a person.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Seat {

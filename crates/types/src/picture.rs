@@ -17,9 +17,9 @@ pub struct Picture {
 /// The reason why bytes are not a picture that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureError {
-    /// They do not begin as a PNG, JPEG, GIF or WebP does.
+    /// The bytes are not a PNG, JPEG, GIF or WebP.
     OtherKind,
-    /// They begin so, and are broken or end too early.
+    /// The bytes are damaged or end too early.
     Broken,
 }
 
@@ -36,7 +36,7 @@ impl Picture {
     /// Recognizes the picture in these bytes.
     ///
     /// # Errors
-    /// Returns an error if they are no picture, or not a whole one.
+    /// Returns an error if the bytes are not a complete picture.
     ///
     /// ```
     /// use agentx_types::{PictureError, Picture};

@@ -29,12 +29,13 @@ impl EnvironmentEvent {
         self.progress() == EventProgress::Delta
     }
 
-    /// Whether lists of sessions show nothing of it.
+    /// Returns whether lists of sessions show nothing of it.
     pub fn is_unlisted(&self) -> bool {
         matches!(self.progress(), EventProgress::Delta | EventProgress::PartEnd)
     }
 
-    /// Whether it says only how a session is kept: its title, and who has access. The session counts as no newer because of it.
+    /// Returns whether it says only how a session is kept: its title, and who has access. The session counts
+    /// as no newer because of it.
     ///
     /// ```
     /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
@@ -46,12 +47,12 @@ impl EnvironmentEvent {
         matches!(self, Self::SessionTitled(_) | Self::AccessChanged(_))
     }
 
-    /// Whether more events like this will follow immediately; a commit may wait for them.
+    /// Returns whether more events like this will follow immediately; a commit may wait for them.
     pub fn goes_on(&self) -> bool {
         self.progress() != EventProgress::Whole
     }
 
-    /// Whether an agent may want something done because of it.
+    /// Returns whether an agent may want something done because of it.
     ///
     /// ```
     /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};

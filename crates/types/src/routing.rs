@@ -28,7 +28,7 @@ pub struct Route {
     pub agent: AgentConfig,
 }
 
-/// One thing that people may want, and how they say it.
+/// A request that people may make, and their words for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentRule {
@@ -110,7 +110,7 @@ impl VarKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntentPattern {
-    /// The words, with `[name]` where a variable stands.
+    /// The words, with `[name]` for a variable.
     pub input: String,
     /// Its meaning, as a line `rule: name=value, name=value`; `None` if it fills the variables in `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -81,7 +81,7 @@ payloads! {
         run_id: RunId,
         /// The new status.
         status: RunStatus,
-        /// Why, where it is not `completed`.
+        /// The reason, unless it is `completed`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// The number of times that the model was answered with tool results.
@@ -125,7 +125,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call_id: Option<ToolCallId>,
     }
-    /// Nothing more to say to this input.
+    /// The end of the answer to this input.
     Eof {
         /// The run that has ended.
         run_id: RunId,

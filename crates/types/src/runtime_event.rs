@@ -296,7 +296,7 @@ payloads! {
         /// The last stop reason or the code of the error.
         reason: String,
     }
-    /// It was stopped.
+    /// Stopped.
     ConversationInterrupted {
         /// By what.
         reason: String,
@@ -370,7 +370,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     }
-    /// It will be tried again.
+    /// The attempt will be repeated.
     Reconnecting {
         /// The other side, without secrets.
         endpoint: String,

@@ -97,7 +97,7 @@ impl<E: Payloads + JsonSchema> JsonSchema for Envelope<E> {
     }
 }
 
-/// Whether a payload has fields that may not be left out; else it may be left out itself.
+/// Returns whether a payload has fields that may not be left out; else it may be left out itself.
 fn needs_payload(generator: &SchemaGenerator, payload: &Value) -> bool {
     let name = payload["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     let fields = name.and_then(|name| generator.definitions().get(name)?.get("required"));

@@ -36,7 +36,7 @@ struct KeptMessage {
 }
 
 impl ScriptValues {
-    /// Whether a step of this kind changes what is kept.
+    /// Returns whether a step of this kind changes what is kept.
     pub fn is_changed_by(kind: &str) -> bool {
         matches!(
             kind,

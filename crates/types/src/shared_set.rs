@@ -32,7 +32,7 @@ fn hash_of<T: Hash>(value: &T) -> u64 {
 }
 
 impl<T: Ord + Hash + Clone> SharedSet<T> {
-    /// Whether the value is in it.
+    /// Returns whether the value is in it.
     pub fn contains(&self, value: &T) -> bool {
         self.has(hash_of(value), value)
     }
@@ -79,7 +79,7 @@ impl<T: Ord + Hash + Clone> SharedSet<T> {
         self.recent.len() + self.layers.iter().map(|layer| layer.len()).sum::<usize>()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     pub fn is_empty(&self) -> bool {
         self.recent.is_empty() && self.layers.is_empty()
     }

@@ -43,7 +43,7 @@ impl Usage {
             .saturating_add(self.cache_write_tokens)
     }
 
-    /// Whether any of these tokens are an estimate.
+    /// Returns whether any of these tokens are an estimate.
     pub fn is_estimated(&self) -> bool {
         self.estimated_tokens > 0
     }

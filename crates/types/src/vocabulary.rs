@@ -18,7 +18,7 @@ pub trait Vocabulary: Sized {
     /// Writes the payload alone.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// Returns the errors of the serializer.
     fn serialize_payload<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
     /// Reads an event from its two parts. A tag that this version does not know is kept whole.

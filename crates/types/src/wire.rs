@@ -1,4 +1,4 @@
-//! Frames of a connection that are no events of a session: what a client asks, and what a server says beside events.
+//! Frames of a connection other than events of a session: requests of a client, and notices of a server.
 //!
 //! A client sends `{"type":…,"id":…,"payload":{…}}`; each of its frames is answered by `accepted` or `refused` with that
 //! id. A server sends events as [`Envelope`](crate::Envelope)s, which have a `seq`, and these, which have none:
@@ -70,9 +70,9 @@ vocabulary! {
     pub enum ServerNotice {
         /// The first frame: what is spoken here, and what has to be signed.
         Hello = "hello",
-        /// The client's frame with this id was done.
+        /// The client's frame with this id was carried out.
         Accepted = "accepted",
-        /// It was not.
+        /// The client's frame with this id was refused.
         Refused = "refused",
         /// A subscription began; its events follow.
         Subscribed = "subscribed",
@@ -102,9 +102,9 @@ pub enum WheelWish {
     Ask,
     /// Takes the wheel if it is free, or if its holder is away or did not answer the request.
     Take,
-    /// Somebody else is to have it.
+    /// Hands it to another seat.
     Hand(Seat),
-    /// Nobody is to have it.
+    /// Releases it.
     Release,
 }
 
@@ -124,7 +124,7 @@ payloads! {
     UserInputFrame {
         /// In which session.
         session_id: SessionId,
-        /// What: content parts, or a text.
+        /// The content parts, or a text.
         #[serde(deserialize_with = "text_or_parts")]
         #[cfg_attr(
             feature = "schema",
@@ -179,7 +179,7 @@ payloads! {
     InterruptFrame {
         /// In which session.
         session_id: SessionId,
-        /// Why, if it is said.
+        /// The reason, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// The wheel that the client believes it holds.
@@ -239,7 +239,7 @@ payloads! {
         /// connection is dead.
         heartbeat_ms: u64,
     }
-    /// The client's frame with this id was done.
+    /// The client's frame with this id was carried out.
     Accepted {
         /// The id of the request.
         id: String,
@@ -250,9 +250,9 @@ payloads! {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         result: Value,
     }
-    /// The client's frame with this id was not done.
+    /// The server refused the client's frame with this id.
     Refused {
-        /// Which; absent where the frame had none.
+        /// The id of the frame; absent if the frame had none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
         /// The reason.
@@ -292,9 +292,9 @@ payloads! {
         /// Them.
         people: Vec<Present>,
     }
-    /// Somebody who is there.
+    /// A person who is present.
     Present {
-        /// Who, and with which program.
+        /// The seat: the person and the program.
         seat: Seat,
         /// Their role.
         role: SessionRole,

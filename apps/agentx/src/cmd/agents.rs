@@ -150,7 +150,7 @@ pub(crate) async fn check(
     let described = file_tools(loaded);
     let mut own = place.runtime().tools();
     own.retain(|tool| !described.contains_key(&tool.name));
-    let whole = (!settings.folder.whole).then(|| whole_library(settings, &own));
+    let whole = (!settings.folder.trusted_by_env).then(|| whole_library(settings, &own));
     let library = whole.as_ref().unwrap_or(loaded);
     let mut mistakes = place.mistakes().to_vec();
     if let Some(whole) = &whole {

@@ -112,8 +112,8 @@ fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
 }
 
 fn check(loaded: &Loaded, console: &mut Console) -> Result<(), ChatError> {
-    if !loaded.broken.is_empty() {
-        return Err(ConfigError::Mistakes(loaded.broken.clone()).into());
+    if !loaded.workspace_mistakes.is_empty() {
+        return Err(ConfigError::Mistakes(loaded.workspace_mistakes.clone()).into());
     }
     console.say(&start::notes(loaded));
     console.say(&start::tool_warnings(loaded));
@@ -201,7 +201,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     if args.show {
         let style = console.out_style();
         let said = match loaded.settings.folder.trust {
-            FolderTrust::Unknown if loaded.settings.folder.before.is_some() => "new at this path",
+            FolderTrust::Unknown if loaded.settings.folder.previous_trust.is_some() => "new at this path",
             FolderTrust::Unknown => "not trusted yet",
             trust => trust.word(),
         };

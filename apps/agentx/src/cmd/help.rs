@@ -1,6 +1,6 @@
 //! `agentx help`: a command explained, or one of the tables that are made from the code.
 
-use agentx::config::{KEYS, Trust, VARIABLES};
+use agentx::config::{KEYS, VARIABLES, WorkspaceMay};
 use clap::CommandFactory as _;
 
 use crate::args::Cli;
@@ -120,11 +120,11 @@ fn settings(width: usize) -> String {
             .default
             .map(|value| format!(" [{value}]"))
             .unwrap_or_default();
-        let trust = match spec.trust {
-            Trust::Free => "",
-            Trust::Tighten => " †",
-            Trust::Trusted => " ‡",
-            Trust::Own => " §",
+        let trust = match spec.workspace_may {
+            WorkspaceMay::Set => "",
+            WorkspaceMay::Tighten => " †",
+            WorkspaceMay::SetIfTrusted => " ‡",
+            WorkspaceMay::Never => " §",
         };
         let takes = spec.kind.expects();
         let takes = takes.split(" such as ").next().unwrap_or_default().to_owned();

@@ -3,7 +3,7 @@
 use std::io::BufRead as _;
 
 use agentx::history::{SessionHistory, history_of, latest_restoring};
-use agentx::runtime::{RestorePlan, RestoreReport, RestoreWish, Runtime};
+use agentx::runtime::{RestorePlan, RestoreReport, RestoreRequest, Runtime};
 use agentx::types::SessionId;
 use serde_json::{Value, json};
 
@@ -202,7 +202,9 @@ async fn put_back(
     plan: &RestorePlan,
     all: bool,
 ) -> Result<RestoreReport, ChatError> {
-    let mut report = runtime.restore(id, None, RestoreWish::of(plan, |_| all)).await?;
+    let mut report = runtime
+        .restore(id, None, RestoreRequest::of(plan, |_| all))
+        .await?;
     for file in &plan.files {
         let what = match (&file.blocked, &file.doubt) {
             (Some(why), _) => why.clone(),

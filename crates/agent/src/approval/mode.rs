@@ -1,4 +1,4 @@
-//! Applies the approval mode to a call that a person would be asked about.
+//! Applies the approval mode to a call that requires approval.
 //!
 //! | mode | a rule asks | nothing allows it | it opens a file that may hold secrets |
 //! | --- | --- | --- | --- |
@@ -15,7 +15,7 @@ use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 use super::{Judgement, allowed, asked, denied, describe};
 use crate::call_subject::CallSubject;
 
-/// Asks a person, where the mode lets one be asked; refuses the call with the same reason where it does not.
+/// Asks a person if the mode permits a question; otherwise refuses the call with the same reason.
 pub(super) fn asked_by_mode(
     config: &AgentConfig,
     subject: &CallSubject<'_>,
@@ -59,7 +59,7 @@ pub(super) fn unasked(
     }
 }
 
-/// The words for a refusal because nobody is asked, as the version of the rules says them.
+/// The refusal of a mode that asks no person, worded for the version of the rules.
 pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
     match config.rules_version {
         ..since::REFUSALS_SAY_WHY => "and nobody is there to be asked",
@@ -67,7 +67,7 @@ pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
     }
 }
 
-/// Refuses, if nobody is asked, what a rule that denies may be about: a rule holds for what cannot be read,
+/// Refuses a call that a deny rule may match if the mode asks no person: a rule applies to unreadable parts
 /// too.
 fn hidden_from_denying(config: &AgentConfig, subject: &CallSubject<'_>, rules: &[Rule]) -> Option<Judgement> {
     if config.rules_version < since::HIDDEN_IS_REFUSED {

@@ -1,4 +1,4 @@
-//! Decides about a command line that has too much in it to be held against the rules.
+//! Decides about a command line that is too large to match against the rules.
 //!
 //! `approval::judge` comes here where `CallSubject::is_too_much_for` says so. Such a line is not taken apart, so
 //! each rule about a part of it counts as one that may be about it; the decision is the stricter of what

@@ -1,5 +1,5 @@
-//! What a call names of guarded files (secrets and the program's own, [`crate::secrets`]), and which rules
-//! open them.
+//! The guarded files that a call names (secrets and the program's own, [`crate::secrets`]), and the rules
+//! that open them.
 
 use agentx_types::Rule;
 
@@ -24,14 +24,14 @@ impl CallSubject<'_> {
         self.guarded_as(Guarded::Around)
     }
 
-    /// The file that it names, where it is guarded for this reason.
+    /// The file that it names, if it is guarded for this reason.
     fn guarded_as(&self, wanted: Guarded) -> Option<&str> {
         let (why, path) = self.guarded.as_ref()?;
         (*why == wanted).then_some(path)
     }
 
-    /// Whether a rule that allows is meant for what the call names: only one that names secrets opens them.
-    /// Those about command lines are held against each command.
+    /// Returns whether a rule that allows is meant for what the call names: only one that names secrets opens
+    /// them. Those about command lines are held against each command.
     pub(super) fn may_open(&self, rule: &Rule) -> bool {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;
@@ -44,7 +44,7 @@ impl CallSubject<'_> {
         }
     }
 
-    /// Whether this part of a command line names no secret, or the pattern names one too.
+    /// Returns whether this part of a command line names no secret, or the pattern names one too.
     pub(super) fn may_open_in(&self, pattern: &str, command: &str) -> bool {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;

@@ -12,7 +12,7 @@ use crate::options::{may_fit_anywhere, may_fit_by_options};
 use crate::path_pattern::{glob_meets, may_lie_in};
 
 impl CallSubject<'_> {
-    /// Whether a word of the command line may become a path that fits the pattern.
+    /// Returns whether a word of the command line may become a path that fits the pattern.
     fn may_become(&self, pattern: &str, base: &str) -> bool {
         let reading = self.reading();
         let meets = |name: &String| glob_meets(pattern, name, self.workspace, base) != PathOverlap::Never;

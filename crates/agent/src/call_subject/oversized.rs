@@ -1,5 +1,5 @@
-//! Detects command lines that are too large to match against the rules. Rules about parts of such a line are
-//! not matched; the strictest possible decision applies.
+//! Detects command lines that are too large to match against the rules. Such a line gets the strictest
+//! possible decision.
 //!
 //! Each pattern is matched against each reading of each command, so the work grows with the product: a very
 //! long line would block a server for seconds. From version 9 of the rules on.
@@ -8,18 +8,19 @@ use agentx_types::{Rule, RuleEffect, since};
 
 use super::CallSubject;
 
-/// Bytes of a line that is held against rules.
+/// The maximum size, in bytes, of a line to match.
 const MOST_BYTES: usize = 64 * 1024;
-/// Ways in which commands of a line may be read, together: a plain command has two or three.
+/// The maximum number of readings of all commands of a line: a plain command has two or three.
 const MOST_FORMS: usize = 768;
-/// Ways to read commands times rules: as many comparisons are made at most.
+/// The maximum number of comparisons: readings times rules.
 const MOST_WORK: usize = 1 << 22;
 
-/// The reason that is given for such a line.
+/// The reason for such a line.
 pub(crate) const TOO_MUCH: &str = "the command line is too long, or has too many commands in it, to be held against the rules; several shorter ones can be";
 
 impl CallSubject<'_> {
-    /// Whether a command line has too much in it to be held against these rules, by any of the three bounds.
+    /// Returns whether a command line has too much in it to be held against these rules, by any of the three
+    /// bounds.
     pub(crate) fn is_too_much_for(&self, rules: &[Rule]) -> bool {
         if self.version < since::LINES_ARE_BOUNDED || !self.runs_commands() {
             return false;

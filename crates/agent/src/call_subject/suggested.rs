@@ -1,4 +1,4 @@
-//! The rule that is kept when a person says "always" to a call.
+//! The rule that a person keeps with "always".
 //!
 //! It is shown with the question, so it says what was seen and not more (decision 030 in `issues/`), and it
 //! holds in this workspace alone:
@@ -52,13 +52,12 @@ impl CallSubject<'_> {
         }
     }
 
-    /// Whether a shell puts something into the command line that nobody saw.
+    /// Returns whether a shell puts something into the command line that nobody saw.
     fn has_variables(&self) -> bool {
         self.version >= since::VARIABLES_ARE_NAMED && !names_all_variables("", &self.argument)
     }
 
-    /// The rule that was suggested before rules had versions: wider, and for every workspace. Old logs are
-    /// read with it.
+    /// The suggestion from before rules had versions: wider, and for every workspace. Old logs need it.
     fn suggested_before(&self) -> Rule {
         let path = match &self.path {
             Some(path) if self.is_outside() => Some(literal(path)),

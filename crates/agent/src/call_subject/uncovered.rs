@@ -17,7 +17,7 @@ use crate::remembered_rule::inside;
 use crate::severity::{runs_git, unnamed};
 use crate::wildcards::{names_all_places, names_all_variables, stays_below};
 
-/// The reason for a line that cannot be taken apart.
+/// The reason for a line that cannot be parsed.
 const NOT_APART: &str =
     "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
 
@@ -108,8 +108,8 @@ impl CallSubject<'_> {
     }
 }
 
-/// The reason for which a rule that allows would not let this call run, for a person who chose its pattern;
-/// `None` if nothing can be said.
+/// The reason why an allow rule would not let this call run, for the person who chose its pattern; `None` if
+/// there is no specific reason.
 ///
 /// It is judged by the latest version of the rules, because the rule is to be kept from now on.
 pub fn not_covered_reason(

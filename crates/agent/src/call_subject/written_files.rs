@@ -1,4 +1,5 @@
-//! Finds files that programs run without being asked, among the files that a command writes: `cp x .git/hooks/pre-commit`.
+//! Finds files that programs run by themselves, among the files that a command writes: `cp x
+//! .git/hooks/pre-commit`.
 //!
 //! A tool that takes a path needs a rule for exactly such a file ([`crate::guarded_files`]); a command line
 //! gets the same here.
@@ -10,7 +11,8 @@ use crate::command_analysis::read_within;
 use crate::guarded_files::{is_guarded_as, is_instructions_as};
 
 impl CallSubject<'_> {
-    /// Whether the pattern names each file that programs run by themselves and that the command writes.
+    /// Returns whether the pattern names each file that programs run by themselves and that the command
+    /// writes.
     pub(super) fn names_what_it_writes(&self, pattern: &str, command: &str) -> bool {
         self.unnamed_written_file(pattern, command).is_none()
     }
@@ -30,8 +32,8 @@ impl CallSubject<'_> {
     }
 }
 
-/// Whether a part of a path begins with a dot and goes on with a glob or a variable, so that it may be any
-/// hidden name.
+/// Returns whether a part of a path begins with a dot and goes on with a glob or a variable, so that it may
+/// be any hidden name.
 fn hides_a_dot(path: &str) -> bool {
     path.split('/')
         .filter_map(|part| part.strip_prefix('.'))

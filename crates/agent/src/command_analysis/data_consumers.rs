@@ -51,12 +51,12 @@ const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
 /// Directories of programs that are what their names say.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
 
-/// Whether a name is in a list, in which blanks part them.
+/// Returns whether a name is in a list, in which blanks part them.
 fn lists(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
 
-/// Whether a command takes its input for data.
+/// Returns whether a command takes its input for data.
 ///
 /// `given`: whether more words come from its input, as behind `xargs`; then only programs count that run
 /// nothing by any word. A program by a path counts where the path is a directory of the system.
@@ -89,7 +89,7 @@ pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
     }
 }
 
-/// Whether a command writes names of files that there are, and nothing else.
+/// Returns whether a command writes names of files that there are, and nothing else.
 pub(super) fn lists_names(words: &[Word]) -> bool {
     let has = |letter: char, long: &[&str]| {
         words.iter().any(|word| {
@@ -114,7 +114,7 @@ pub(super) fn lists_names(words: &[Word]) -> bool {
     }
 }
 
-/// Whether `awk` has its program in the words, none in files, and that program neither runs nor reads
+/// Returns whether `awk` has its program in the words, none in files, and that program neither runs nor reads
 /// anything: `awk -f -` runs what it reads.
 fn awk_takes_data(arguments: &[Word]) -> bool {
     let mut words = arguments.iter().map(|word| word.text.as_str());
@@ -139,7 +139,7 @@ fn awk_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// Whether `sed` has its script in the words, and that script neither runs nor writes anything.
+/// Returns whether `sed` has its script in the words, and that script neither runs nor writes anything.
 fn sed_takes_data(arguments: &[Word]) -> bool {
     let from_file = |text: &str| match text.strip_prefix('-') {
         Some(long) if long.starts_with('-') => long.starts_with("-f"),
@@ -152,8 +152,8 @@ fn sed_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// Whether a word may be a script of sed that has one of these commands, or one as a flag of `s`. It finds
-/// more than there is.
+/// Returns whether a word may be a script of sed that has one of these commands, or one as a flag of `s`. It
+/// finds more than there is.
 pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     let script = match text.strip_prefix('-') {
         None => text,
@@ -181,8 +181,8 @@ pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     false
 }
 
-/// Whether what stands before `rest` in a script ends in flags of `s`: a few letters behind its border,
-/// before the end of a command.
+/// Returns whether what stands before `rest` in a script ends in flags of `s`: a few letters behind its
+/// border, before the end of a command.
 fn is_flags(script: &str, rest: &str) -> bool {
     const MOST: usize = 8;
     let is_flag = |c: &char| c.is_ascii_alphanumeric();
@@ -192,7 +192,7 @@ fn is_flags(script: &str, rest: &str) -> bool {
     matches!(end, ';' | '}' | '\n' | ' ') && border.is_some_and(|c| "/|,#:!@%~+".contains(c))
 }
 
-/// Whether `tar` has short options only, and none that names a program or a list of names: lists hold
+/// Returns whether `tar` has short options only, and none that names a program or a list of names: lists hold
 /// options, too.
 fn tar_takes_data(arguments: &[Word]) -> bool {
     let mut is_first = true;
@@ -204,7 +204,7 @@ fn tar_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// Whether the program is told to read its options from a file.
+/// Returns whether the program is told to read its options from a file.
 fn reads_options(program: &str, arguments: &[Word]) -> bool {
     let begins = |start: &str| arguments.iter().any(|word| word.text.starts_with(start));
     match program {
@@ -216,7 +216,7 @@ fn reads_options(program: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Whether words of a program that otherwise runs none name a program to run.
+/// Returns whether words of a program that otherwise runs none name a program to run.
 pub(super) fn names_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

@@ -112,7 +112,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether the parenthesis belongs to a pattern of alternatives, `@(a|b)`, which bash knows by `shopt -s extglob`.
+    /// Returns whether the parenthesis belongs to a pattern of alternatives, `@(a|b)`, which bash knows by
+    /// `shopt -s extglob`.
     pub(super) fn begins_alternatives(&self) -> bool {
         let word = self.word.as_ref().map_or("", |word| word.text.as_str());
         word.ends_with(['@', '?', '*', '+', '!']) && word != "!"

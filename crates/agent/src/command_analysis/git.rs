@@ -28,7 +28,7 @@ const PLAIN_SETTINGS: &[&str] = &[
     "remote.",
 ];
 
-/// Whether git is told to run something, by a setting or by a subcommand.
+/// Returns whether git is told to run something, by a setting or by a subcommand.
 ///
 /// | command line | runs |
 /// | --- | --- |
@@ -84,9 +84,9 @@ pub(super) fn git_runs(arguments: &[Word]) -> bool {
         || runs_by_short(arguments)
 }
 
-/// Whether a subcommand of git is told what to run by a short option, or by the beginning of a long one: `git clone -u x`,
-/// `git fetch --upload x`. Git takes any beginning of a long option that no other one has, so each that has three letters or more counts.
-/// Words after `--` are not options.
+/// Returns whether a subcommand of git is told what to run by a short option, or by the beginning of a long
+/// one: `git clone -u x`, `git fetch --upload x`. Git takes any beginning of a long option that no other one
+/// has, so each that has three letters or more counts. Words after `--` are not options.
 fn runs_by_short(arguments: &[Word]) -> bool {
     const LONG: &[&str] = &[
         "--upload-pack",

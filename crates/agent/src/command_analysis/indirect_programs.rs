@@ -31,7 +31,7 @@ const LOADERS: &[&str] = &[
     "RUBYOPT",
 ];
 
-/// Whether a variable makes programs run others.
+/// Returns whether a variable makes programs run others.
 pub(super) fn is_loader(name: &str) -> bool {
     LOADERS.contains(&name) || (name.starts_with("GIT_") && name.len() > 4)
 }
@@ -159,7 +159,7 @@ const QUIET: &[&str] = &[
     "sha256sum",
 ];
 
-/// Whether a command takes what it runs from if it cannot be read.
+/// Returns whether a command takes what it runs from if it cannot be read.
 pub(super) fn has_indirect_program(words: &[Word]) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return false;
@@ -314,13 +314,13 @@ pub(super) fn texts_that_may_run(words: &[Word]) -> Vec<String> {
     texts.filter(|text| text.contains(' ')).collect()
 }
 
-/// Whether a command runs none of its words, and nothing that they say.
+/// Returns whether a command runs none of its words, and nothing that they say.
 pub(super) fn is_quiet(words: &[Word]) -> bool {
     let program = words.first().map(|word| basename(&word.text));
     program.is_none_or(|program| QUIET.contains(&program))
 }
 
-/// Whether a program may take its words for a command: one that is not known here.
+/// Returns whether a program may take its words for a command: one that is not known here.
 fn may_run_words(program: &str) -> bool {
     !QUIET.contains(&program)
         && code_letters(program).is_none()

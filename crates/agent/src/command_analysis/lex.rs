@@ -164,7 +164,7 @@ impl Lexer<'_> {
         let Some(mut word) = self.word.take() else { return };
         // These are commands and keywords, not patterns.
         if matches!(word.text.as_str(), "[" | "[[" | "{") {
-            word.settle();
+            word.make_literal();
         }
         match self.redirects.take() {
             Some(Redirects::File) => self.lexed.targets.push(word),

@@ -9,18 +9,20 @@ use super::wrapper_commands::{basename, is_assignment};
 /// Variables that say where a path leads: `~`, `cd`, `~-`, `~+`.
 const PLACES: &[&str] = &["HOME", "CDPATH", "OLDPWD", "PWD"];
 
-/// Whether a variable says where a path leads.
+/// Returns whether a variable says where a path leads.
 fn is_place(name: &str) -> bool {
     PLACES.contains(&name)
 }
 
-/// Whether a command sets such a variable, or one whose name is not known, in another way than by `NAME=value`.
+/// Returns whether a command sets such a variable, or one whose name is not known, in another way than by
+/// `NAME=value`.
 pub(super) fn sets_a_loader(words: &[Word]) -> bool {
     sets_by_builtin(words, is_loader)
 }
 
-/// Whether paths of the commands behind this one, or of the shell that it starts, lead elsewhere: it sets `HOME` or the like. What is set
-/// in front of another program (`HOME=x cargo test`) is for that program alone, and leads no path of the line.
+/// Returns whether paths of the commands behind this one, or of the shell that it starts, lead elsewhere: it
+/// sets `HOME` or the like. What is set in front of another program (`HOME=x cargo test`) is for that program
+/// alone, and leads no path of the line.
 pub(super) fn sets_a_place(words: &[Word]) -> bool {
     let is_set = |word: &Word| is_assignment(&word.text) && name_of(&word.text).is_some_and(is_place);
     let leads = || {
@@ -30,7 +32,7 @@ pub(super) fn sets_a_place(words: &[Word]) -> bool {
     sets_by_builtin(words, is_place) || (words.iter().any(is_set) && leads())
 }
 
-/// Whether a command sets a variable of a kind, or one whose name is not known, with a builtin.
+/// Returns whether a command sets a variable of a kind, or one whose name is not known, with a builtin.
 fn sets_by_builtin(words: &[Word], is_one: fn(&str) -> bool) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
@@ -78,7 +80,8 @@ fn sets_by_builtin(words: &[Word], is_one: fn(&str) -> bool) -> bool {
     }
 }
 
-/// Whether the text between `${` and `}` sets such a variable or one that says where a path leads: `PATH:=.`.
+/// Returns whether the text between `${` and `}` sets such a variable or one that says where a path leads:
+/// `PATH:=.`.
 pub(super) fn expansion_sets_a_loader(inside: &str) -> bool {
     let name = name_of(inside);
     let behind = name.map_or("", |name| &inside[name.len()..]);
@@ -92,8 +95,8 @@ fn name_of(text: &str) -> Option<&str> {
     Some(&text[..end.unwrap_or(text.len())]).filter(|name| !name.is_empty())
 }
 
-/// Whether a line has one command that reads a variable from somewhere, and one that takes a variable for a
-/// number: `read x; echo $((x))` runs the substitutions in the subscript that was read.
+/// Returns whether a line has one command that reads a variable from somewhere, and one that takes a variable
+/// for a number: `read x; echo $((x))` runs the substitutions in the subscript that was read.
 pub(super) fn evaluates_what_it_reads(line: &str, commands: &[Vec<Word>]) -> bool {
     let program = |words: &[Word]| {
         let mut words = words.iter().skip_while(|word| is_assignment(&word.text));
@@ -121,8 +124,8 @@ pub(super) fn evaluates_what_it_reads(line: &str, commands: &[Vec<Word>]) -> boo
     commands.iter().any(reads) && (in_line && has_a_name(line) || commands.iter().any(numbers))
 }
 
-/// Whether a name without a `$` stands in some arithmetic, or one with it: the value may be more than a
-/// number.
+/// Returns whether a name without a `$` stands in some arithmetic, or one with it: the value may be more than
+/// a number.
 fn has_a_name(line: &str) -> bool {
     let mut parts = line.split("((").skip(1).chain(line.split("$[").skip(1));
     parts.any(|part| {

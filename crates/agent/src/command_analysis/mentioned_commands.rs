@@ -83,8 +83,8 @@ impl CommandAnalysis {
         }
     }
 
-    /// Whether the command that a rule is about stands in the line as text where a program may run it, or its
-    /// program is copied to another name.
+    /// Returns whether the command that a rule is about stands in the line as text where a program may run
+    /// it, or its program is copied to another name.
     pub(crate) fn mentions(&self, pattern: &str) -> bool {
         let Some(program) = fixed_words(pattern).next().map(basename) else {
             return false;
@@ -98,14 +98,14 @@ impl CommandAnalysis {
                 .any(|name| names_meet(program, name))
     }
 
-    /// Whether it stands in the line as text where a program may run it.
+    /// Returns whether it stands in the line as text where a program may run it.
     pub(crate) fn mentions_in_text(&self, pattern: &str) -> bool {
         let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
         !fixed.is_empty() && self.texts.iter().any(|text| in_order(&fixed, text))
     }
 
-    /// Whether the command stands in the line as text where a program may run it, and that text does not
-    /// itself begin with the first word of the pattern.
+    /// Returns whether the command stands in the line as text where a program may run it, and that text does
+    /// not itself begin with the first word of the pattern.
     pub(crate) fn mentions_in_text_of_another(&self, pattern: &str) -> bool {
         let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
         let of_another = |text: &&String| {
@@ -136,7 +136,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
         .filter(|token| !token.is_empty())
 }
 
-/// Whether these words stand in the text in their order. The first has to be there to the letter.
+/// Returns whether these words stand in the text in their order. The first has to be there to the letter.
 fn in_order(words: &[&str], text: &str) -> bool {
     let mut found = 0;
     for token in tokens(text) {
@@ -147,8 +147,8 @@ fn in_order(words: &[&str], text: &str) -> bool {
     found == words.len()
 }
 
-/// Whether there are settings, among the words of a program that runs none of its words otherwise, that name
-/// a program to run.
+/// Returns whether there are settings, among the words of a program that runs none of its words otherwise,
+/// that name a program to run.
 pub(super) fn sets_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

@@ -107,7 +107,7 @@ pub struct CommandAnalysis {
     names: bool,
     /// Whether globs stand for names with a dot, too.
     dots: bool,
-    /// Whether what version 7 of the rules looks at is looked at.
+    /// Whether version 7 of the rules or a later one reads the line.
     feeds: bool,
     /// Whether version 9 of the rules or a later one reads the line.
     expands_twice: bool,
@@ -115,25 +115,25 @@ pub struct CommandAnalysis {
     /// subscript of a quoted word or in the target of `>&`, or a carriage return, which a shell does not
     /// treat as a blank.
     pub(crate) beyond_stars: bool,
-    /// Whether the command that is looked at is given input.
+    /// Whether the current command gets input.
     fed: bool,
-    /// Whether the command that is looked at is given words by its input, as behind `xargs`.
-    given: bool,
-    /// Whether those words are names of files that there are.
+    /// Whether the current command gets arguments from its input, as behind `xargs`.
+    piped_args: bool,
+    /// Whether those arguments are names of existing files.
     listed: bool,
     /// The folders in which relative paths may begin after a `cd`, or in a home after `HOME=…`.
     folders: Vec<String>,
-    /// Whether the line sets a variable that says where a home or another folder is.
+    /// Whether the line sets a variable with the path of a home or another folder.
     homes: bool,
-    /// The folders that the command that is looked at is told to work in.
-    told: Vec<String>,
+    /// The folders in which the current command works because of an option, such as `env -C DIR`.
+    command_folders: Vec<String>,
     /// Texts that programs may run, or read commands in.
     pub(crate) texts: Vec<String>,
-    /// Names of programs that get another name.
+    /// Names of programs that the line copies to another name.
     copied: Vec<String>,
-    /// Names of programs whose place is looked up.
+    /// Names of programs whose path the line looks up.
     located: Vec<String>,
-    /// Whether any file gets another name.
+    /// Whether the line copies any file to another name.
     copies: bool,
     /// Names, globs among them, of folders that a command acts on with everything in them. From version 9 of
     /// the rules on, as below.
@@ -197,13 +197,13 @@ impl CommandAnalysis {
         }
         let hid = std::mem::replace(&mut self.hides, lexed.unclosed);
         let fed = FedCommands::of(&lexed, self.fed);
-        let fed_outside = (self.fed, self.given);
+        let fed_outside = (self.fed, self.piped_args);
         for (at, command) in lexed.commands.iter().enumerate() {
-            (self.fed, self.given) = (fed.command(at), fed_outside.1);
+            (self.fed, self.piped_args) = (fed.command(at), fed_outside.1);
             self.listed = fed.is_listed(&lexed, at);
             self.command(command, depth);
         }
-        (self.fed, self.given) = fed_outside;
+        (self.fed, self.piped_args) = fed_outside;
         for target in &lexed.targets {
             self.note_target(target);
         }
@@ -288,7 +288,8 @@ impl CommandAnalysis {
             }
             match runs(words, self.closer) {
                 Runs::Nothing => {
-                    self.hides |= self.feeds && self.fed && !takes_data(words, self.given && !self.listed);
+                    self.hides |=
+                        self.feeds && self.fed && !takes_data(words, self.piped_args && !self.listed);
                     return;
                 }
                 Runs::Unknown => {
@@ -297,11 +298,11 @@ impl CommandAnalysis {
                 }
                 Runs::From(start) => {
                     let gives = matches!(basename(&words[0].text), "xargs" | "parallel");
-                    (self.fed, self.given) = (self.fed || gives, self.given || gives);
+                    (self.fed, self.piped_args) = (self.fed || gives, self.piped_args || gives);
                     words = words.get(start..).unwrap_or_default();
                 }
                 Runs::Parts(parts) => {
-                    self.hides |= self.feeds && self.given;
+                    self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for part in parts {
                         self.command(part, deeper);
@@ -310,7 +311,7 @@ impl CommandAnalysis {
                 }
                 Runs::Lines(lines) => {
                     // Its input may stand in the line: `xargs -I{} sh -c {}`.
-                    self.hides |= self.feeds && self.given;
+                    self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for (line, known) in lines {
                         self.hides |= !known;
@@ -378,7 +379,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Whether a script that is run is one of the files that the line writes: `curl -o x …; sh x`.
+    /// Returns whether a script that is run is one of the files that the line writes: `curl -o x …; sh x`.
     fn runs_what_it_writes(&self) -> bool {
         let plain = |path: &String| path.trim_start_matches("./").to_owned();
         let written: Vec<String> = self.written.iter().map(plain).collect();

@@ -10,7 +10,7 @@ use super::indirect_programs::is_quiet;
 use super::lex::Lexed;
 use super::pathspecs::{of_address, takes_objects};
 use super::word::{ANYTHING, Word};
-use super::working_directory::{ANYWHERE, MOST_FOLDERS, folders_told};
+use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
 use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
 use crate::pattern::{is_within, normalize};
 
@@ -45,8 +45,8 @@ impl CommandAnalysis {
     /// A word after the program counts as a name if it is not an option; any word with a slash counts. Of `NAME=VALUE` and `--NAME=VALUE`
     /// the value counts.
     pub(super) fn note_names(&mut self, words: &[Word]) {
-        let told = self.expands_twice.then(|| folders_told(words));
-        self.told = told.unwrap_or_default();
+        let folders = self.expands_twice.then(|| working_folders(words));
+        self.command_folders = folders.unwrap_or_default();
         for (index, word) in words.iter().enumerate() {
             let text = word.text.as_str();
             if let Some((_, value)) = text.split_once('=') {
@@ -103,7 +103,7 @@ impl CommandAnalysis {
         else {
             return;
         };
-        let folders = self.folders.iter().chain(&self.told);
+        let folders = self.folders.iter().chain(&self.command_folders);
         let there: Vec<String> = folders.map(|folder| format!("{folder}/{name}")).collect();
         there.into_iter().for_each(|name| self.note_name(name));
     }
@@ -216,7 +216,7 @@ impl CommandAnalysis {
         }
         // It may not come to that: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
         let mut more: Vec<String> = if is_relative(&to) {
-            known.iter().chain(&self.told).map(below).collect()
+            known.iter().chain(&self.command_folders).map(below).collect()
         } else {
             Vec::new()
         };
@@ -229,7 +229,7 @@ impl CommandAnalysis {
     pub(super) fn note_places(&mut self) {
         self.homes = true;
         let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
-        let named: Vec<String> = self.told.iter().filter(is_known).cloned().collect();
+        let named: Vec<String> = self.command_folders.iter().filter(is_known).cloned().collect();
         if named.is_empty() {
             self.go_to(vec![ANYWHERE.to_owned()])
         } else {
@@ -248,7 +248,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Whether the line may go to a folder that does not lie in this one. Relative folders begin in `workspace`.
+    /// Returns whether the line may leave this directory. Relative folders begin in `workspace`.
     pub(crate) fn may_leave_directory(&self, directory: &str, workspace: &str) -> bool {
         self.folders.iter().any(|folder| {
             !(is_relative(folder) || folder.starts_with('/'))
@@ -325,7 +325,7 @@ fn joined(words: &[Word]) -> String {
     texts.join(" ")
 }
 
-/// Whether a name begins in the folder of the line, and not at the root, a home, a variable or an option.
+/// Returns whether a name begins in the line's folder, and not at the root, a home, a variable or an option.
 fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '~', '$', ANYTHING, '-'])
 }
@@ -353,12 +353,12 @@ pub(super) fn innermost(mut words: &[Word]) -> &[Word] {
     &[]
 }
 
-/// Whether a command reads what the one before writes.
+/// Returns whether a command reads what the one before writes.
 fn is_piped(lexed: &Lexed, at: usize) -> bool {
     lexed.piped.binary_search(&at).is_ok()
 }
 
-/// Whether the names that the command at `at` takes from standard input are known.
+/// Returns whether the names that the command at `at` takes from standard input are known.
 fn is_given_names(lexed: &Lexed, at: usize) -> bool {
     let words = &lexed.commands[at];
     let says = |start: &str| words.iter().any(|word| word.text.starts_with(start));
@@ -393,7 +393,7 @@ fn is_given_names(lexed: &Lexed, at: usize) -> bool {
     }
 }
 
-/// Whether a `find` says which names it looks for.
+/// Returns whether a `find` says which names it looks for.
 fn is_named_search(words: &[Word]) -> bool {
     let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.text.as_str()));
     has(FIND_NAMES) && !has(&["!", "-not", "-regex", "-iregex", "-o", "-or"])

@@ -47,7 +47,7 @@ pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
     }
 }
 
-/// Whether a glob may become one of the paths of a pattern, be it by its stars alone.
+/// Returns whether a glob may become one of the paths of a pattern, be it by its stars alone.
 ///
 /// `**` stands for any number of folders. A variable stands for one folder: of what it holds no more is
 /// known. Used for files that are guarded more than others.
@@ -57,7 +57,7 @@ pub(crate) fn reaches(pattern: &str, name: &str) -> bool {
     is_too_long(&pattern, &name) || paths_meet(&pattern, &name, perhaps, spans_folders)
 }
 
-/// Whether a glob names one of the paths of a pattern behind folders that are nothing but stars:
+/// Returns whether a glob names one of the paths of a pattern behind folders that are nothing but stars:
 /// `*/*/credentials`. The last part of the pattern has to be named as well.
 pub(crate) fn names_behind_stars(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (parts(pattern), parts(name));
@@ -74,17 +74,17 @@ fn parts(path: &str) -> Vec<&str> {
     path.split('/').collect()
 }
 
-/// Whether comparing both takes more steps than are made.
+/// Returns whether comparing both takes more steps than are made.
 fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
     pattern.len().saturating_mul(name.len()) > MOST_STEPS
 }
 
-/// Whether a part of a pattern is `*` or `**`, and so names nothing.
+/// Returns whether a part of a pattern is `*` or `**`, and so names nothing.
 fn is_all_stars(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*')
 }
 
-/// Whether a part of a name is the `**` of a shell.
+/// Returns whether a part of a name is the `**` of a shell.
 fn spans_folders(part: &str) -> bool {
     part.len() >= 2 && part.chars().all(|c| c == STAR)
 }
@@ -127,22 +127,22 @@ fn spread(reached: &mut [bool], name: &[&str], spans: impl Fn(&str) -> bool) {
     }
 }
 
-/// Whether the character is a mark that stands for others.
+/// Returns whether the character is a mark that stands for others.
 fn is_wild(c: char) -> bool {
     c == STAR || c == ANYTHING
 }
 
-/// Whether a part of a name may begin as the pattern does: a glob at the beginning stands for no dot.
+/// Returns whether a part of a name may begin as the pattern does: a glob at the beginning stands for no dot.
 fn may_begin(pattern: &str, part: &str) -> bool {
     !(part.starts_with(STAR) && pattern.starts_with('.'))
 }
 
-/// Whether one folder of the name may be one that this part of the pattern fits.
+/// Returns whether one folder of the name may be one that this part of the pattern fits.
 fn may_be(pattern: &str, part: &str) -> bool {
     may_begin(pattern, part) && names_meet(pattern, part)
 }
 
-/// Whether the letters of `part` are what the pattern says, and not its stars alone.
+/// Returns whether the letters of `part` are what the pattern says, and not its stars alone.
 fn named_by(pattern: &str, part: &str) -> bool {
     if !part.contains(is_wild) || pattern.bytes().all(|byte| byte == b'*') {
         return names_meet(pattern, part);

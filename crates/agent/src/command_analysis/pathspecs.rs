@@ -44,7 +44,7 @@ fn opened(bare: &str) -> String {
     name
 }
 
-/// Whether Git reads names of what it shows from its input.
+/// Returns whether Git reads names of what it shows from its input.
 pub(super) fn takes_objects(words: &[Word]) -> bool {
     words
         .first()

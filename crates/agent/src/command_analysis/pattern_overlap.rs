@@ -22,7 +22,7 @@ enum PatternPiece {
     Is(char),
 }
 
-/// Whether some text fits `pattern` that `open` may become. In the pattern `*` stands for any run of
+/// Returns whether some text fits `pattern` that `open` may become. In the pattern `*` stands for any run of
 /// characters, in `open` a NUL does. A pattern that ends with a blank and `*` also fits without them.
 pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
     let stem = pattern.strip_suffix(" *");
@@ -30,8 +30,8 @@ pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
         || stem.is_some_and(|stem| meet(&of_pattern(stem), &of_open(open)))
 }
 
-/// Whether one name fits both `pattern`, whose stars stand for any run of characters, and `open`, where a NUL
-/// or a [`STAR`] does.
+/// Returns whether one name fits both `pattern`, whose stars stand for any run of characters, and `open`,
+/// where a NUL or a [`STAR`] does.
 pub(super) fn names_meet(pattern: &str, open: &str) -> bool {
     meet(&of_pattern(pattern), &of_open(open))
 }
@@ -62,8 +62,8 @@ fn of_open(open: &str) -> Vec<PatternPiece> {
     open.chars().map(piece).collect()
 }
 
-/// Whether two patterns have a text in common. Row by row: `reached[j]` says whether what was taken of `a`
-/// and the first `j` of `b` may be the same text.
+/// Returns whether two patterns have a text in common. Row by row: `reached[j]` says whether what was taken
+/// of `a` and the first `j` of `b` may be the same text.
 fn meet(a: &[PatternPiece], b: &[PatternPiece]) -> bool {
     if a.len().saturating_mul(b.len()) > MOST_STEPS {
         return true;

@@ -62,13 +62,13 @@ impl FedCommands {
         fed
     }
 
-    /// Whether the command at this place is given input.
+    /// Returns whether the command at this place is given input.
     pub(super) fn command(&self, at: usize) -> bool {
         self.all || self.each.get(at).copied().unwrap_or_default()
     }
 
-    /// Whether the command reads a pipe from one that lists names of files, and nothing else: such input
-    /// names files that there are, and runs nothing by itself.
+    /// Returns whether the command reads a pipe from one that lists names of files, and nothing else: such
+    /// input names files that there are, and runs nothing by itself.
     pub(super) fn is_listed(&self, lexed: &Lexed, at: usize) -> bool {
         !self.all
             && lexed.piped.binary_search(&at).is_ok()
@@ -78,7 +78,7 @@ impl FedCommands {
             })
     }
 
-    /// Whether what runs within a command is given input.
+    /// Returns whether what runs within a command is given input.
     pub(super) fn inner(&self, inner: &InnerText) -> bool {
         match inner.kind {
             InnerKind::ReadsCommand => true,
@@ -88,7 +88,7 @@ impl FedCommands {
     }
 }
 
-/// Whether the command at this place begins a group, which has one input.
+/// Returns whether the command at this place begins a group, which has one input.
 fn begins_group(lexed: &Lexed, at: usize) -> bool {
     let words = lexed.commands.get(at).map(Vec::as_slice).unwrap_or_default();
     lexed.opened.binary_search(&at).is_ok()
@@ -98,7 +98,7 @@ fn begins_group(lexed: &Lexed, at: usize) -> bool {
             .any(|word| GROUPS.contains(&word.text.as_str()))
 }
 
-/// Whether the line defines a function.
+/// Returns whether the line defines a function.
 fn defines(lexed: &Lexed) -> bool {
     let mut first = lexed.commands.iter().filter_map(|words| words.first());
     lexed.defines || first.any(|word| word.text == "function")

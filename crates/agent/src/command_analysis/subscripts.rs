@@ -64,8 +64,8 @@ impl CommandAnalysis {
     }
 }
 
-/// Whether a substitution stands behind a bracket of a word whose quotes are gone. One without quotes has no
-/// text in it.
+/// Returns whether a substitution stands behind a bracket of a word whose quotes are gone. One without quotes
+/// has no text in it.
 fn has_substitution(word: &str) -> bool {
     word.split_once('[')
         .is_some_and(|(_, inside)| inside.contains("$(") || inside.contains('`'))

@@ -62,7 +62,7 @@ pub(super) fn writes_what_it_names(words: &[Word]) -> bool {
         .is_some_and(|program| WRITES.contains(&basename(&program.text)))
 }
 
-/// Whether an option makes `grep` or `diff` look into folders.
+/// Returns whether an option makes `grep` or `diff` look into folders.
 fn is_recursive(word: &str) -> bool {
     let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     letters.is_some_and(|letters| letters.contains(['r', 'R']))

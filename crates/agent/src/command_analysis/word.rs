@@ -121,8 +121,8 @@ impl Word {
         self.dynamic = true;
     }
 
-    /// Takes the word for what it says after all, as `[` is a command and no pattern.
-    pub(crate) fn settle(&mut self) {
+    /// Makes the word literal, as for `[`, which is a command and not a pattern.
+    pub(crate) fn make_literal(&mut self) {
         (self.dynamic, self.loose) = (false, false);
         self.open.clone_from(&self.text);
         self.shape.clone_from(&self.text);

@@ -1,4 +1,5 @@
-//! Folders that a command is told to work in: `env -C DIR cat x`, `tar -C DIR -c x`, `find DIR -execdir cat x`.
+//! Folders in which a command works because of its options: `env -C DIR cat x`, `tar -C DIR -c x`, `find DIR
+//! -execdir cat x`.
 //!
 //! Each relative name of the command is noted below them as well, beside the present folder: which names a
 //! program looks for there differs from program to program. An option that is listed here in vain costs a
@@ -50,8 +51,8 @@ const VARIABLES: &[&str] = &[
     "WorkingDirectory",
 ];
 
-/// The folders that a command is told, as names with marks where they are not known to the letter.
-pub(super) fn folders_told(words: &[Word]) -> Vec<String> {
+/// Returns the folders in which a command works, as names with marks for unknown parts.
+pub(super) fn working_folders(words: &[Word]) -> Vec<String> {
     let mut found = Vec::new();
     let mut takes_next = 0_usize;
     let mut note = |word: &Word, skip: usize| {

@@ -17,7 +17,7 @@ use super::word::Word;
 /// | `sh -c 'ls x'` | `Lines`: `ls x`, known |
 /// | `$X`, or `sh` alone | `Unknown` |
 pub(crate) enum Runs<'a> {
-    /// Nothing that can be read here.
+    /// No readable command.
     Nothing,
     /// Something that cannot be known before it runs.
     Unknown,
@@ -40,7 +40,7 @@ struct Wrapper {
     own: usize,
 }
 
-/// One row of the list below.
+/// A row of the table below.
 const fn wrapper(
     name: &'static str,
     short: &'static str,
@@ -102,12 +102,12 @@ const KEYWORDS: &[&str] = &[
 /// Shells; what they are given to read is read here as `bash` would.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "mksh"];
 
-/// Whether the program is a shell.
+/// Returns whether the program is a shell.
 pub(crate) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&program)
 }
 
-/// Whether the words of this program are looked at in their own way.
+/// Returns whether the words of this program are looked at in their own way.
 pub(crate) fn is_wrapper(program: &str) -> bool {
     const OTHERS: &[&str] = &[
         "eval", "trap", "alias", "su", "runuser", "sg", "script", "function", "coproc",
@@ -332,7 +332,7 @@ fn joined(words: &[Word]) -> (String, bool) {
     (text.join(" "), words.iter().all(|word| !word.dynamic))
 }
 
-/// Whether a word sets a variable: `x=1`, `x+=1`, `x[1]=2`.
+/// Returns whether a word sets a variable: `x=1`, `x+=1`, `x[1]=2`.
 pub(crate) fn is_assignment(word: &str) -> bool {
     let name = |name: &str| {
         !name.is_empty()

@@ -92,14 +92,14 @@ impl Conversation {
         self.worth_it(config, Some(input))
     }
 
-    /// Whether so many percent of the window are in use, or the next request would not fit.
+    /// Returns whether so many percent of the window are in use, or the next request would not fit.
     fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
         let share = config.model.context_window.saturating_mul(percent) / 100;
         let room = self.room(config);
         self.in_use(config) >= share.min(room) || !self.fits(config)
     }
 
-    /// Whether the next request fits into the model as it is.
+    /// Returns whether the next request fits into the model as it is.
     pub(crate) fn fits(&mut self, config: &AgentConfig) -> bool {
         let size = self.size(config);
         self.corrected(size) <= self.room(config)
@@ -311,7 +311,7 @@ impl Conversation {
         self.window_tokens.clear();
         self.call_ids.clear();
         self.landmarks.clear();
-        self.fixed.clear();
+        self.prefix.clear();
     }
 
     /// Suspends condensing until the conversation has grown noticeably.
@@ -345,7 +345,7 @@ impl Conversation {
         }
     }
 
-    /// Whether summaries stand for anything.
+    /// Returns whether summaries stand for anything.
     pub(crate) fn is_condensed(&self) -> bool {
         !self.condensed.is_empty()
     }
@@ -370,7 +370,7 @@ impl Conversation {
     }
 }
 
-/// Whether a person or a note said it; a summary also has the role of a user, and is none.
+/// Returns whether a person or a note said it; a summary also has the role of a user, and is none.
 pub(super) fn is_input(entry: &Entry) -> bool {
     entry.message.role == Role::User && !entry.summary
 }

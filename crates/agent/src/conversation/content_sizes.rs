@@ -58,13 +58,13 @@ fn bytes_of(part: &ContentPart) -> usize {
 }
 
 impl Conversation {
-    /// The contents of the window after the event `seq`, as it was at the last call or as `settle` left it.
+    /// The contents of the window after the event `seq`, as it was at the last call or as `prepare_window` left it.
     ///
     /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the
     /// answer, in tokens.
-    pub(crate) fn filled(&mut self, config: &AgentConfig, seq: u64) -> WindowFill {
+    pub(crate) fn window_fill(&mut self, config: &AgentConfig, seq: u64) -> WindowFill {
         let mut scales = Scales::default();
-        let RequestPrefix { system, tools, .. } = self.fixed(config).clone();
+        let RequestPrefix { system, tools, .. } = self.prefix(config).clone();
         for (index, text) in system.iter().enumerate() {
             let kind = match index {
                 0 => WindowKind::SystemPrompt,

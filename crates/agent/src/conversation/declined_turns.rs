@@ -1,5 +1,5 @@
-//! Leaves out what a model declined to answer. It would be declined again with each later request: Anthropic
-//! says to remove or rephrase the turn that was refused
+//! Leaves out what a model declined to answer, because it would decline each later request with it: Anthropic
+//! says to remove or rephrase the refused turn
 //! (<https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
 //! The log keeps it, and so do transcripts.
 //!
@@ -16,7 +16,7 @@ use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, since};
 use super::estimate::estimate_message;
 use super::{Conversation, Entry};
 
-/// The text instead of the result of a call that was run.
+/// The text in place of the result of a call that ran.
 const DONE: &str =
     "[This call was run, and succeeded. Its result is left out, because the answer to it was declined.]";
 /// The text instead of the result of any other call: one that failed, was stopped or was cut off may
@@ -25,8 +25,8 @@ const NOT_DONE: &str = "[This call failed, was cut off, or was not run. It may o
      Its result is left out, because the answer to it was declined.]";
 
 impl Conversation {
-    /// The event that begins what is to be removed if the request in progress is declined: all that no model
-    /// had answered before it.
+    /// The first event to remove if the model declines the request in progress: the first that no model had
+    /// answered before.
     ///
     /// `None` if nothing of the run that answers `input` is in the conversation.
     pub(crate) fn unanswered(&self, input: &MessageId, config: &AgentConfig) -> Option<u64> {

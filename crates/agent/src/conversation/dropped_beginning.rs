@@ -1,6 +1,6 @@
-//! Notices a server that drops the beginning of what is sent to it without an error. Ollama does so with
-//! everything beyond `num_ctx` (4,096 tokens on most machines): some versions read the last `num_ctx` tokens,
-//! some `num_ctx / 2 + 2`, and some drop whole messages (<https://github.com/ollama/ollama/issues/17889>,
+//! Detects a server that drops the beginning of a request without an error. Ollama does so with everything
+//! beyond `num_ctx` (4,096 tokens on most machines): some versions read the last `num_ctx` tokens, some
+//! `num_ctx / 2 + 2`, and some drop whole messages (<https://github.com/ollama/ollama/issues/17889>,
 //! <https://github.com/ollama/ollama/issues/17427>).
 //!
 //! A request that holds all of the one before, and more, is counted as more by any server that reads it
@@ -21,7 +21,7 @@ use super::estimate::estimate_part;
 const CACHE_BLOCK: u64 = 256;
 /// Minimum growth of a request, in estimated tokens, that counts as growth.
 const GROWN: u64 = 100;
-/// A smaller number is not taken for a window.
+/// The smallest plausible window.
 const LEAST: u64 = 1_500;
 /// Number of signs that are proof. An equal count for a larger request is two signs at once.
 const PROOF: u8 = 2;
@@ -40,7 +40,7 @@ pub(super) struct ServerCounts {
 }
 
 impl Conversation {
-    /// Looks at what the provider counted in the last request, before anything else is learned from it.
+    /// Checks the provider's count of the last request, before anything else uses it.
     ///
     /// Returns how many tokens fit, once it is sure that the server cut the rest: the signs are proof, the
     /// number is not smaller than 1,500, it is less than nine tenths of the assumed window, and what was

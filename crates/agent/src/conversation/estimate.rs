@@ -28,8 +28,8 @@ pub fn estimate_text(text: &str) -> u64 {
     u64::try_from(ascii / 4 + others).unwrap_or(u64::MAX) + 1
 }
 
-/// Tokens of a whole request, estimated.
-/// Instructions, tools and messages; what a provider adds to them is not known, and shows in what it counts.
+/// Estimates the tokens of a whole request: instructions, tools and messages. The provider's additions are
+/// unknown until it reports its count.
 pub fn estimate_request(request: &ModelRequest) -> u64 {
     let system = request.system.iter().map(|text| estimate_text(text));
     let tools = request.tools.iter().map(estimate_tool);

@@ -19,8 +19,8 @@ impl Conversation {
         }
     }
 
-    /// Whether the longest answer that was asked for can be made shorter: to `most` tokens, or to no number
-    /// at all. Once until the provider has taken a request; Anthropic always wants a number.
+    /// Returns whether the longest answer that was asked for can be made shorter: to `most` tokens, or to no
+    /// number at all. Once until the provider has taken a request; Anthropic always wants a number.
     pub(super) fn can_shorten_answer(&self, most: Option<u64>, config: &AgentConfig) -> bool {
         let model = &config.model;
         let asked = self.limited(&config.params).max_output_tokens;

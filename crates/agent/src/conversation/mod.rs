@@ -1,6 +1,6 @@
-//! The conversation, and which part of it fits into the model's window. Whole tool exchanges are never split: an answer
-//! with calls goes together with all of their results. [`condense`] puts summaries in the place of what was said, and takes
-//! them out again, and [`repair`] leaves out what a provider refuses.
+//! The conversation, and the part of it that fits into the model's window. A window never splits a tool
+//! exchange: an answer with calls stays together with all of their results. [`condense`] replaces messages by
+//! summaries and restores them, and [`repair`] leaves out what a provider refuses.
 
 mod condense;
 mod content_sizes;
@@ -37,14 +37,14 @@ use pinned_messages::Landmarks;
 use repair::Repairs;
 use window_guess::BeforeGuess;
 
-/// One message with the event that completed it.
-/// `seq` does not fall along the entries, but for a summary, which has that of the first that it stands for. `tokens` are estimated.
+/// A message with the event that completed it. `seq` never decreases along the entries, except for a summary,
+/// which has the `seq` of the first message that it replaces. `tokens` is an estimate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Entry {
     seq: u64,
     message: Arc<Message>,
     tokens: u64,
-    /// Whether it stands for others.
+    /// Whether it is a summary.
     #[serde(default, skip_serializing_if = "is_false")]
     summary: bool,
 }
@@ -64,10 +64,10 @@ fn is_false(flag: &bool) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Conversation {
     entries: Vec<Entry>,
-    /// Messages before this index are no longer sent. It only moves forward, and in large steps, so that what is sent keeps
-    /// its beginning and the provider can cache it.
+    /// The index of the first message in the window. It only moves forward, in large steps, so that requests
+    /// keep their beginning and the provider can cache it.
     window_start: usize,
-    /// Messages before the window that are still sent, with their tokens: see [`pinned_messages`].
+    /// Earlier messages that requests still contain, with their tokens: see [`pinned_messages`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stays: Vec<(Arc<Message>, u64)>,
     /// Tokens of the last request, estimated, and how many messages there were.
@@ -79,13 +79,13 @@ pub(crate) struct Conversation {
     counted: Option<(u64, usize)>,
     /// By how many percent the provider counts more than the estimate.
     extra_percent: u64,
-    /// The longest result of a tool that is sent, in tokens, once a window turned out to be smaller than assumed.
+    /// The maximum length of a tool result, in tokens, once a window turned out to be smaller than assumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     longest_result: Option<u64>,
-    /// The window that was assumed before a smaller one was learned.
+    /// The assumed window from before the model reported a smaller one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assumed_window: Option<u64>,
-    /// The state before a window was guessed that no answer has confirmed yet.
+    /// The state from before a guess of the window that no answer has confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_guess: Option<Box<BeforeGuess>>,
     /// The provider's counts of earlier requests, where that may show that it cuts them.
@@ -94,7 +94,7 @@ pub(crate) struct Conversation {
     /// The summaries and the messages that they stand for, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     condensed: Vec<Condensed>,
-    /// Inputs that a person wants to stay when the rest is condensed.
+    /// Inputs that a person pinned, so that condensing keeps them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     kept_inputs: BTreeSet<MessageId>,
     /// Whether condensing is of no use until the conversation has grown.
@@ -106,7 +106,7 @@ pub(crate) struct Conversation {
     /// Whether what stands before the thinking of the conversation has changed since a model was last asked.
     #[serde(default, skip_serializing_if = "is_false")]
     begins_anew: bool,
-    /// The parts that are left out of requests.
+    /// The parts that requests leave out.
     #[serde(default, skip_serializing_if = "Repairs::is_nothing")]
     repairs: Repairs,
     /// The repairs before a provider refused the last request, until it has taken one.
@@ -120,7 +120,7 @@ pub(crate) struct Conversation {
     #[serde(skip)]
     call_ids: CachedValue<BTreeSet<ToolCallId>>,
     #[serde(skip)]
-    fixed: CachedValue<RequestPrefix>,
+    prefix: CachedValue<RequestPrefix>,
 }
 
 /// The beginning of every request, until the configuration changes.
@@ -160,12 +160,12 @@ impl Conversation {
         self.entries.push(entry);
     }
 
-    /// All messages, as they are now: summaries where those stand for others.
+    /// All messages, with summaries in place of those that they replace.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.entries.iter().map(|entry| &entry.message)
     }
 
-    /// Whether a call of this name is in the conversation, or was before it was condensed: it may be there again.
+    /// Returns whether a call of this name is in the conversation, or was before condensing removed it.
     pub(crate) fn has_call(&mut self, id: &ToolCallId) -> bool {
         let calls = || {
             let originals = self.condensed.iter().flat_map(Condensed::originals);
@@ -183,9 +183,9 @@ impl Conversation {
             self.another_model(&before.model, config);
         }
         self.repairs.tools_changed(&before.tools, &config.tools);
-        let before = self.fixed(before).clone();
-        self.fixed.clear();
-        let changes_requests = *self.fixed(config) != before;
+        let before = self.prefix(before).clone();
+        self.prefix.clear();
+        let changes_requests = *self.prefix(config) != before;
         if changes_requests {
             self.beginning_changed(config);
         }
@@ -219,16 +219,15 @@ impl Conversation {
         self.counted = None;
     }
 
-    /// All that is there takes so many tokens, whatever is estimated: the model was stopped because its window was full of it.
+    /// Sets the size of the conversation, in tokens: the model stopped because its window was full.
     pub(crate) fn is_known_to_take(&mut self, tokens: u64) {
         self.counted = Some((tokens, self.entries.len()));
     }
 
-    /// Prepares the next model call of the run that answers `input`: moves the window on where it has become
-    /// too small. `input` is
-    /// `None` where there are no messages yet that a run would answer.
-    pub(crate) fn settle(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
-        let fixed = self.fixed(config).tokens;
+    /// Prepares the next model call of the run that answers `input`: moves the window on if the conversation
+    /// no longer fits. `input` is `None` before the first message.
+    pub(crate) fn prepare_window(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
+        let prefix = self.prefix(config).tokens;
         let budget = self.budget(config);
         let moved = self.fit(budget) | self.leave_out_what_never_fits(budget, config, input);
         let mut changed = moved;
@@ -242,13 +241,13 @@ impl Conversation {
             self.beginning_changed(config);
         }
         self.begin_anew(config);
-        self.asked_tokens = fixed.saturating_add(self.tokens_in_window());
+        self.asked_tokens = prefix.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
     }
 
-    /// The whole request for it.
+    /// The whole request for the next model call.
     pub(crate) fn request(&mut self, config: &AgentConfig) -> ModelRequest {
-        let RequestPrefix { system, tools, .. } = self.fixed(config).clone();
+        let RequestPrefix { system, tools, .. } = self.prefix(config).clone();
         ModelRequest {
             model: config.model.clone(),
             params: self.fitting(config),
@@ -261,21 +260,21 @@ impl Conversation {
         }
     }
 
-    /// Cached until the configuration, what is condensed, or the tools on offer change: code that changes one of them clears it.
-    fn fixed(&mut self, config: &AgentConfig) -> &RequestPrefix {
+    /// The parts of a request before its messages. Code that changes configuration or tools clears it.
+    fn prefix(&mut self, config: &AgentConfig) -> &RequestPrefix {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;
-        self.fixed
+        self.prefix
             .get_or(|| RequestPrefix::of(config, condensed, left_out))
     }
 
-    /// Tokens of a request with all that is in the window, estimated.
+    /// Estimates the tokens of a request with the whole window.
     fn size(&mut self, config: &AgentConfig) -> u64 {
-        let fixed = self.fixed(config).tokens;
-        fixed.saturating_add(self.tokens_in_window())
+        let prefix = self.prefix(config).tokens;
+        prefix.saturating_add(self.tokens_in_window())
     }
 
-    /// The messages that are sent.
+    /// The messages of a request.
     fn window(&self) -> Vec<Arc<Message>> {
         let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 2);
         if self.window_start > 0 {
@@ -297,7 +296,8 @@ impl Conversation {
         messages.into_iter().map(other_authors::marked).collect()
     }
 
-    /// Moves the window on until what is sent is well below `budget`, once it is above. Returns whether it was.
+    /// Moves the window on until the messages are well below `budget`, once they are above. Returns whether
+    /// it moved.
     fn fit(&mut self, budget: u64) -> bool {
         let mut kept = self.tokens_in_window();
         if self.corrected(kept) <= budget {
@@ -320,7 +320,7 @@ impl Conversation {
         true
     }
 
-    /// Tokens of the messages that are sent, estimated; those that stay before the window count.
+    /// Estimates the tokens of the messages of a request, including those that stay from before the window.
     fn tokens_in_window(&mut self) -> u64 {
         let window = &self.entries[self.window_start..];
         let in_window = *self
@@ -334,7 +334,7 @@ impl Conversation {
         self.entries[start..end].iter().map(|entry| entry.tokens).sum()
     }
 
-    /// Whether every call in a unit has its result.
+    /// Returns whether every call in a unit has its result.
     fn is_whole(&self, unit: (usize, usize)) -> bool {
         calls_in(&self.entries[unit.0].message).count() == unit.1 - unit.0 - 1
     }

@@ -1,6 +1,6 @@
-//! The repairs that hold for one model only. Another one is asked with what its predecessor refused: it may
-//! have eyes, or a template that knows tools. What a model refused of pictures is remembered, because whoever
-//! comes back to it would have it refuse them again.
+//! The repairs for one model only. A request to another model contains what its predecessor refused, because
+//! it may read pictures, or its template may support tools. The agent remembers which pictures a model
+//! refused, because it would refuse them again.
 //!
 //! Both happen when `config_changed` names another model or provider (`another_model`).
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Conversation;
 use super::repair::{ALL, Repairs};
 
-/// Maximum number of models to remember; the latest are kept.
+/// The maximum number of models to remember; the latest stay.
 const MOST: usize = 8;
 
 /// The pictures that one model refused.
@@ -26,14 +26,14 @@ pub(super) struct MediaOf {
 }
 
 impl MediaOf {
-    /// Whether it is about this model, at this provider.
+    /// Returns whether it is about this model, at this provider.
     fn is_of(&self, model: &ModelSpec) -> bool {
         (&self.provider, &self.model) == (&model.provider, &model.id)
     }
 }
 
 impl Conversation {
-    /// Asks another model from now on: what one server alone refuses is sent again.
+    /// Switches to another model: requests contain again what only the former server refused.
     ///
     /// From version 8 of the rules on, repairs that no answer has confirmed are dropped as well; from version
     /// 7 on, what is left out of pictures is kept for each model by itself.
@@ -41,7 +41,7 @@ impl Conversation {
         if config.rules_version >= since::OTHER_MODELS_ARE_ASKED_ANEW {
             if let Some(confirmed) = self.before_repairs.take() {
                 self.repairs = confirmed;
-                self.fixed.clear();
+                self.prefix.clear();
             }
             self.repairs.plain = false;
         }
@@ -56,8 +56,7 @@ impl Conversation {
 }
 
 impl Repairs {
-    /// Sends again what one server alone refuses. Thinking that was left out stays so, and pictures have a
-    /// memory of their own.
+    /// Drops the repairs of one server. Thinking stays left out, and pictures have a memory of their own.
     fn another_model(&mut self) {
         self.roles = false;
         self.answer = None;

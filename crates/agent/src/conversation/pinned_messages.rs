@@ -1,7 +1,7 @@
-//! The messages that are sent although the window has moved past them.
+//! The messages that requests keep although the window has moved past them.
 //!
 //! What a model is asked to do must not slide out of what it reads, nor what was asked first, what a person
-//! wants to stay, and summaries of what went before. `settle` asks for the list whenever the window has
+//! wants to stay, and summaries of what went before. `prepare_window` asks for the list whenever the window has
 //! moved; the messages are sent before the window, in their order. Agents without condensing keep the input
 //! of the run alone.
 
@@ -14,7 +14,7 @@ use agentx_types::{AgentConfig, Message, MessageId, Role};
 use super::condense::is_input;
 use super::{Conversation, Entry};
 
-/// Percent of the budget that all of it may take; what is to be done now stays whatever it weighs.
+/// The maximum share of these messages in the budget, in percent; the current task stays at any size.
 const STAY_PERCENT: u64 = 20;
 
 /// The reasons for which a message stays, the weightiest first. Where there is not room for all, what comes
@@ -27,17 +27,17 @@ enum StayReason {
     Goal,
     /// A person wants it to stay.
     Pinned,
-    /// It stands for what was said before.
+    /// A summary.
     Summary,
 }
 
-/// The places of messages that may have a reason to stay, so that they are found in a long conversation
-/// without going through all of it. It follows from the messages alone.
+/// The indices of messages that may have a reason to stay: an index into a long conversation, which follows
+/// from the messages alone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Landmarks {
     /// Every message, by its id.
     by_id: BTreeSet<(MessageId, usize)>,
-    /// The first input, if one was said.
+    /// The first input, if there is one.
     goal: Option<usize>,
     /// All summaries, in order.
     summaries: Vec<usize>,

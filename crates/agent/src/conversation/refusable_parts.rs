@@ -1,4 +1,4 @@
-//! The kinds of parts that a provider may refuse, and what is said in their place.
+//! The kinds of parts that a provider may refuse, and the text in their place.
 //!
 //! `repair` decides which kind is left out up to which event; the predicates here say what belongs to a kind,
 //! and the functions behind them say what a model reads instead. Thinking and opaque blocks are dropped
@@ -16,7 +16,7 @@ const REASONS: [&str; 2] = ["openai-chat", "openai-responses"];
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
-/// Whether the part is thinking that its provider signs, even if it has been redacted.
+/// Returns whether the part is thinking that its provider signs, even if it has been redacted.
 pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
     match part {
         ContentPart::Thinking(ThinkingPart { provider, .. }) => provider
@@ -29,7 +29,7 @@ pub(super) fn is_signed_thinking(part: &ContentPart) -> bool {
     }
 }
 
-/// Whether the part is one of an answer of Anthropic's that is sent back as it came, and no thinking.
+/// Returns whether the part is one of an answer of Anthropic's that is sent back as it came, and no thinking.
 ///
 /// New kinds come without notice (<https://platform.claude.com/docs/en/api/versioning>), and other servers of
 /// that API know only some of them.
@@ -38,7 +38,7 @@ pub(super) fn is_block(part: &ContentPart) -> bool {
         && !is_signed_thinking(part)
 }
 
-/// Whether Anthropic's API attached something to the words or the call that is sent back with them.
+/// Returns whether Anthropic's API attached something to the words or the call that is sent back with them.
 pub(super) fn has_attached(part: &ContentPart) -> bool {
     let provider = match part {
         ContentPart::Text(part) => &part.provider,
@@ -59,7 +59,7 @@ pub(super) fn without_attached(mut part: ContentPart) -> ContentPart {
     part
 }
 
-/// Whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them in
+/// Returns whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them in
 /// `reasoning_details`, or encrypted.
 pub(super) fn is_reasoning(part: &ContentPart) -> bool {
     match part {
@@ -72,7 +72,7 @@ pub(super) fn is_reasoning(part: &ContentPart) -> bool {
     }
 }
 
-/// Whether a picture, a sound or a file is in the part, also within the result of a tool.
+/// Returns whether a picture, a sound or a file is in the part, also within the result of a tool.
 pub(super) fn has_media(part: &ContentPart) -> bool {
     match part {
         ContentPart::Image(_) | ContentPart::Audio(_) | ContentPart::File(_) => true,
@@ -81,7 +81,7 @@ pub(super) fn has_media(part: &ContentPart) -> bool {
     }
 }
 
-/// Whether the part is a call or its result.
+/// Returns whether the part is a call or its result.
 pub(super) fn is_exchange(part: &ContentPart) -> bool {
     matches!(part, ContentPart::ToolCall(_) | ContentPart::ToolResult(_))
 }
@@ -100,7 +100,7 @@ pub(super) fn without_media(part: ContentPart) -> ContentPart {
     }
 }
 
-/// The words that stand for a picture, a sound or a file.
+/// The text in place of a picture, a sound or a file.
 fn named(media: &MediaPart) -> String {
     let MediaPart { media_type, name, .. } = media;
     match name {

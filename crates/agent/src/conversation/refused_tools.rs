@@ -1,9 +1,9 @@
-//! Tools that a provider refuses as they are described: a name or a parameter that is spelled as it does not
-//! allow, a schema that it does not know, more tools than it takes.
+//! Tools whose description a provider refuses: a name or a parameter with a forbidden spelling, an
+//! unsupported schema, or too many tools.
 //!
-//! Such a provider refuses every request, whatever was asked. So the tools that its words name are not on
-//! offer any more, until somebody changes them or another model is asked. The names are read from the message
-//! of the refusal when `attempt_failed` comes, and used when the call has ended.
+//! Such a provider refuses every request with these tools. So the agent stops offering the tools that the
+//! refusal names, until they change or the model does. It reads the names from the message of the refusal
+//! when `attempt_failed` comes, and uses them when the call has ended.
 
 use agentx_types::{AgentConfig, ToolSpec, since};
 
@@ -14,8 +14,7 @@ use super::repair::Repairs;
 const MOST_AT_ONCE: usize = 16;
 
 impl Repairs {
-    /// Puts a tool on offer again that is described in another way now. A tool that is gone altogether counts
-    /// as changed.
+    /// Offers a tool again after its description changed. A tool that is gone counts as changed.
     pub(super) fn tools_changed(&mut self, before: &[ToolSpec], now: &[ToolSpec]) {
         self.tools.retain(|name| {
             let find = |tools: &[ToolSpec]| tools.iter().find(|tool| tool.name == *name).cloned();
@@ -30,7 +29,7 @@ impl Conversation {
     /// allows, else the one that it quotes, else the one at the place that it gives. Empty if none is
     /// recognised.
     pub(crate) fn tools_named(&mut self, message: &str, config: &AgentConfig) -> Vec<String> {
-        let tools = self.fixed(config).tools.clone();
+        let tools = self.prefix(config).tools.clone();
         let name = |tool: &ToolSpec| tool.name.clone();
         if let Some(most) = most_tools(message) {
             return tools.iter().skip(most).map(name).collect();
@@ -49,8 +48,8 @@ impl Conversation {
         found.map(name).into_iter().collect()
     }
 
-    /// Takes these tools off the offer. `false` if nothing changes, or where 16 were taken off since a
-    /// model has answered.
+    /// Stops offering these tools. Returns `false` if nothing changes, or after 16 removals since the last
+    /// answer of a model.
     pub(crate) fn leave_out_tools(&mut self, tools: &[String], config: &AgentConfig) -> bool {
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         let in_vain = self.repairs.tools.len().saturating_sub(before.tools.len());
@@ -63,7 +62,7 @@ impl Conversation {
                 self.repairs.tools.push(name.clone());
             }
         }
-        self.fixed.clear();
+        self.prefix.clear();
         self.counted = None;
         self.beginning_changed(config);
         true

@@ -22,8 +22,7 @@ use super::refusable_parts::{
 };
 use super::{Conversation, Entry};
 
-/// The parts that are left out of requests. A number is the event up to which a part is left out; 0 if
-/// nothing is.
+/// The parts that requests leave out. Each number is the event up to which requests leave out a part, or 0.
 ///
 /// The conversation itself keeps everything: a front end shows it, and another model may be sent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,8 +32,8 @@ pub(super) struct Repairs {
     pub(super) thinking: u64,
     /// Pictures and other media.
     pub(super) media: u64,
-    /// The events of single messages whose pictures and other media are left out: those that came last when
-    /// something was refused.
+    /// The events of single messages whose pictures and other media requests leave out: the last ones at the
+    /// time of a refusal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of: Vec<u64>,
     /// The pictures that other models of the session refused: see [`super::model_switch`].
@@ -53,13 +52,13 @@ pub(super) struct Repairs {
     /// Parts of answers that only their provider reads.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) blocks: u64,
-    /// Data that is attached to words and calls, and that only their provider reads.
+    /// Data attached to text and calls that only their provider reads.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) attached: u64,
     /// Reasoning that servers of Chat Completions are sent back.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) reasoning: u64,
-    /// Single settings that are left out, in the order in which they were refused.
+    /// The settings that requests leave out, in the order of their refusals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) without: Vec<RequestPart>,
     /// Tools that are not on offer, by name: see [`super::refused_tools`].
@@ -72,7 +71,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Whether the model may be sent reasoning in words or encrypted, and a refusal of it is repaired.
+/// Returns whether the model may be sent reasoning in words or encrypted, and a refusal of it is repaired.
 fn reasons(config: &AgentConfig) -> bool {
     matches!(config.model.api, Api::OpenaiChat | Api::OpenaiResponses)
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
@@ -82,12 +81,12 @@ fn reasons(config: &AgentConfig) -> bool {
 pub(super) const ALL: u64 = u64::MAX;
 
 impl Repairs {
-    /// Whether requests are sent whole.
+    /// Returns whether requests are sent whole.
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether pictures and other media are left out of the message of this event.
+    /// Returns whether pictures and other media are left out of the message of this event.
     fn leaves_out_media(&self, seq: u64) -> bool {
         seq <= self.media || self.media_of.contains(&seq)
     }
@@ -225,7 +224,7 @@ impl Conversation {
                 let before = self.before_repairs.take().unwrap_or_default();
                 if config.rules_version >= since::SENT_AGAIN_UNCHANGED {
                     self.repairs = before;
-                    self.fixed.clear();
+                    self.prefix.clear();
                 } else {
                     self.repairs = Repairs { thinking, ..before };
                 }
@@ -274,8 +273,8 @@ impl Conversation {
         self.before_guess = None;
     }
 
-    /// This request in the form that the provider takes: for requests that are not made of the conversation,
-    /// such as those of summaries.
+    /// Returns a request in the form that the provider accepts, for requests not made from the conversation,
+    /// such as those for summaries.
     pub(crate) fn repaired(&self, request: ModelRequest) -> ModelRequest {
         ModelRequest {
             plain: self.repairs.plain,
@@ -286,12 +285,12 @@ impl Conversation {
         }
     }
 
-    /// Whether pictures or other media are among what is sent.
+    /// Returns whether pictures or other media are among what is sent.
     pub(crate) fn sends_media(&self) -> bool {
         self.has_media()
     }
 
-    /// Whether pictures or other media are sent.
+    /// Returns whether pictures or other media are sent.
     fn has_media(&self) -> bool {
         let repairs = &self.repairs;
         self.has_where(repairs.media, |seq, part| {
@@ -313,8 +312,8 @@ impl Conversation {
         with_media.any(|seq| seq != newest).then_some(newest)
     }
 
-    /// Whether leaving out `part` would change the next request. Some parts are only tried where the refusal
-    /// names them, or where the API knows them.
+    /// Returns whether leaving out `part` would change the next request. Some parts are only tried where the
+    /// refusal names them, or where the API knows them.
     fn can_leave_out(&self, part: RequestPart, refused: RequestPart, config: &AgentConfig) -> bool {
         match part {
             RequestPart::Thinking => {
@@ -353,13 +352,13 @@ impl Conversation {
         }
     }
 
-    /// Whether a part of this kind is among what is sent and newer than the event `from`.
+    /// Returns whether a part of this kind is among what is sent and newer than the event `from`.
     fn has(&self, from: u64, kind: fn(&ContentPart) -> bool) -> bool {
         self.has_where(from, |_, part| kind(part))
     }
 
-    /// Whether a part for which `kind` holds is sent and newer than the event `from`; `kind` also sees the
-    /// event of its message. What stays before the window counts as older than everything.
+    /// Returns whether a part for which `kind` holds is sent and newer than the event `from`; `kind` also
+    /// sees the event of its message. What stays before the window counts as older than everything.
     fn has_where(&self, from: u64, kind: impl Fn(u64, &ContentPart) -> bool) -> bool {
         let entries = self.entries[self.window_start..].iter();
         let later = entries

@@ -1,7 +1,7 @@
 //! The division of the window between the request and the room that is kept free for the answer.
 //!
 //! ```text
-//! window = fixed (instructions, tools) + budget (messages) + kept free for the answer
+//! window = prefix (instructions, tools) + budget (messages) + kept free for the answer
 //!          └────────────── room ─────┘
 //! ```
 //!
@@ -50,20 +50,20 @@ impl Conversation {
             return room;
         }
         let window = config.model.context_window;
-        let fixed = self.fixed(config).tokens;
-        let left = window.saturating_sub(self.corrected(fixed));
+        let prefix = self.prefix(config).tokens;
+        let left = window.saturating_sub(self.corrected(prefix));
         window - (window - room).min(left / 2)
     }
 
     /// The number of tokens of the room that are left for messages, as the provider counts: without
     /// instructions and tools.
     pub(super) fn budget(&mut self, config: &AgentConfig) -> u64 {
-        let fixed = self.fixed(config).tokens;
-        let fixed = match config.rules_version {
-            since::ANSWERS_FIT.. => self.corrected(fixed),
-            _ => fixed,
+        let prefix = self.prefix(config).tokens;
+        let prefix = match config.rules_version {
+            since::ANSWERS_FIT.. => self.corrected(prefix),
+            _ => prefix,
         };
-        self.room(config).saturating_sub(fixed)
+        self.room(config).saturating_sub(prefix)
     }
 
     /// Settings of the next call, with no longer answer than fits beside what is read.
@@ -81,8 +81,8 @@ impl Conversation {
         params
     }
 
-    /// Whether a request with a shorter answer may fit, after the last one did not. With `most` only where at
-    /// least half of the answer that is wanted is left.
+    /// Returns whether a request with a shorter answer may fit, after the last one did not. With `most` only
+    /// where at least half of the answer that is wanted is left.
     pub(super) fn fits_with_a_shorter_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         let Some(longest) = self.longest_answer(config) else {
             return false;

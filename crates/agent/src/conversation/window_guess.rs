@@ -114,15 +114,15 @@ impl Conversation {
         Some(model)
     }
 
-    /// Whether the last request was so small (8,192 tokens, about 32 kB) that its bytes fit anywhere: then it
-    /// was refused for something else.
+    /// Returns whether the last request was so small (8,192 tokens, about 32 kB) that its bytes fit anywhere:
+    /// then it was refused for something else.
     pub(crate) fn asked_little(&self, config: &AgentConfig) -> bool {
         config.rules_version >= since::GUESSES_ARE_TAKEN_BACK
             && self.corrected(self.asked_tokens) < SMALL_TOKENS
     }
 
-    /// Whether the conversation ends with something that no model has answered. A summary at the end awaits
-    /// nothing.
+    /// Returns whether the conversation ends with something that no model has answered. A summary at the end
+    /// awaits nothing.
     pub(crate) fn awaits_answer(&self) -> bool {
         let last = self.entries.last().filter(|entry| !entry.summary);
         last.is_some_and(|entry| entry.message.role != Role::Assistant)

@@ -119,8 +119,8 @@ impl Conversation {
         false
     }
 
-    /// Whether less would be sent now than what was refused, or could be: more than two units are in the
-    /// window.
+    /// Returns whether less would be sent now than what was refused, or could be: more than two units are in
+    /// the window.
     pub(crate) fn can_send_less(&mut self, config: &AgentConfig) -> bool {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
     }

@@ -116,7 +116,7 @@ impl AnswerParser {
     }
 }
 
-/// Whether a line only says that code begins or ends.
+/// Returns whether a line only says that code begins or ends.
 fn is_fence(line: &str) -> bool {
     line.starts_with("```") && !line.trim_start_matches('`').contains('`') || line.starts_with("~~~")
 }

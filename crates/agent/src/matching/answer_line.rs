@@ -1,4 +1,4 @@
-//! One line of an answer: `rule: name=value, name=value`, in any of the ways in which models write that.
+//! A line of an answer: `rule: name=value, name=value`, in any of the forms that models write.
 //!
 //! Models put list marks and emphasis around lines, write commas and colons in full width, quote values or do
 //! not, and write a comma into a value without quoting it. All of that is read in one way:
@@ -86,7 +86,7 @@ pub(crate) fn intent(rules: &[IntentRule], line: &str) -> Option<Intent> {
     Some(intent)
 }
 
-/// Whether the words stand for a variable that is not filled in: `[its label]` or `[its name]`.
+/// Returns whether the words stand for a variable that is not filled in: `[its label]` or `[its name]`.
 pub(crate) fn is_placeholder(words: &str, name: &str, label: &str) -> bool {
     let inner = words.strip_prefix('[').and_then(|words| words.strip_suffix(']'));
     inner.is_some_and(|inner| inner == name || inner == label)
@@ -160,12 +160,12 @@ fn with_args<'a>(rule: &'a IntentRule, args: &str) -> RuleLine<'a> {
     line
 }
 
-/// Whether the character may stand around words and is not part of them.
+/// Returns whether the character may stand around words and is not part of them.
 fn is_blank_or_comma(c: char) -> bool {
     c.is_whitespace() || is_comma(c)
 }
 
-/// Whether the character separates pairs, in either width.
+/// Returns whether the character separates pairs, in either width.
 fn is_comma(c: char) -> bool {
     matches!(c, ',' | '，')
 }

@@ -12,7 +12,7 @@ use super::intent::Intent;
 /// The places of the variables in a text, from and to, in bytes.
 pub(super) type Spans = Vec<(usize, usize)>;
 
-/// One way to read an input.
+/// A reading of an input.
 pub(super) struct InputReading {
     /// The meaning of the input in this reading.
     pub(super) intent: Intent,
@@ -23,7 +23,7 @@ pub(super) struct InputReading {
 }
 
 impl InputReading {
-    /// Whether words stand where the other has a variable, and all else is the same.
+    /// Returns whether words stand where the other has a variable, and all else is the same.
     ///
     /// Each variable of this reading is one of the other's, and those that the other has besides lie between
     /// them, in words.

@@ -79,7 +79,7 @@ struct Template {
     words: Vec<String>,
     vars: Vec<VarKind>,
     rule: String,
-    /// The variables that are filled in, and their values.
+    /// The variables with their values.
     args: Vec<(String, Filled)>,
 }
 
@@ -159,7 +159,7 @@ impl FastPath {
         Some(vec![reading.intent])
     }
 
-    /// Whether something else is asked for within the words of a variable.
+    /// Returns whether something else is asked for within the words of a variable.
     fn asks_more(&self, text: &str, reading: &InputReading) -> bool {
         let variables = reading.spans.iter().zip(&reading.kinds);
         let words = variables.filter(|(_, kind)| **kind == VarKind::String);
@@ -169,7 +169,7 @@ impl FastPath {
         rests.any(|(before, rest)| self.asks(before, rest))
     }
 
-    /// Whether the rest of a variable's words is a thing to ask for itself, where what stands before it allows that reading.
+    /// Returns whether the rest of a variable's words is a request, if the words before allow that.
     fn asks(&self, before: PrecedingChar, rest: &str) -> bool {
         if self.whole.contains_key(rest) && before.allows_whole(rest) {
             return true;
@@ -270,7 +270,7 @@ impl Template {
         }
         let kinds: Option<Vec<VarKind>> = names.iter().map(|name| Some(rule.var(name)?.kind)).collect();
         let vars = kinds.filter(|kinds| rule.references.is_empty() || !kinds.contains(&VarKind::String))?;
-        let (rule, args) = filled(rules, rule, &names, output)?;
+        let (rule, args) = resolve_pattern(rules, rule, &names, output)?;
         Some(Self {
             words,
             vars,
@@ -356,8 +356,8 @@ fn find(text: &str, from: usize, end: usize, words: &str) -> Option<(usize, usiz
     Some((at, at + words.len()))
 }
 
-/// The rule that a pattern with variables means, and what is filled in.
-fn filled(
+/// Returns the rule of a pattern with variables, and the values to fill in.
+fn resolve_pattern(
     rules: &[IntentRule],
     rule: &IntentRule,
     names: &[&str],

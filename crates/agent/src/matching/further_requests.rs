@@ -23,13 +23,13 @@ pub(super) enum PrecedingChar {
 }
 
 impl PrecedingChar {
-    /// Whether a request may begin here with `words`, after which a variable stands.
+    /// Returns whether a request may begin here with `words`, after which a variable stands.
     pub(super) fn allows(self, words: &str) -> bool {
         self != Self::Nothing || words.chars().count() >= NO_ACCIDENT
     }
 
-    /// Whether a request may begin here that is `words` and nothing else: one word after a blank is a word
-    /// like others.
+    /// Returns whether a request may begin here that is `words` and nothing else: one word after a blank is a
+    /// word like others.
     pub(super) fn allows_whole(self, words: &str) -> bool {
         match self {
             Self::Punctuation => true,

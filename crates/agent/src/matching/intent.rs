@@ -11,7 +11,7 @@ use agentx_types::VarKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One thing that a person wants.
+/// A request of a person, matched to a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
     /// The name of the rule that fits.
@@ -35,7 +35,7 @@ impl Intent {
         }
     }
 
-    /// This intent with one variable more filled in; an earlier value of the same variable is replaced.
+    /// Returns this intent with a variable set, in place of an earlier value.
     ///
     /// ```
     /// use agentx_agent::matching::Intent;

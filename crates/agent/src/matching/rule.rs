@@ -166,7 +166,7 @@ impl RuleChecker<'_> {
     }
 }
 
-/// Whether the character separates the parts of an answer's line.
+/// Returns whether the character separates the parts of an answer's line.
 fn is_mark(c: char) -> bool {
     ":：=＝,，\n\r".contains(c)
 }

@@ -63,8 +63,8 @@ fn next_bracket(pattern: &str, mut from: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Whether a variable may be called so: a letter or `_`, then letters, digits and `_`, all ASCII. Other words
-/// in brackets are hints.
+/// Returns whether a variable may be called so: a letter or `_`, then letters, digits and `_`, all ASCII.
+/// Other words in brackets are hints.
 pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -186,8 +186,8 @@ fn one_width(c: char) -> char {
     }
 }
 
-/// Whether the character is not seen and means nothing: joiners, marks of direction, variation selectors, a
-/// byte order mark.
+/// Returns whether the character is not seen and means nothing: joiners, marks of direction, variation
+/// selectors, a byte order mark.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -195,12 +195,12 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Whether the character stands around words and means nothing for them.
+/// Returns whether the character stands around words and means nothing for them.
 pub(crate) fn is_punctuation(c: char) -> bool {
     ".,;:!?\"'`()[]{}~“”„‘’«»‹›《》〈〉「」『』【】〔〕·・…‥—～¿¡؟،؛।".contains(c)
 }
 
-/// Whether white space beside the character says nothing.
+/// Returns whether white space beside the character says nothing.
 pub(super) fn needs_no_blank(c: char) -> bool {
     is_punctuation(c)
         || matches!(c,

@@ -8,8 +8,8 @@ use crate::pattern::fits;
 /// Options whose value is words for people: what a variable holds there is no option.
 const BEFORE_WORDS: &[&str] = &["-m", "-am", "--message", "--title", "--body"];
 
-/// Whether a command has all options of `pattern`, and fits it without options. `in_words` is the command
-/// with [`BLANK`] for blanks within a word. False for a pattern without long options.
+/// Returns whether a command has all options of `pattern`, and fits it without options. `in_words` is the
+/// command with [`BLANK`] for blanks within a word. False for a pattern without long options.
 pub(crate) fn fits_anywhere(pattern: &str, in_words: &str, version: u32) -> bool {
     let wanted = split_options(pattern, version, true);
     if wanted.long.is_empty() {
@@ -49,13 +49,13 @@ fn options(command: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a word is this option of a rule; the value of one that ends in `=*` may be the next word.
+/// Returns whether a word is this option of a rule; the value of one that ends in `=*` may be the next word.
 fn is_option(option: &str, word: &str, fits: impl Fn(&str, &str) -> bool) -> bool {
     fits(option, word) || option.strip_suffix("=*") == Some(word)
 }
 
-/// Whether a word may become one or more options. Words that are nothing but an expansion stand right behind
-/// the one before them.
+/// Returns whether a word may become one or more options. Words that are nothing but an expansion stand right
+/// behind the one before them.
 fn may_be_options(word: &str) -> bool {
     let before = word.trim_end_matches(ANYTHING);
     word.starts_with(ANYTHING) || (word.len() > before.len() && !BEFORE_WORDS.contains(&before))

@@ -50,7 +50,7 @@ impl ReactAgent {
         if reason == StopReason::Refusal {
             self.note_declined();
         }
-        if let Some(run) = self.course.active() {
+        if let Some(run) = self.lifecycle.active() {
             let is_paused = reason == StopReason::PauseTurn && calls.is_empty();
             // What comes behind a pause belongs to the answer before it.
             let is_another = run.pending.pauses == 0 && reason != StopReason::ContextWindow;
@@ -69,7 +69,9 @@ impl ReactAgent {
         if let Some(message) = message {
             self.add_answer(message, false, step);
         }
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         if run.pending.stop.is_some() {
             // It was being stopped, and the model was faster: its calls are answered, not run.
             self.refuse(
@@ -78,7 +80,7 @@ impl ReactAgent {
                 "the run was stopped before this call began",
                 step,
             );
-            self.settle(step);
+            self.proceed(step);
         } else if !calls.is_empty()
             && reason == StopReason::Refusal
             && self.config.rules_version >= since::DECLINED_CALLS_ARE_NOT_RUN
@@ -114,7 +116,7 @@ impl ReactAgent {
             _ => unknown.as_deref(),
         };
         self.leave_out_declined();
-        if self.course.inputs.has_steering() {
+        if self.lifecycle.inputs.has_steering() {
             self.go_on_after_steering(step);
         } else if let (StopReason::Refusal, Some(why), since::DECLINED_RUNS_FAIL..) =
             (reason, why, self.config.rules_version)
@@ -135,7 +137,9 @@ impl ReactAgent {
     /// else it could continue for ever.
     fn go_on_after_pause(&mut self, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         if run.pending.pauses >= PAUSES && self.config.rules_version >= since::PAUSES_END {
             let message = format!("the model paused its answer {PAUSES} times in a row and never ended it");
             return self.fail("endless_pause", &message, step);
@@ -197,14 +201,16 @@ impl ReactAgent {
     /// a provider refuses a conversation with a call that has no result.
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         let own = limits::reached(&limits, &run.spent()).map(|limit| StopCause::limit(&limit));
         if let Some(cause) = own.or_else(|| step.used_up_above()) {
             let text = format!("not run: {}", cause.message);
             let why = because_stopped(&cause);
             run.pending.stop = Some(cause);
             self.refuse(calls, ToolStatus::Refused, &text, step);
-            self.course.set_status(RunStatus::Stopping, step);
+            self.lifecycle.set_status(RunStatus::Stopping, step);
             self.interrupt_background(&why, step);
             return;
         }
@@ -218,14 +224,16 @@ impl ReactAgent {
     /// is not done. Anthropic says that such an answer is to be thrown away
     /// (<https://platform.claude.com/docs/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
     fn decline(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         let message = "the model declined to answer, and its calls were not run";
         let cause = StopCause::error(RunStatus::Failed, "content_filter", message);
         let why = because_stopped(&cause);
         run.pending.stop = Some(cause);
         let text = "not run: the answer that asked for it was declined";
         self.refuse(calls, ToolStatus::Refused, text, step);
-        self.course.set_status(RunStatus::Stopping, step);
+        self.lifecycle.set_status(RunStatus::Stopping, step);
         self.interrupt_background(&why, step);
     }
 
@@ -240,13 +248,17 @@ impl ReactAgent {
     /// Notes where that begins which the model, or a filter of its provider, declined to answer. The first
     /// refusal of a run counts. Before version 5 of the rules it stayed in the conversation.
     pub(super) fn note_declined(&mut self) {
-        let Some(run) = self.course.active().filter(|run| run.pending.declined.is_none()) else {
+        let Some(run) = self
+            .lifecycle
+            .active()
+            .filter(|run| run.pending.declined.is_none())
+        else {
             return;
         };
         let input = run.input_id.clone();
         let declined = self.conversation.unanswered(&input, &self.config);
         if self.config.rules_version >= since::DECLINED_IS_LEFT_OUT
-            && let Some(run) = self.course.active()
+            && let Some(run) = self.lifecycle.active()
         {
             run.pending.declined = declined;
         }
@@ -254,7 +266,7 @@ impl ReactAgent {
 
     /// Takes what was declined out of the conversation: it would be declined again with each later request.
     pub(super) fn leave_out_declined(&mut self) {
-        if let Some(run) = self.course.active()
+        if let Some(run) = self.lifecycle.active()
             && let Some(seq) = run.pending.declined.take()
         {
             self.conversation.leave_out_from(seq, &self.config);
@@ -276,7 +288,7 @@ impl ReactAgent {
         text: String,
         step: &mut RunStep<'_>,
     ) {
-        if self.course.active().is_none() {
+        if self.lifecycle.active().is_none() {
             return;
         }
         let stage = self.answer_now(&call, status, text, step);
@@ -299,7 +311,7 @@ impl ReactAgent {
             status,
             content: vec![ContentPart::text(text.clone())],
         };
-        let run_id = self.course.run_id();
+        let run_id = self.lifecycle.run_id();
         let action_id = step.act_in(run_id, ActionBody::AnswerCall(answer));
         CallStage::Answering {
             action_id,

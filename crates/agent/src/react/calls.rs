@@ -51,7 +51,7 @@ impl ReactAgent {
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
         };
-        if let Some(text) = arguments::unfit(tool, &call.input) {
+        if let Some(text) = arguments::argument_error(tool, &call.input) {
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
         }
@@ -112,7 +112,7 @@ impl ReactAgent {
                 depth: step.context.depth,
             }),
         });
-        let run_id = self.course.run_id();
+        let run_id = self.lifecycle.run_id();
         let action_id = step.act_in(run_id, body);
         CallStage::Running {
             action_id,
@@ -130,7 +130,7 @@ impl ReactAgent {
         text: String,
         step: &mut RunStep<'_>,
     ) {
-        let Some(run_id) = self.course.active().map(|run| run.id.clone()) else {
+        let Some(run_id) = self.lifecycle.active().map(|run| run.id.clone()) else {
             return;
         };
         let Some(entry) = self.ledger.entries_mut().get_mut(index) else {
@@ -171,7 +171,7 @@ impl ReactAgent {
     /// Says for whom the run waits: a person before a tool. Nothing is said while it is stopped, or if
     /// nothing is open.
     pub(super) fn update_waiting_status(&mut self, step: &mut RunStep<'_>) {
-        let stopping = self.course.is_stopping();
+        let stopping = self.lifecycle.is_stopping();
         if stopping || self.ledger.is_settled() {
             return;
         }
@@ -180,10 +180,10 @@ impl ReactAgent {
         } else {
             RunStatus::AwaitingTool
         };
-        self.course.set_status(status, step);
+        self.lifecycle.set_status(status, step);
     }
 
-    /// It is recorded that the tool is about to begin: from here on a crash leaves the outcome unknown.
+    /// Handles the record that the tool is about to begin: from now on a crash leaves the outcome unknown.
     pub(super) fn on_action_started(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         let Some(tool_call_id) = fact.cause.as_ref().and_then(|id| self.ledger.mark_started(id)) else {
             return;
@@ -216,7 +216,7 @@ impl ReactAgent {
         });
         self.drop_inner(false, step);
         self.update_waiting_status(step);
-        self.settle(step);
+        self.proceed(step);
     }
 
     /// Puts the results of a settled ledger into the conversation, in the order of the calls, and counts the
@@ -224,7 +224,9 @@ impl ReactAgent {
     pub(super) fn close_round(&mut self, step: &mut RunStep<'_>) {
         let entries = self.ledger.take();
         let limits = self.config.limits;
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         let mut warning = None;
         if run.pending.stop.is_none() {
             run.iterations = run.iterations.saturating_add(1);
@@ -254,7 +256,7 @@ impl ReactAgent {
         let quits =
             status == ToolStatus::Success && self.tool(&entry.call.name).is_some_and(|tool| tool.quit);
         let text: String = content.iter().filter_map(ContentPart::as_text).collect();
-        if let Some(run) = self.course.active().filter(|_| quits) {
+        if let Some(run) = self.lifecycle.active().filter(|_| quits) {
             run.pending.quit = true;
             if run.last_text.trim().is_empty() {
                 run.last_text = text;

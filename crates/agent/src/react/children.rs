@@ -120,7 +120,7 @@ impl ReactAgent {
         };
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.next_action()));
         let name = config.name.clone();
-        let run_id = self.course.run_id();
+        let run_id = self.lifecycle.run_id();
         step.act_in(
             run_id.clone(),
             ActionBody::SpawnAgent(SpawnAgent {
@@ -193,7 +193,7 @@ impl ReactAgent {
 
     /// Interrupts the children that are at work and wanted, and marks them as stopping.
     fn interrupt_those(&mut self, wanted: impl Fn(&&ReactChild) -> bool, why: &str, step: &mut RunStep<'_>) {
-        let run_id = self.course.run_id();
+        let run_id = self.lifecycle.run_id();
         for child in &mut self.children {
             if child.ended.is_some() || !wanted(&&*child) {
                 continue;
@@ -209,7 +209,7 @@ impl ReactAgent {
 
     /// Ends those that are at work; nobody is there to hear them.
     pub(super) fn close_children(&mut self, reason: &str, step: &mut RunStep<'_>) {
-        let run_id = self.course.run_id();
+        let run_id = self.lifecycle.run_id();
         for child in self.children.iter().filter(|child| child.ended.is_none()) {
             let close = CloseAgent {
                 agent_state_id: child.id.clone(),
@@ -224,7 +224,7 @@ impl ReactAgent {
         let known = self.children.iter().position(|child| child.id == *id);
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
-                self.course.share(*usage, *cost, step);
+                self.lifecycle.share(*usage, *cost, step);
             }
             AgentOutput::Turn(TurnOutput::Response { text, .. }) => {
                 if let Some(child) = known.and_then(|index| self.children.get_mut(index)) {
@@ -249,7 +249,7 @@ impl ReactAgent {
             return;
         }
         let (child, said) = (child.clone(), child.said(status, reason));
-        let run_id = self.course.run_id();
+        let run_id = self.lifecycle.run_id();
         let close = CloseAgent {
             agent_state_id: child.id.clone(),
             reason: "its work is done".into(),
@@ -270,11 +270,11 @@ impl ReactAgent {
         }
     }
 
-    /// Whether the limit that ends a child, or leaves nothing to answer it with, has ended this agent's run
-    /// too.
+    /// Returns whether the limit that ends a child, or leaves nothing to answer it with, has ended this
+    /// agent's run too.
     fn ended_at_the_same_limit(&self, status: RunStatus, step: &RunStep<'_>) -> bool {
-        let nothing_left = || self.course.is_used_up(&self.config.limits, step);
-        self.course.is_at_a_limit() && (status == RunStatus::TimedOut || nothing_left())
+        let nothing_left = || self.lifecycle.is_used_up(&self.config.limits, step);
+        self.lifecycle.is_at_a_limit() && (status == RunStatus::TimedOut || nothing_left())
     }
 
     /// Takes the answer of an agent in the background as an input: it joins the run in progress, or opens
@@ -295,14 +295,14 @@ impl ReactAgent {
             by: None,
         };
         let input = RunInput::from_background(message, step);
-        let goes_on = self.course.active().is_some() && !self.course.is_stopping();
+        let goes_on = self.lifecycle.active().is_some() && !self.lifecycle.is_stopping();
         let was_stopped = status == RunStatus::Interrupted || self.ended_at_the_same_limit(status, step);
         if was_stopped && !goes_on {
-            self.course.inputs.keep(input.message);
-        } else if self.course.is_free() && !self.course.inputs.is_held() {
+            self.lifecycle.inputs.keep(input.message);
+        } else if self.lifecycle.is_free() && !self.lifecycle.inputs.is_held() {
             self.start_run(input, step);
         } else {
-            self.course.inputs.steer(input);
+            self.lifecycle.inputs.steer(input);
         }
     }
 }

@@ -118,10 +118,10 @@ impl ReactAgent {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
         }
-        if self.course.active().is_none() || self.rest_from_condensing() {
+        if self.lifecycle.active().is_none() || self.rest_from_condensing() {
             return false;
         }
-        let Some(run) = self.course.active() else {
+        let Some(run) = self.lifecycle.active() else {
             return false;
         };
         let input = run.input_id.clone();
@@ -155,7 +155,7 @@ impl ReactAgent {
         let Some(wanted) = self.condenser.wanted.take() else {
             return false;
         };
-        let input = self.course.active().map(|run| run.input_id.clone());
+        let input = self.lifecycle.active().map(|run| run.input_id.clone());
         let part = self
             .conversation
             .part(&self.config, TAIL_WHEN_WANTED, input.as_ref());
@@ -183,7 +183,7 @@ impl ReactAgent {
             instructions: wish.instructions.clone(),
             by: wish.by.clone().filter(|_| names_others),
         });
-        if self.course.is_free() {
+        if self.lifecycle.is_free() {
             self.condense_as_wanted(step);
         }
     }
@@ -211,7 +211,7 @@ impl ReactAgent {
             tokens: part.range.tokens,
             brief,
         });
-        let run_id = self.course.active().map(|run| run.id.clone());
+        let run_id = self.lifecycle.active().map(|run| run.id.clone());
         let action_id = step.act_in(run_id, body);
         self.condenser.under_way = Some(OpenCondensing { action_id, why });
         let change = ContextChange::Condensing(part.range);
@@ -234,7 +234,7 @@ impl ReactAgent {
             return;
         }
         if let Some(bill) = &condensed.bill {
-            self.course.pay_for_tool(bill, step);
+            self.lifecycle.pay_for_tool(bill, step);
         }
         let in_range = |seq: &u64| (condensed.from_seq..=condensed.to_seq).contains(seq);
         let decisions = self.condenser.decisions.iter().filter(|(seq, _)| in_range(seq));
@@ -271,7 +271,7 @@ impl ReactAgent {
             return;
         };
         if let Some(bill) = &failure.bill {
-            self.course.pay_for_tool(bill, step);
+            self.lifecycle.pay_for_tool(bill, step);
         }
         self.conversation.rest();
         if self.config.rules_version >= since::SUMMARIES_REST {
@@ -280,7 +280,12 @@ impl ReactAgent {
         }
         failed(&failure.code, &failure.message, step);
         match under_way.why {
-            Why::Overflow(cause) if self.course.active().is_some_and(|run| run.pending.stop.is_none()) => {
+            Why::Overflow(cause)
+                if self
+                    .lifecycle
+                    .active()
+                    .is_some_and(|run| run.pending.stop.is_none()) =>
+            {
                 // Without a summary less can be sent anyway.
                 if self.config.rules_version < since::LESS_WITHOUT_A_SUMMARY || !self.send_less(step) {
                     self.begin_stop(cause, step);
@@ -302,13 +307,13 @@ impl ReactAgent {
     /// Goes on with the run that waited: to its end where it is being stopped or has used up what it may,
     /// else to the model.
     fn go_on_after_condensing(&mut self, step: &mut RunStep<'_>) {
-        let Some(run) = self.course.active() else {
+        let Some(run) = self.lifecycle.active() else {
             // What is wanted by now was wanted while the summary was written.
             self.condense_as_wanted(step);
             return;
         };
         if run.pending.stop.is_some() || run.pending.model_call.is_some() || !self.ledger.is_empty() {
-            return self.settle(step);
+            return self.proceed(step);
         }
         self.call_model(step);
     }
@@ -326,7 +331,7 @@ impl ReactAgent {
 
     /// Notes how full the window is now: it changes without a model call.
     fn note_context(&mut self) {
-        self.course.totals.context_tokens = self.conversation.in_use(&self.config);
+        self.lifecycle.totals.context_tokens = self.conversation.in_use(&self.config);
     }
 
     /// Another process takes over, and the one that wrote the summary is gone: it is asked for again when it

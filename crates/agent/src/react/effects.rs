@@ -24,7 +24,7 @@ impl ReactAgent {
         if !is_open || !started.asks_model() {
             return;
         }
-        if let Some(cause) = self.course.used_up(&self.config.limits, step) {
+        if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             self.begin_stop(cause, step);
         }
     }
@@ -42,7 +42,7 @@ impl ReactAgent {
         }
         self.inner_ended(&ended.tool_call_id.inner(ended.step));
         if let Some(bill) = &ended.bill {
-            self.course.pay_for_tool(bill, step);
+            self.lifecycle.pay_for_tool(bill, step);
         }
         if !step.is_heard() {
             return;

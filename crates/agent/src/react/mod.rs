@@ -11,18 +11,18 @@
 //! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
 //!
 //! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the
-//! calls into the ledger, where each is run, asked about or answered; `settle` looks after each change
+//! calls into the ledger, where each is run, asked about or answered; `prepare_window` looks after each change
 //! whether anything is open, and when nothing is, it closes the round and calls the model again, or ends the
 //! run.
 //!
 //! ```text
 //! start_run ─▶ call_model ─▶ stream ─▶ on_answer ─┬─ no calls ─────────▶ finish_run
 //!                  ▲                              └─ calls ─▶ ledger
-//!                  └──── settle ◀── close_round ◀── every call resolved ┘
+//!                  └─── proceed ◀── close_round ◀── every call resolved ┘
 //! ```
 //!
 //! Invariant: everything goes by two places. `call_model` is the only one that asks the agent's model (limits
-//! are looked at there), and `settle` the only one that ends a round.
+//! are looked at there), and `prepare_window` the only one that ends a round.
 //!
 //! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old
 //! session is replayed to the same bytes (`since` in agentx-types names each behaviour that came later).
@@ -62,22 +62,22 @@ use crate::run_lifecycle::{
 
 /// The ReAct machine.
 ///
-/// Everything that it knows follows from the facts that it took. It is serialisable between any two of them.
+/// Its state follows from the facts that it took. It can be serialized between any two of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReactAgent {
     id: AgentStateId,
     config: Arc<AgentConfig>,
     /// Its runs, and what waits for the next one.
-    course: RunLifecycle,
+    lifecycle: RunLifecycle,
     /// The conversation, and the part of it that a model receives.
     conversation: Conversation,
-    /// The calls of the answer that is being worked on; empty while a model is asked.
+    /// The calls of the answer in progress; empty during a model call.
     ledger: ToolLedger,
     /// Summaries: the one that is awaited or wanted.
     #[serde(default)]
     condenser: CondenseState,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    /// The agents that it made with `delegate`, those that have ended too: `agents` shows their answers.
+    /// The agents that it made with `delegate`, including ended ones: `agents` shows their answers.
     children: Vec<ReactChild>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// Calls that its running tools want to make and that rules were asked about.
@@ -90,7 +90,7 @@ impl ReactAgent {
         Self {
             id,
             config: Arc::new(config),
-            course: RunLifecycle::default(),
+            lifecycle: RunLifecycle::default(),
             conversation: Conversation::default(),
             ledger: ToolLedger::default(),
             condenser: CondenseState::default(),
@@ -111,31 +111,31 @@ impl ReactAgent {
 
     /// The current run, or the last one.
     pub fn run(&self) -> Option<&Run> {
-        self.course.run.as_ref()
+        self.lifecycle.run.as_ref()
     }
 
-    /// Its calls that are not answered yet.
+    /// Its calls without a result.
     pub fn ledger(&self) -> &ToolLedger {
         &self.ledger
     }
 
     pub(crate) fn inputs(&self) -> &InputQueue {
-        &self.course.inputs
+        &self.lifecycle.inputs
     }
 
     /// Inputs that wait, in order.
     pub fn waiting(&self) -> impl Iterator<Item = &RunInput> {
-        self.course.inputs.iter()
+        self.lifecycle.inputs.iter()
     }
 
-    /// The messages of the conversation so far, with summaries in the place of what they stand for. More than
-    /// a model is sent: see [`given`](Self::given).
+    /// The messages of the conversation so far, with summaries in place of those that they replace. The model
+    /// may receive fewer: see [`current_request`](Self::current_request).
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.conversation.messages()
     }
 
-    /// Whether a message is known: in the conversation, behind a summary, or among the inputs that wait. The
-    /// runtime asks before it commits that a person revises or pins one.
+    /// Returns whether a message is known: in the conversation, behind a summary, or among the inputs that
+    /// wait. The runtime asks before it commits that a person revises or pins one.
     pub fn knows(&self, message: &MessageId) -> bool {
         let here = self.messages().any(|known| known.message_id == *message);
         let waits = || self.waiting().any(|input| input.message.message_id == *message);
@@ -143,42 +143,41 @@ impl ReactAgent {
         here || waits() || condensed().iter().any(|(_, known)| known.message_id == *message)
     }
 
-    /// The request that the model would be given now: the contents of its window, with summaries in the place
-    /// of what they stand for.
-    pub fn given(&self) -> ModelRequest {
+    /// Returns the request that a model call would send now: the contents of the window, with summaries in
+    /// place of the messages that they replace.
+    pub fn current_request(&self) -> ModelRequest {
         let input = self.run().map(|run| &run.input_id);
-        // The window is moved on in a copy: to look at it changes nothing.
+        // Moves the window on in a copy, so that this call changes nothing.
         let mut conversation = self.conversation.clone();
-        conversation.settle(&self.config, input);
+        conversation.prepare_window(&self.config, input);
         conversation.request(&self.config)
     }
 
-    /// The contents of the window after the event `seq`, by kind. See [`Self::given`].
-    pub fn filled(&self, seq: u64) -> WindowFill {
+    /// The contents of the window after the event `seq`, by kind. See [`Self::current_request`].
+    pub fn window_fill(&self, seq: u64) -> WindowFill {
         let mut conversation = self.conversation.clone();
-        conversation.filled(&self.config, seq)
+        conversation.window_fill(&self.config, seq)
     }
 
     /// The cost of all its runs, and those of its children.
     pub fn totals(&self) -> Totals {
-        self.course.totals
+        self.lifecycle.totals
     }
 
     /// Takes the next fact, in the step that it makes this agent take.
     ///
-    /// The match is exhaustive on purpose: a new kind of fact does not compile until somebody has said what
-    /// it means to an agent.
+    /// The match is exhaustive on purpose: a new kind of fact does not compile until this match handles it.
     pub(crate) fn take(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
         use EnvironmentEvent as E;
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, step),
             E::InputRevised(revised) => {
-                let taken = self.course.revise(revised);
+                let taken = self.lifecycle.revise(revised);
                 self.follow_input(taken, step);
             }
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
-                let follows = self.course.hear_of_a_stop(fact, max, step);
+                let follows = self.lifecycle.hear_of_a_stop(fact, max, step);
                 self.follow(follows, step);
             }
             E::Approval(approval) => self.on_approval(approval, step),
@@ -224,7 +223,7 @@ impl ReactAgent {
             | E::WheelChanged(_)
             | E::Unknown(_) => {}
         }
-        self.course.note_time(fact);
+        self.lifecycle.note_time(fact);
     }
 
     /// Takes a change of the configuration that comes from an agent above.
@@ -239,11 +238,12 @@ impl ReactAgent {
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
-        let taken = self.course.take(said, step);
+        let taken = self.lifecycle.take(said, step);
         self.follow_input(Some(taken), step);
     }
 
-    /// Does what `RunLifecycle` decided about an input. `None`: it was taken back, or did not wait any more.
+    /// Carries out the decision of `RunLifecycle` about an input. `None`: the input was withdrawn, or no
+    /// longer waited.
     fn follow_input(&mut self, taken: Option<InputDecision>, step: &mut RunStep<'_>) {
         match taken {
             Some(InputDecision::Opens(input)) => self.start_run(input, step),
@@ -252,13 +252,13 @@ impl ReactAgent {
         }
     }
 
-    /// Opens a run with this input; notes that were kept for the next model call come before it.
+    /// Opens a run with this input, after the notes that waited for the next model call.
     ///
     /// An empty input after a run that failed asks again for what is there, and adds no message (from version
     /// 6 of the rules on).
     fn start_run(&mut self, input: RunInput, step: &mut RunStep<'_>) {
-        let message = self.course.open(input, self.config.limits.max_wall_ms, step);
-        for kept in self.course.inputs.take_kept() {
+        let message = self.lifecycle.open(input, self.config.limits.max_wall_ms, step);
+        for kept in self.lifecycle.inputs.take_kept() {
             self.say(kept, step);
         }
         // Who says nothing after a run that failed wants what is there to be asked again.
@@ -281,28 +281,31 @@ impl ReactAgent {
     /// results are shortened, a summary may be wanted (then nothing is asked until it is there), and only
     /// then the window is settled and the request made.
     fn call_model(&mut self, step: &mut RunStep<'_>) {
-        if let Some(cause) = self.course.used_up(&self.config.limits, step) {
+        if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
         }
-        self.course.set_status(RunStatus::BuildingContext, step);
-        for kept in self.course.inputs.take_kept() {
+        self.lifecycle.set_status(RunStatus::BuildingContext, step);
+        for kept in self.lifecycle.inputs.take_kept() {
             self.say(kept, step);
         }
-        for input in self.course.inputs.take_steering() {
+        for input in self.lifecycle.inputs.take_steering() {
             self.say(input.message, step);
         }
         self.conversation.shorten_new_results(&self.config);
         if self.condense_first(step) {
             return;
         }
-        let Some(run) = self.course.active() else { return };
-        self.conversation.settle(&self.config, Some(&run.input_id));
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        self.conversation
+            .prepare_window(&self.config, Some(&run.input_id));
         let request = || self.conversation.request(&self.config);
         let marks = self.config.rules_version >= since::REASONING_IS_MARKED
             && self.config.model.api == Api::OpenaiChat;
         let api = marks.then(|| Api::OpenaiChat.as_str());
-        self.course.assembler.marks_thinking(api);
-        self.course.ask(&self.config.model, request, step);
+        self.lifecycle.assembler.marks_thinking(api);
+        self.lifecycle.ask(&self.config.model, request, step);
     }
 
     /// Ends the current run, if one is, and begins what comes next: the end of the agent, the next
@@ -313,28 +316,29 @@ impl ReactAgent {
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
-        if !self.course.finish(status, reason, step) {
+        if !self.lifecycle.finish(status, reason, step) {
             return;
         }
-        if let Some(reason) = self.course.inputs.closed() {
+        if let Some(reason) = self.lifecycle.inputs.closed() {
             let reason = reason.to_owned();
             self.leave(reason, step);
-        } else if let Some(input) = self.course.inputs.next() {
+        } else if let Some(input) = self.lifecycle.inputs.next() {
             self.start_run(input, step);
-        } else if self.course.inputs.is_held() {
+        } else if self.lifecycle.inputs.is_held() {
             self.cancel_condensing(step);
         } else {
             self.condense_as_wanted(step);
         }
     }
 
-    /// Takes a change of the configuration. What is counted and cached of requests is adjusted to it.
+    /// Applies a change of the configuration, and adjusts the counts and caches of requests.
     ///
     /// Calls that wait for a decision go on waiting, whatever changes, until another writer takes over: the
     /// change may be written before that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         let before = self.config.clone();
-        self.course.change(Arc::make_mut(&mut self.config), change, step);
+        self.lifecycle
+            .change(Arc::make_mut(&mut self.config), change, step);
         self.conversation.fixed_changed(&before, &self.config);
         if matches!(change, ConfigChange::Model(_)) {
             self.conversation.forget_window();

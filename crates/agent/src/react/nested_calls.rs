@@ -30,9 +30,9 @@ use crate::run_lifecycle::RunStep;
 pub struct InnerCall {
     /// The call with its id, the name of the tool and the arguments.
     pub call: RequestedCall,
-    /// Whether it is decided.
+    /// Whether there is a decision.
     pub stage: InnerStage,
-    /// The tool that is to be called, as the asking tool knows it: it need not be one of the agent's own.
+    /// The tool to call, as the asking tool knows it; it need not be one of the agent's own.
     tool: ToolSpec,
     /// Whether the file of the asking tool names the tool that is called: then its author vouches for it
     /// (`approval::judge_inner`).
@@ -44,12 +44,12 @@ pub struct InnerCall {
 pub enum InnerStage {
     /// A person has to decide; the tool waits.
     Asked(Question),
-    /// It is decided, and the tool was told. Kept until the step has ended.
+    /// Decided, and the tool has the answer. It stays until the step has ended.
     Decided(InnerDecision),
 }
 
 impl InnerCall {
-    /// The question to a person about it; `None` once it is decided.
+    /// The question to a person about it; `None` once there is a decision.
     pub fn question(&self) -> Option<&Question> {
         match &self.stage {
             InnerStage::Asked(question) => Some(question),
@@ -74,8 +74,7 @@ impl ReactAgent {
         &self.inner
     }
 
-    /// Decides about a call that a running tool wants to make: it is allowed or refused at once, or a person
-    /// is asked.
+    /// Decides about a call that a running tool wants to make: allows it, refuses it, or asks a person.
     ///
     /// A tool that was cut off by a crash and is run again asks again, and what was decided about the same
     /// call holds. A call that has the same id and other arguments replaces the old one. Nothing is decided
@@ -87,7 +86,7 @@ impl ReactAgent {
         step: &mut RunStep<'_>,
     ) {
         let runs = fact.cause.as_ref().is_some_and(|cause| self.ledger.runs(cause));
-        if !runs || self.course.is_stopping() {
+        if !runs || self.lifecycle.is_stopping() {
             return;
         }
         let call = RequestedCall {
@@ -161,7 +160,7 @@ impl ReactAgent {
         true
     }
 
-    /// The decision for a call that a person allowed: it is done, unless a rule denies it by now.
+    /// The decision for a call that a person allowed: it runs, unless a rule denies it by now.
     fn allowed_by_person(&self, inner: &InnerCall) -> InnerDecision {
         let input = &inner.call.input;
         match approval::judge_inner(&self.config, &inner.tool, input, inner.named) {
@@ -198,12 +197,12 @@ impl ReactAgent {
         }
     }
 
-    /// Whether a person has to decide about any.
+    /// Returns whether a person has to decide about any.
     pub(super) fn asks_inner(&self) -> bool {
         self.inner.iter().any(|inner| inner.question().is_some())
     }
 
-    /// Lets go of this call: it has been made.
+    /// Removes this call after the tool has made it.
     pub(super) fn inner_ended(&mut self, id: &ToolCallId) {
         self.inner.retain(|inner| inner.call.tool_call_id != *id);
     }
@@ -237,13 +236,13 @@ impl ReactAgent {
         self.tell(id, decision, step);
     }
 
-    /// Tells the waiting tool what was decided. A tool that does not run is told nothing: after a crash it
-    /// asks again.
+    /// Sends the decision to the waiting tool. A tool that does not run gets nothing: after a crash it asks
+    /// again.
     fn tell(&mut self, id: &ToolCallId, decision: InnerDecision, step: &mut RunStep<'_>) {
         let Some(action_id) = runs_of(&self.ledger, id) else {
             return;
         };
-        let run_id = self.course.run_id();
+        let run_id = self.lifecycle.run_id();
         let decide = DecideInnerCall {
             action_id: action_id.clone(),
             tool_call_id: id.clone(),
@@ -253,7 +252,7 @@ impl ReactAgent {
     }
 }
 
-/// The decision that follows from a verdict of the rules. A question that cannot be asked is a refusal.
+/// The decision that follows from a verdict of the rules. Without a person to ask, a question is a refusal.
 fn decision_of(verdict: Verdict) -> InnerDecision {
     match verdict {
         Verdict::Allow { outside_workspace } => InnerDecision::Allowed { outside_workspace },

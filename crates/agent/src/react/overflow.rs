@@ -1,5 +1,4 @@
-//! Handles a conversation that does not fit into the model: the window is learned, less is sent, or the run
-//! ends.
+//! Handles a conversation that does not fit into the model: learns the window, sends less, or ends the run.
 //!
 //! It is noticed in three ways:
 //!
@@ -21,7 +20,7 @@ use super::condense::Why;
 use crate::run_lifecycle::{RunStep, StopCause};
 
 impl ReactAgent {
-    /// The window was full before the answer was whole: what was read and written is all that fits.
+    /// The window was full before the answer was complete: the tokens read and written are all that fit.
     ///
     /// Where half an answer came, the run ends with it and later requests are shorter; else this one is asked
     /// again with less. From version 6 of the rules on the window is learned from the count, if the provider
@@ -62,7 +61,7 @@ impl ReactAgent {
     /// Asks for a summary after an overflow, once until a model has answered. `false` if none is asked
     /// for: the run is being stopped, calls are open, or a summary would make too little free.
     pub(super) fn condense_after_overflow(&mut self, cause: &StopCause, step: &mut RunStep<'_>) -> bool {
-        let Some(run) = self.course.active() else {
+        let Some(run) = self.lifecycle.active() else {
             return false;
         };
         let input = run.input_id.clone();
@@ -77,7 +76,7 @@ impl ReactAgent {
             return false;
         };
         self.condenser.after_overflow = true;
-        self.course.set_status(RunStatus::BuildingContext, step);
+        self.lifecycle.set_status(RunStatus::BuildingContext, step);
         self.ask_for_summary(&part, Why::Overflow(cause.clone()), step);
         true
     }
@@ -111,8 +110,7 @@ impl ReactAgent {
         self.condenser.after_overflow = false;
     }
 
-    /// This model with the window that was learned of it, where it is the one that is asked and nobody has
-    /// said since that its window is another.
+    /// Returns this model with its learned window, if it is the current one and its window was not set since.
     ///
     /// A program that opens a session names the model again, with the window of its catalog: it does not mean
     /// to forget what the server said.
@@ -126,8 +124,8 @@ impl ReactAgent {
         model
     }
 
-    /// Goes on with less after an overflow, if that may help: with a summary, or with a smaller window that
-    /// was learned. `false` if the run has to end with `cause`.
+    /// Continues with less after an overflow, if that may help: with a summary, or with the smaller window.
+    /// Returns `false` if the run has to end with `cause`.
     pub(super) fn continue_after_overflow(&mut self, cause: &StopCause, step: &mut RunStep<'_>) -> bool {
         let learned = self.condenser.learned.take();
         if learned.is_none() {
@@ -139,7 +137,10 @@ impl ReactAgent {
     /// Asks again with fewer exchanges and shorter tool results, after a smaller window was learned and where
     /// a summary would not help. `false` if nothing shorter can be sent.
     pub(super) fn send_less(&mut self, step: &mut RunStep<'_>) -> bool {
-        let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
+        let stops = self
+            .lifecycle
+            .active()
+            .is_none_or(|run| run.pending.stop.is_some());
         if stops || !self.ledger.is_empty() || !self.conversation.can_send_less(&self.config) {
             return false;
         }
@@ -152,8 +153,8 @@ impl ReactAgent {
         true
     }
 
-    /// Notes that a model has answered, so that what it read did fit: a summary may be tried again after the
-    /// next overflow.
+    /// Records that a model has answered, so that the request did fit: after the next overflow the agent may
+    /// try a summary again.
     pub(super) fn note_that_it_fits(&mut self) {
         self.condenser.after_overflow = false;
     }

@@ -25,11 +25,11 @@ use crate::ledger::CallStage;
 use crate::other_authors;
 use crate::run_lifecycle::RunStep;
 
-/// The message to the model about a call that was cut off. It must not repeat blindly what may have had its
-/// effect.
+/// The message to the model about an interrupted call, which may have had its effect and must not be repeated
+/// blindly.
 const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
 
-/// The message to the model of a copy about a call that was running when the copy was made.
+/// The message to the model of a fork about a call that was running at the time of the fork.
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
 
 impl ReactAgent {
@@ -37,7 +37,7 @@ impl ReactAgent {
     /// writer has settled its calls. `hold` keeps what waits back until a person says something.
     pub(super) fn on_forked(&mut self, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
-        let Some(asked_model) = self.course.forked(hold) else {
+        let Some(asked_model) = self.lifecycle.forked(hold) else {
             return;
         };
         if asked_model {
@@ -47,7 +47,7 @@ impl ReactAgent {
             self.leave_calls_to_the_original();
         }
         self.drop_inner(true, step);
-        self.course.set_status(RunStatus::Stopping, step);
+        self.lifecycle.set_status(RunStatus::Stopping, step);
     }
 
     /// Answers as unknown the calls that had started and may not be repeated: they run in the original, or
@@ -85,7 +85,7 @@ impl ReactAgent {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
         self.note_jobs(ended, step);
-        let Some(run) = self.course.active() else {
+        let Some(run) = self.lifecycle.active() else {
             self.condense_as_wanted(step);
             return;
         };
@@ -97,7 +97,7 @@ impl ReactAgent {
         } else if asked_model {
             self.set_aside(step);
         }
-        if let Some(run) = self.course.active() {
+        if let Some(run) = self.lifecycle.active() {
             // A summary may have to come first: nobody waits for the old call any more.
             run.pending.model_call = None;
             run.take_up_timer(max, step);
@@ -111,7 +111,7 @@ impl ReactAgent {
         if asked_model && !stopping {
             self.call_model(step);
         } else {
-            self.settle(step);
+            self.proceed(step);
         }
     }
 
@@ -160,7 +160,7 @@ impl ReactAgent {
             content: vec![ContentPart::text(text)],
             by: None,
         };
-        self.course.inputs.keep(Arc::new(message));
+        self.lifecycle.inputs.keep(Arc::new(message));
     }
 
     /// Settles one call. `ended` lists the processes that the new program found still running and has ended.

@@ -1,8 +1,8 @@
 //! Asks again, in a plainer form, after a provider has refused a request for its form.
 //!
-//! What a refusal names is left out; where it names nothing, part by part is. Which part a provider refuses
-//! is read out of its words where they are known (`crates/llm`), and stands in `attempt_failed`; what each
-//! form leaves out is in `crate::conversation`. A replay works the repairs out again from those facts.
+//! The agent leaves out what a refusal names, or one part after another if it names none. `crates/llm` reads
+//! the refused part from known messages of providers and puts it into `attempt_failed`; `crate::conversation`
+//! has what each form leaves out. A replay derives the repairs again from those facts.
 //!
 //! Invariant: a repair is told (`context_changed`), asks exactly once more, and is taken back where all was
 //! in vain. Each form is tried once between two answers, so the attempts end.
@@ -25,7 +25,7 @@ impl ReactAgent {
         let is_it = error.code == "too_large"
             && self.config.rules_version >= since::LARGE_TEXT_IS_TOO_MUCH
             && !self.conversation.sends_media();
-        if is_it && let Some(run) = self.course.active() {
+        if is_it && let Some(run) = self.lifecycle.active() {
             run.pending.refused = None;
         }
         if is_it && self.conversation.asked_little(&self.config) {
@@ -38,7 +38,7 @@ impl ReactAgent {
         is_it
     }
 
-    /// Forgets a window that was guessed in the run that ends, and that no answer has confirmed.
+    /// Drops a guess of the window from the run that ends, if no answer has confirmed it.
     pub(super) fn take_guess_back(&mut self) {
         if let Some(model) = self.conversation.take_guess_back(&self.config.model) {
             Arc::make_mut(&mut self.config).model = model;
@@ -74,7 +74,7 @@ impl ReactAgent {
     ///
     /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
     pub(super) fn ask_in_another_form(&mut self, step: &mut RunStep<'_>) -> bool {
-        let Some(run) = self.course.active() else {
+        let Some(run) = self.lifecycle.active() else {
             return false;
         };
         let Some(refused) = run.pending.refused.take() else {
@@ -115,7 +115,10 @@ impl ReactAgent {
     /// With `most` only where at least half of the answer that is wanted is left: see `shorten_answer` in
     /// `crate::conversation`.
     pub(super) fn ask_for_shorter_answer(&mut self, most: bool, step: &mut RunStep<'_>) -> bool {
-        let stops = self.course.active().is_none_or(|run| run.pending.stop.is_some());
+        let stops = self
+            .lifecycle
+            .active()
+            .is_none_or(|run| run.pending.stop.is_some());
         if stops || self.condensing().is_some() || !self.ledger.is_empty() {
             return false;
         }

@@ -2,7 +2,7 @@
 //!
 //! A stop has three parts: what runs is cancelled and what waits is answered
 //! ([`begin_stop`](ReactAgent::begin_stop)); everything that runs says how it ended; and when nothing is
-//! open, the stop is recorded (`Report`) and the run ends ([`settle`](ReactAgent::settle)). Between the first
+//! open, the stop is recorded (`Report`) and the run ends ([`proceed`](ReactAgent::proceed)). Between the first
 //! and the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
@@ -17,10 +17,10 @@ use crate::run_lifecycle::{RefusedRequest, RunStep, StopCause, StopConsequence, 
 /// The message to the model about a call that did not come to its end.
 pub(super) const STOPPED: &str = "The run was stopped before this call ended.";
 
-/// The message to the model about a call that nobody had allowed yet when the run was stopped.
+/// The message to the model about a call that waited for approval when the run was stopped.
 const NOT_RUN: &str = "Not run: the run was stopped before anybody allowed this call.";
 
-/// The reason that an agent is given when it is stopped with the one that made it.
+/// The reason for an agent that is stopped together with the one that made it.
 const BY_PARENT: &str = "the agent that made it was stopped";
 
 impl ReactAgent {
@@ -34,7 +34,7 @@ impl ReactAgent {
         failed: &AttemptFailed,
         step: &mut RunStep<'_>,
     ) {
-        if !self.course.answers_model_call(fact.cause.as_ref()) {
+        if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
             return;
         }
         let refused = failed.refused.map(|part| RefusedRequest {
@@ -45,7 +45,7 @@ impl ReactAgent {
                 _ => Vec::new(),
             },
         });
-        if let Some(run) = self.course.active() {
+        if let Some(run) = self.lifecycle.active() {
             run.pending.refused = refused;
         }
         if let Some(overflow) = &failed.overflow
@@ -55,7 +55,7 @@ impl ReactAgent {
         }
         if failed.retry_in_ms.is_some()
             && self.config.rules_version >= since::LIMITS_BETWEEN_ATTEMPTS
-            && let Some(cause) = self.course.used_up(&self.config.limits, step)
+            && let Some(cause) = self.lifecycle.used_up(&self.config.limits, step)
         {
             self.begin_stop(cause, step);
         }
@@ -72,7 +72,7 @@ impl ReactAgent {
         error: &ErrorOccurred,
         step: &mut RunStep<'_>,
     ) {
-        let from_model = self.course.answers_model_call(fact.cause.as_ref());
+        let from_model = self.lifecycle.answers_model_call(fact.cause.as_ref());
         if from_model {
             if error.code == "content_filter" {
                 self.note_declined();
@@ -95,7 +95,7 @@ impl ReactAgent {
                 return;
             }
         }
-        let follows = self.course.failed(fact, error, from_model);
+        let follows = self.lifecycle.failed(fact, error, from_model);
         self.follow(follows, step);
     }
 
@@ -103,7 +103,7 @@ impl ReactAgent {
     pub(super) fn follow(&mut self, follows: StopConsequence, step: &mut RunStep<'_>) {
         match follows {
             StopConsequence::Nothing => {}
-            StopConsequence::GoOn => self.settle(step),
+            StopConsequence::GoOn => self.proceed(step),
             StopConsequence::Stop(cause) => self.begin_stop(cause, step),
             StopConsequence::Leave(reason) => self.leave(reason, step),
         }
@@ -115,18 +115,18 @@ impl ReactAgent {
         step.state(StateOutput::Closed { reason });
     }
 
-    /// Stops what runs, agents in the background too. The first cause counts: a run that is being stopped is
-    /// not stopped again.
+    /// Stops everything that runs, including background agents. The first cause counts: stopping a run twice
+    /// has no effect.
     ///
     /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
     /// summary are cancelled, and say themselves how they ended. Where no run is in progress, agents in the
     /// background and a summary are stopped anyway.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
-        if self.course.active().is_none() {
+        if self.lifecycle.active().is_none() {
             self.interrupt_children(BY_PARENT, step);
             return self.cancel_condensing(step);
         }
-        let Some(run) = self.course.active().filter(|run| run.pending.stop.is_none()) else {
+        let Some(run) = self.lifecycle.active().filter(|run| run.pending.stop.is_none()) else {
             return;
         };
         let on_record = cause.record == StopRecord::Made;
@@ -136,7 +136,7 @@ impl ReactAgent {
         let mut running = Vec::from_iter(run.pending.model_call.clone());
         running.extend(self.condensing().cloned());
         if !(on_record && running.is_empty() && self.ledger.is_settled()) {
-            self.course.set_status(RunStatus::Stopping, step);
+            self.lifecycle.set_status(RunStatus::Stopping, step);
         }
         let not_run = if self.config.rules_version >= since::REFUSALS_SAY_WHY {
             NOT_RUN
@@ -157,24 +157,28 @@ impl ReactAgent {
             step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));
         }
         self.interrupt_children(&why, step);
-        self.settle(step);
+        self.proceed(step);
     }
 
-    /// Goes on when nothing is open any more: to the report of a stop, to the end, or to the next model call.
+    /// Continues once nothing is open: with the report of a stop, the end of the run, or the next model call.
     ///
-    /// May be called after any change; it does nothing while something is open: a model that is asked, a
-    /// summary that is awaited, or a call without a result.
-    pub(super) fn settle(&mut self, step: &mut RunStep<'_>) {
-        let Some(run) = self.course.active() else { return };
+    /// It is safe to call after any change. It does nothing during a model call or a summary, or while a call
+    /// has no result.
+    pub(super) fn proceed(&mut self, step: &mut RunStep<'_>) {
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         if run.pending.model_call.is_some() || self.condensing().is_some() || !self.ledger.is_settled() {
             return;
         }
         if !self.ledger.is_empty() {
             self.close_round(step);
         }
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         if let Some(cause) = run.pending.stop.clone() {
-            if let Some((status, reason)) = self.course.end_stopped(cause, step) {
+            if let Some((status, reason)) = self.lifecycle.end_stopped(cause, step) {
                 self.finish_run(status, Some(reason), step);
             }
         } else if run.pending.quit {

@@ -24,31 +24,30 @@ use super::ReactAgent;
 use crate::run_lifecycle::{RunStep, StopCause};
 
 impl ReactAgent {
-    /// Takes a piece of the answer. The assembler takes it whether or not anybody hears; what is said of it
-    /// is for those who look on.
+    /// Takes a piece of the answer. The assembler always takes it; the outputs are only for readers.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
-        if !self.course.answers_model_call(fact.cause.as_ref()) {
+        if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
             return;
         }
         if matches!(fact.event, EnvironmentEvent::StreamStart(_)) {
             // One that broke off without a word has cost what it has cost.
-            let cut_off = self.course.assembler.finish_partial();
+            let cut_off = self.lifecycle.assembler.finish_partial();
             self.pay(cut_off.usage, step);
             self.learn_from_count(cut_off.usage, step);
-        } else if !self.course.assembler.is_open() {
+        } else if !self.lifecycle.assembler.is_open() {
             return;
         }
-        self.course.assembler.feed(&fact.event);
+        self.lifecycle.assembler.feed(&fact.event);
         match &fact.event {
             EnvironmentEvent::StreamStart(start) => {
-                if let Some(run) = self.course.active() {
+                if let Some(run) = self.lifecycle.active() {
                     run.pending.partial = None;
                 }
                 step.stream(StreamOutput::MessageStart {
                     message_id: start.message_id.clone(),
                 });
             }
-            EnvironmentEvent::ModelFellBack(fallback) => self.course.fell_back(fallback),
+            EnvironmentEvent::ModelFellBack(fallback) => self.lifecycle.fell_back(fallback),
             EnvironmentEvent::TextChunk(chunk) if step.is_heard() => step.stream(StreamOutput::TextDelta {
                 text: chunk.text.clone(),
             }),
@@ -86,7 +85,7 @@ impl ReactAgent {
         end: &StreamEnd,
         step: &mut RunStep<'_>,
     ) {
-        if !self.course.stream_ended(fact, end.stop_reason, step) {
+        if !self.lifecycle.stream_ended(fact, end.stop_reason, step) {
             return;
         }
         match end.stop_reason {
@@ -95,15 +94,15 @@ impl ReactAgent {
             StopReason::Interrupted => {
                 self.cut_off(step);
                 self.begin_stop(StopCause::interrupt("the model call was stopped"), step);
-                self.settle(step);
+                self.proceed(step);
             }
             reason => {
                 self.unsign_behind_blanks();
-                let answer = self.course.assembler.finish();
+                let answer = self.lifecycle.assembler.finish();
                 self.conversation.note_accepted();
                 self.pay(answer.usage, step);
                 self.learn_from_count(answer.usage, step);
-                if let Some(run) = self.course.active() {
+                if let Some(run) = self.lifecycle.active() {
                     run.pending.model_call = None;
                     run.pending.partial = None;
                 }
@@ -115,7 +114,7 @@ impl ReactAgent {
     fn unsign_behind_blanks(&mut self) {
         if self.config.rules_version >= since::NOT_BEHIND_BLANKS {
             let api = Api::Anthropic.as_str();
-            self.course.assembler.unsign_behind_blanks(api);
+            self.lifecycle.assembler.unsign_behind_blanks(api);
         }
     }
 
@@ -124,10 +123,10 @@ impl ReactAgent {
     /// An attempt that came to nothing leaves what an earlier one came to.
     pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
         self.unsign_behind_blanks();
-        let answer = self.course.assembler.finish_partial();
+        let answer = self.lifecycle.assembler.finish_partial();
         self.pay(answer.usage, step);
         self.learn_from_count(answer.usage, step);
-        if let Some(run) = self.course.active()
+        if let Some(run) = self.lifecycle.active()
             && answer.message.is_some()
         {
             run.pending.partial = answer.message;
@@ -136,10 +135,12 @@ impl ReactAgent {
 
     /// Ends the model call in progress without an answer, and keeps what it came to.
     ///
-    /// That stands in the conversation as a partial answer, without its calls: nobody would answer them.
+    /// The conversation keeps it as a partial answer, without its calls, which would get no result.
     pub(super) fn cut_off(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         run.pending.model_call = None;
         if let Some(message) = run.pending.partial.take() {
             self.add_answer(message, true, step);
@@ -149,7 +150,7 @@ impl ReactAgent {
     /// Adds an answer to the conversation, and says so. `partial`: it broke off, and more will not come.
     pub(super) fn add_answer(&mut self, message: Message, partial: bool, step: &mut RunStep<'_>) {
         let message = Arc::new(message);
-        if let Some(run) = self.course.active() {
+        if let Some(run) = self.lifecycle.active() {
             run.last_text = message.text();
         }
         self.conversation.push(step.seq, message.clone());
@@ -158,7 +159,7 @@ impl ReactAgent {
 
     /// Pays for a stream, at the prices of the model that was asked.
     fn pay(&mut self, usage: Usage, step: &mut RunStep<'_>) {
-        self.course.pay(usage, &self.config.model, step);
+        self.lifecycle.pay(usage, &self.config.model, step);
     }
 
     /// Learns from what the provider counted how it counts, and whether its window is smaller than assumed. A

@@ -1,5 +1,4 @@
-//! Inputs that cannot be taken up at once: those that wait for the next run, and those that join the one in
-//! progress.
+//! Inputs that have to wait: for the next run, or to join the one in progress.
 //!
 //! | mode | no run in progress | a run in progress |
 //! | --- | --- | --- |
@@ -28,8 +27,8 @@ use super::{RunLifecycle, RunStep};
 /// An input that waits, or opens a run: what a person said, or what an agent in the background came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInput {
-    /// The run that it opens, if it opens one. It follows from `seq`, so that the id is known before the run
-    /// begins.
+    /// The id of the run that it opens, if it opens one. The id follows from `seq`, so it exists before the
+    /// run begins.
     pub run_id: RunId,
     /// The `seq` at which it came.
     pub seq: u64,
@@ -51,15 +50,15 @@ pub struct InputBacklog {
     pub bytes: usize,
 }
 
-/// The next step of an input. The course decides it, and the machine does it.
+/// The next step of an input. The lifecycle decides it, and the machine does it.
 pub(crate) enum InputDecision {
-    /// It opens a run at once.
+    /// Opens a run at once.
     Opens(RunInput),
-    /// It waits for a run of its own.
+    /// Waits for a run of its own.
     Waits,
-    /// It joins the run in progress before that run's next model call.
+    /// Joins the run in progress before its next model call.
     Joins,
-    /// It interrupts the run in progress, and opens the next one.
+    /// Interrupts the run in progress, and opens the next one.
     Interrupts,
 }
 
@@ -150,7 +149,7 @@ impl RunLifecycle {
         taken
     }
 
-    /// Whether an input opens a run at once: no run is in progress, and the agent is not gone.
+    /// Returns whether an input opens a run at once: no run is in progress, and the agent is not gone.
     pub(crate) fn is_free(&mut self) -> bool {
         self.active().is_none() && self.inputs.closed().is_none()
     }
@@ -201,9 +200,10 @@ pub(crate) struct InputQueue {
     /// background, answers of agents that were stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<Arc<Message>>,
-    /// The reason for which no run is opened any more: the agent is gone. The first reason stays.
+    /// The reason why no further run opens: the agent is gone. The first reason stays.
     closed: Option<String>,
-    /// Whether what waits opens no run until a person says something, because the session was being closed.
+    /// Whether waiting inputs open no run until a person sends a message, because the session was being
+    /// closed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     held: bool,
 }
@@ -225,12 +225,12 @@ impl InputQueue {
         self.kept.push(message);
     }
 
-    /// The messages that were kept for the model call that is made now.
+    /// Takes the messages that waited for the next model call.
     pub(crate) fn take_kept(&mut self) -> Vec<Arc<Message>> {
         std::mem::take(&mut self.kept)
     }
 
-    /// Takes an input out wherever it waits. `None` if it was taken up already.
+    /// Removes a waiting input. `None` if a run has it already.
     fn remove(&mut self, id: &MessageId) -> Option<RunInput> {
         let is_it = |input: &RunInput| input.message.message_id == *id;
         if let Some(at) = self.steering.iter().position(is_it) {
@@ -245,7 +245,7 @@ impl InputQueue {
         self.steering.len()
     }
 
-    /// Whether any input wants to join the run in progress.
+    /// Returns whether any input wants to join the run in progress.
     pub(crate) fn has_steering(&self) -> bool {
         !self.steering.is_empty()
     }
@@ -261,7 +261,7 @@ impl InputQueue {
         (!self.steering.is_empty()).then(|| self.steering.remove(0))
     }
 
-    /// The next input that opens a run; `None` while inputs are held back, or where none waits.
+    /// The next input that opens a run; `None` while inputs are on hold, or if none waits.
     ///
     /// Steering inputs come first, where the run that they were to join ended before its next model call: a
     /// person's words are never lost. The run that the first of them opens takes the others along.
@@ -275,13 +275,13 @@ impl InputQueue {
         self.waiting.pop_front()
     }
 
-    /// Holds back what waits until a person says something: a session that is being closed begins nothing
-    /// new.
+    /// Puts waiting inputs on hold until a person sends a message: a session that is being closed begins
+    /// nothing new.
     pub(crate) fn hold(&mut self) {
         self.held = true;
     }
 
-    /// Whether those that wait are held back.
+    /// Returns whether waiting inputs are on hold.
     pub(crate) fn is_held(&self) -> bool {
         self.held
     }
@@ -293,7 +293,7 @@ impl InputQueue {
         news
     }
 
-    /// The reason for which no run is opened any more, if there is one.
+    /// The reason why no further run opens, if there is one.
     pub(crate) fn closed(&self) -> Option<&str> {
         self.closed.as_deref()
     }
@@ -309,7 +309,7 @@ impl InputQueue {
         backlog
     }
 
-    /// All that wait, in the order in which they will be taken up.
+    /// All waiting inputs, in the order in which runs will take them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &RunInput> {
         self.steering.iter().chain(&self.waiting)
     }

@@ -66,12 +66,13 @@ impl RunLifecycle {
         self.run.as_ref().map(|run| run.id.clone())
     }
 
-    /// Whether a stop was decided for the run. It stays so until the run has ended.
+    /// Returns whether a stop was decided for the run. It stays so until the run has ended.
     pub(crate) fn is_stopping(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.pending.stop.is_some())
     }
 
-    /// Whether a limit ends the run, or has ended the last one: its status is, or is to be, `timed_out`.
+    /// Returns whether a limit ends the run, or has ended the last one: its status is, or is to be,
+    /// `timed_out`.
     pub(crate) fn is_at_a_limit(&self) -> bool {
         let timed_out = |run: &Run| {
             let stop = run.pending.stop.as_ref();
@@ -80,7 +81,7 @@ impl RunLifecycle {
         self.run.as_ref().is_some_and(timed_out)
     }
 
-    /// Whether the fact with this `cause` answers the model call in progress.
+    /// Returns whether the fact with this `cause` answers the model call in progress.
     ///
     /// A fact without a cause answers nothing, and so does one that names a call that was given up: its
     /// tokens came too late.
@@ -95,7 +96,7 @@ impl RunLifecycle {
         asked.is_some_and(|asked| key(asked) != key(model))
     }
 
-    /// Notes when somebody was last there to continue with the run; the time after that is not counted
+    /// Records the last time at which a program worked on the run; time after that does not count
     /// (`Run::away_ms`).
     ///
     /// Changes of the configuration and forks are left out: a program that takes over commits them before
@@ -141,8 +142,7 @@ impl RunLifecycle {
         input.message
     }
 
-    /// Says where the run stands, if that is news. A run that has ended keeps its status.
-    /// Each status is said once: nothing is said where the run has it already.
+    /// Sets the status of the run and reports it, unless the run has it already or has ended.
     pub(crate) fn set_status(&mut self, status: RunStatus, step: &mut RunStep<'_>) {
         let Some(run) = self.active().filter(|run| run.status != status) else {
             return;
@@ -177,8 +177,8 @@ impl RunLifecycle {
         self.set_status(RunStatus::AwaitingLlm, step);
     }
 
-    /// Says that a stream has ended. `false` if it is not the answer that is awaited: then the caller
-    /// passes the fact over.
+    /// Reports the end of a stream. Returns `false` if it is not the awaited answer; the caller then ignores
+    /// the fact.
     pub(crate) fn stream_ended(
         &self,
         fact: &Envelope<EnvironmentEvent>,

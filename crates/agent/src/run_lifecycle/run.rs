@@ -18,7 +18,7 @@ use crate::ancestor_budgets::Census;
 use crate::context::{HeardBy, StepContext, Transition};
 use crate::limits::{ReachedLimit, RunSpending};
 
-/// One input of the user until its last answer. It may answer several inputs: those that joined it.
+/// A run: from an input of the user to its last answer. It may answer several inputs: those that joined it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The id of the run.
@@ -27,8 +27,8 @@ pub struct Run {
     pub input_id: MessageId,
     /// Its status; final once it has ended.
     pub status: RunStatus,
-    /// The number of rounds that were counted: answers with tool results, and pauses of the model. Compared
-    /// with `max_iterations`.
+    /// The number of rounds so far: answers with tool results, and pauses of the model. `max_iterations`
+    /// bounds it.
     pub iterations: u32,
     /// The time of the fact that opened it.
     pub started_at: Timestamp,
@@ -60,7 +60,7 @@ pub struct RunCost {
 }
 
 impl RunCost {
-    /// Whether nothing was spent: then it is left out of what is written down.
+    /// Returns whether nothing was spent: then it is left out of what is written down.
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -71,13 +71,13 @@ impl RunCost {
 pub struct PendingRun {
     /// The model call in progress. Facts with another `cause` do not concern the run.
     pub model_call: Option<ActionId>,
-    /// The model that was asked. It is paid at its own prices, even if another one is chosen meanwhile.
+    /// The model of the call. Its own prices count, even if a person chooses another model meanwhile.
     pub model: Option<ModelSpec>,
     /// The message that a broken stream came to. It joins the conversation unless another attempt begins.
     pub partial: Option<Message>,
     /// The timer of the wall time limit, where there is such a limit.
     pub timer: Option<ActionId>,
-    /// The cause of its stop, if it is being stopped.
+    /// The cause of its stop, while it stops.
     pub stop: Option<StopCause>,
     /// Whether a tool that ends the run has succeeded.
     pub quit: bool,
@@ -127,18 +127,18 @@ pub struct StopCause {
     pub code: String,
     /// For people, and for the model in the results of calls that were not run.
     pub message: String,
-    /// The progress of putting the cause on record.
+    /// The progress of recording the cause.
     pub record: StopRecord,
 }
 
-/// The progress of putting the cause of a stop on record. A run ends only once its reason is recorded, so
-/// that a log that is read again ends it in the same way.
+/// The progress of recording the cause of a stop. A run ends only once the log has its reason, so that a
+/// replay ends it in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopRecord {
-    /// The reason is known to the agent alone: a report is due once nothing is open any more.
+    /// Only the agent knows the reason: a report is due once nothing is open.
     Due,
-    /// The report was asked for as an action. Where the process dies now, the next one asks again.
+    /// The agent requested the report as an action. If the process dies now, the next one requests it again.
     Asked,
     /// The log says it; the run may end.
     Made,
@@ -170,7 +170,7 @@ impl StopCause {
         Self::error(RunStatus::TimedOut, limit.code, &limit.message)
     }
 
-    /// This cause where a fact of the log has said it already: no report is needed.
+    /// Returns this cause as recorded: a fact of the log has it already, so no report is needed.
     pub(crate) fn on_record(mut self) -> Self {
         self.record = StopRecord::Made;
         self
@@ -205,7 +205,7 @@ impl Run {
         self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
     }
 
-    /// The spending that counts against its limits: its own bill and what stands beside it.
+    /// The spending that counts against its limits: its own bill and the shared one.
     pub(crate) fn spent(&self) -> RunSpending {
         let mut spent = RunSpending {
             iterations: self.iterations,
@@ -229,7 +229,7 @@ impl Run {
     }
 }
 
-/// The step that is being taken: where it stands in the session, and what follows from it so far.
+/// The current step: its position in the session, and its results so far.
 ///
 /// | method | what it adds | is left out where |
 /// | --- | --- | --- |
@@ -273,13 +273,14 @@ impl<'a> RunStep<'a> {
         self.follows
     }
 
-    /// Whether anybody but agents hears what follows: then actions are built whole and pieces of streams are
-    /// said.
+    /// Returns whether anybody but agents hears what follows: then actions are built whole and pieces of
+    /// streams are said.
     pub(crate) fn is_heard(&self) -> bool {
         self.context.heard_by == HeardBy::Everybody
     }
 
-    /// Whether anybody at all hears what the agent says. Nobody does where a fold only moves the state on.
+    /// Returns whether anybody at all hears what the agent says. Nobody does where a fold only moves the
+    /// state on.
     pub(crate) fn speaks(&self) -> bool {
         self.context.heard_by != HeardBy::Nobody
     }
@@ -375,7 +376,7 @@ impl<'a> RunStep<'a> {
         }
     }
 
-    /// Says how the agent or its run stands.
+    /// Adds an output about the state of the agent or its run.
     pub(crate) fn state(&mut self, output: StateOutput) {
         self.say(AgentOutput::State(output));
     }

@@ -1,8 +1,8 @@
 //! The end of runs before their answer, as far as it is the same for every machine.
 //!
-//! This file decides what an interrupt, an error or a timer means for the run in progress ([`StopConsequence`]), and
-//! how its end comes to be recorded. What has to be cancelled is for the machine: `react/stop.rs` and
-//! `matching/machine/stop.rs`.
+//! This file decides the effect of an interrupt, an error or a timer on the run in progress
+//! ([`StopConsequence`]), and how the log gets its end. The machine decides what to cancel: `react/stop.rs`
+//! and `matching/machine/stop.rs`.
 //!
 //! | fact | run in progress | what follows |
 //! | --- | --- | --- |
@@ -27,14 +27,14 @@ use crate::limits;
 
 use super::{Run, RunLifecycle, RunStep, StopCause, StopRecord};
 
-/// The consequence, for the machine, of something that stops runs. The course decides whether and why; the
+/// The consequence, for the machine, of something that stops runs. The lifecycle decides whether and why; the
 /// machine knows what runs.
 pub(crate) enum StopConsequence {
     /// No run is in progress, or the fact does not concern it.
     Nothing,
-    /// The run continues to its end: the fact that it waited for is recorded.
+    /// The run continues to its end: the log has the fact that it waited for.
     GoOn,
-    /// The run is to be stopped, for this cause.
+    /// The run has to stop, for this cause.
     Stop(StopCause),
     /// The agent is gone, for this reason, and has no run that would have to end first.
     Leave(String),
@@ -141,8 +141,8 @@ impl RunLifecycle {
             .or_else(|| step.used_up_above())
     }
 
-    /// Whether a run that continues for the last one could ask no model, because that one has used up the
-    /// limits.
+    /// Returns whether a run that continues for the last one could ask no model, because that one has used up
+    /// the limits.
     pub(crate) fn is_used_up(&self, limits: &Limits, step: &RunStep<'_>) -> bool {
         let spent = self.run.as_ref().map(Run::spent).unwrap_or_default();
         limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
@@ -161,8 +161,8 @@ impl RunLifecycle {
         Some(run.pending.model_call.is_some())
     }
 
-    /// Goes on with a stop once nothing is open any more: asks for the report where it is due, waits where it
-    /// was asked for, and returns how the run ends once it is recorded.
+    /// Continues a stop once nothing is open: requests the report if it is due, waits for it, and returns the
+    /// end of the run once the log has it.
     pub(crate) fn end_stopped(
         &mut self,
         cause: StopCause,

@@ -16,7 +16,7 @@ struct Graver {
     long: &'static [&'static str],
 }
 
-/// One row of the table below.
+/// A row of the table below.
 const fn row(programs: &'static str, letters: &'static str, long: &'static [&'static str]) -> Graver {
     Graver {
         programs,
@@ -132,7 +132,8 @@ impl Graver {
             .or_else(|| letter.map(|letter| format!("-{letter}")))
     }
 
-    /// Whether an option of one dash is a word of its own, and no group of letters: those of `find` are.
+    /// Returns whether an option of one dash is a word of its own, and no group of letters: those of `find`
+    /// are.
     fn is_a_word(&self, short: &str) -> bool {
         self.letters.is_empty() && short.len() > 1
     }
@@ -167,7 +168,7 @@ fn positional_effect(program: &str, words: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether a pager is told commands: `less +!sh x`.
+/// Returns whether a pager is told commands: `less +!sh x`.
 fn plain_or_command(words: &[&str]) -> bool {
     words.iter().any(|word| word.starts_with('+') && word.len() > 1)
 }

@@ -39,7 +39,7 @@ fn requests(rounds: usize, change: impl FnOnce(&mut AgentConfig)) -> Vec<Arc<Mod
 /// The request that is open, which is also what is shown to whoever looks.
 fn sent(session: &Session) -> Arc<ModelRequest> {
     let request = session.request();
-    assert_eq!(session.react().given(), *request);
+    assert_eq!(session.react().current_request(), *request);
     request
 }
 
@@ -256,7 +256,7 @@ fn what_fills_the_window_is_told_apart_and_is_what_is_sent() {
     let end = session.log.len() as u64;
     session.say("second");
     let of = |session: &Session, kind: WindowKind| {
-        let fill = session.react().filled(session.log.len() as u64);
+        let fill = session.react().window_fill(session.log.len() as u64);
         let share = fill.shares.iter().find(|share| share.kind == kind);
         share.map_or((0, 0), |share| (share.count, share.bytes))
     };
@@ -268,10 +268,10 @@ fn what_fills_the_window_is_told_apart_and_is_what_is_sent() {
         (1, "a result".len() as u64)
     );
     assert_eq!(of(&session, WindowKind::Summaries), (0, 0));
-    let given = session.react().given();
+    let given = session.react().current_request();
     assert_eq!(of(&session, WindowKind::Tools).0, given.tools.len() as u64);
     let texts = |session: &Session, role| {
-        let given = session.react().given();
+        let given = session.react().current_request();
         let said = given.messages.iter().filter(|message| message.role == role);
         let parts = said.flat_map(|message| &message.content);
         parts
@@ -288,7 +288,7 @@ fn what_fills_the_window_is_told_apart_and_is_what_is_sent() {
     assert_eq!(of(&session, WindowKind::Summaries).0, 1);
     assert_eq!(of(&session, WindowKind::Inputs), (1, "second".len() as u64));
     assert_eq!(of(&session, WindowKind::ToolResults), (0, 0));
-    let fill = session.react().filled(9);
+    let fill = session.react().window_fill(9);
     assert_eq!(
         (fill.seq, fill.window),
         (9, session.react().config().model.context_window)

@@ -150,6 +150,6 @@ pub(crate) fn check_request(request: &ModelRequest) {
 /// The state of an agent without the time at which it last saw something.
 pub(crate) fn but_for_the_time(agent: &agentx_agent::Agent) -> Value {
     let mut state = serde_json::to_value(agent).unwrap();
-    state["react"]["course"]["run"]["seen_at"].take();
+    state["react"]["lifecycle"]["run"]["seen_at"].take();
     state
 }

@@ -53,7 +53,7 @@ fn where_no_summary_can_be_had_the_goal_and_what_is_pinned_are_sent_all_the_same
     assert_eq!(session.inputs(), stays);
     // All that are not sent are counted, but for the one that says so.
     let sent = session.sent().len() - 1;
-    let fill = session.react().filled(9);
+    let fill = session.react().window_fill(9);
     assert_eq!(fill.left_out, (session.conversation().len() - sent) as u64);
     // Who wants something to stay afterwards gets it back.
     session.pin("forget this");

@@ -1,4 +1,5 @@
-//! The right to answer one request. It knows of the dispatcher only that somebody wants to be told how the claim ended.
+//! The right to answer one request. It knows the dispatcher only as the keeper that learns how the claim
+//! ended.
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,14 +10,14 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use super::key_pattern::Addressed;
 use super::scheduler::RequestId;
 
-/// Keeps the requests that were claimed, and is told how each claim ended.
+/// Keeps the claimed requests, and learns how each claim ended.
 pub(super) trait ClaimKeeper: Send + Sync {
-    /// The claim of this request was settled, or dropped without that.
+    /// Reports that the claim of this request was settled, or dropped without that.
     fn ended(self: Arc<Self>, id: RequestId, settled: bool);
 }
 
-/// The right to answer one request; it dereferences to the request. Dropping it without [`Claim::settle`] loses the request: whoever
-/// asked is told that nobody knows how it ended.
+/// The right to answer one request; it dereferences to the request. Dropping it without [`Claim::settle`]
+/// loses the request: the caller learns that its outcome is unknown.
 pub struct Claim<Q: Addressed> {
     pub(super) keeper: Arc<dyn ClaimKeeper>,
     pub(super) id: RequestId,
@@ -32,27 +33,30 @@ impl<Q: Addressed> Claim<Q> {
         &self.request
     }
 
-    /// Completes when whoever asked wants no answer any more. What was begun is stopped then, and the claim is settled anyway.
+    /// Completes when the caller cancels the request. The responder then stops its work and settles the claim
+    /// anyway.
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
         self.cancel.cancelled()
     }
 
-    /// The token that fires when whoever asked wants no answer any more, to hand on.
+    /// The token that fires when the caller cancels the request, to pass on.
     pub fn cancel_token(&self) -> &CancellationToken {
         &self.cancel
     }
 
-    /// Completes when whoever asked is gone, or has waited long enough after a cancellation: what was begun is dropped where it stands.
+    /// Completes when the caller is gone, or has waited long enough after a cancellation: the responder drops
+    /// its work at once.
     pub fn abandoned(&self) -> WaitForCancellationFuture<'_> {
         self.abandoned.cancelled()
     }
 
-    /// The token that fires when what was begun is to be dropped, to hand on. It fires before the token of the cancellation does where the request is lost.
+    /// The token that fires when the responder has to drop its work, to pass on. If the request is lost, it
+    /// fires before the token of the cancellation.
     pub fn abandoned_token(&self) -> &CancellationToken {
         &self.abandoned
     }
 
-    /// All has been said that answers the request.
+    /// Marks the request as completely answered.
     pub fn settle(mut self) {
         self.settled = true;
     }

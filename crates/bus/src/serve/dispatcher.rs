@@ -87,8 +87,8 @@ impl<Q: Addressed> Dispatcher<Q> {
         })
     }
 
-    /// Detaches a responder: nothing new reaches it, and what waits for it goes to others. Where nobody else serves that, it waits for ten
-    /// seconds for somebody who does.
+    /// Detaches a responder: it gets no new requests, and those that wait for it go to others. Requests that
+    /// no other responder serves wait ten seconds for one.
     pub fn detach(&self, responder: ResponderId, grace: Grace) {
         match grace {
             Grace::Finish => self.shared.leave(responder),

@@ -18,7 +18,7 @@ use crate::sync::lock;
 /// Time for which a request that had waited for a responder waits for another one when that is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A dispatcher; whoever has a claim or a ticket has it too.
+/// The state of a dispatcher, which claims and tickets share.
 pub(super) struct DispatcherShared<Q: Addressed> {
     state: Mutex<DispatcherState<Q>>,
     began: Instant,
@@ -43,7 +43,7 @@ pub(super) struct ResponderChannel<Q: Addressed> {
 pub(super) enum ClaimDelivery<Q: Addressed> {
     /// It takes them one by one. The channel has room for as many as it may have: what is on its way counts as given.
     Channel(mpsc::Sender<Claim<Q>>),
-    /// It is called with each.
+    /// A function that gets each request.
     Handler(Handler<Q>),
 }
 

@@ -28,7 +28,7 @@ pub enum RequestEnd {
     Settled,
     /// A responder had it and is gone, or dropped it: whether it was done is not known.
     Lost,
-    /// It was cancelled before anybody had it: nothing was done.
+    /// Cancelled before any responder had it: nothing was done.
     Cancelled,
     /// Its responder left before it had it, and nobody else came who serves it: nothing was done.
     Unserved,

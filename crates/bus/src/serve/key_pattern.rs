@@ -14,7 +14,7 @@ pub trait Addressed: Send + Sync + 'static {
     fn session(&self) -> &str;
 }
 
-/// A pattern over keys. `*` stands for any number of characters, also none; everything else stands for itself.
+/// A pattern over keys. `*` matches any number of characters, including none; everything else matches itself.
 ///
 /// ```
 /// use agentx_bus::KeyPattern;
@@ -32,11 +32,11 @@ pub struct KeyPattern {
 /// The reading of the text of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PatternReading {
-    /// Its stars stand for anything.
+    /// Matches with stars.
     Pattern,
-    /// It is the whole key.
+    /// Matches the whole key.
     Exact,
-    /// It is the beginning of the key.
+    /// Matches the beginning of the key.
     Prefix,
 }
 
@@ -55,7 +55,7 @@ impl KeyPattern {
         }
     }
 
-    /// The pattern that matches this key alone; a star in it stands for itself.
+    /// Creates the pattern that matches only this key; a star in it matches itself.
     pub fn exact(key: &str) -> Self {
         Self {
             text: key.into(),
@@ -63,7 +63,7 @@ impl KeyPattern {
         }
     }
 
-    /// The pattern that matches every key that begins with this; a star in it stands for itself.
+    /// Creates the pattern that matches every key with this prefix; a star in it matches itself.
     pub fn prefix(begins: &str) -> Self {
         Self {
             text: begins.into(),
@@ -76,7 +76,7 @@ impl KeyPattern {
         Self::new("*")
     }
 
-    /// Whether it matches `key`.
+    /// Returns whether it matches `key`.
     pub fn matches(&self, key: &str) -> bool {
         match self.reading {
             PatternReading::Pattern => self.matches_spelled(key),

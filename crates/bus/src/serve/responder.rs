@@ -59,7 +59,7 @@ impl Serve {
 /// The treatment of the requests of a responder that is detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grace {
-    /// It settles what it has been given.
+    /// The responder finishes its open requests.
     Finish,
     /// Its requests are lost.
     Now,

@@ -29,11 +29,11 @@ pub(crate) struct Address {
 /// An output that has to be carried out after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SchedulerOutput {
-    /// This responder has a place for this request now.
+    /// This responder has a free slot for this request now.
     Give(ResponderId, RequestId),
     /// The request was given and nobody will say any more how it ended.
     Lost(RequestId),
-    /// Nobody serves the request any more, and nobody came in time who does. It was given to nobody.
+    /// No responder serves the request any more, and none came in time. It reached no responder.
     Unserved(RequestId),
 }
 
@@ -47,11 +47,11 @@ pub(crate) enum RequestRefusal {
 /// The result of a wish to cancel a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cancelled {
-    /// It waited, and is gone.
+    /// The request waited, and is removed.
     Removed,
     /// A responder has it and has to be told.
     Claimed,
-    /// It is settled already.
+    /// The request is settled already.
     Settled,
 }
 
@@ -94,7 +94,7 @@ impl Responder {
 enum QueuePlace {
     /// In the queue of this responder.
     Waits(ResponderId),
-    /// Nobody has served it since then.
+    /// The time since which no responder serves it.
     Homeless(Duration),
     Claimed(ResponderId),
 }
@@ -185,7 +185,7 @@ impl Scheduler {
         Ok((id, self.hand_to(responder, id)))
     }
 
-    /// Nobody wants a request answered any more.
+    /// The caller has cancelled a request.
     pub(crate) fn cancel(&mut self, id: RequestId) -> Cancelled {
         let Some(entry) = self.requests.get(&id) else {
             return Cancelled::Settled;

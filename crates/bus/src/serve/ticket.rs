@@ -1,4 +1,4 @@
-//! A request from the side of whoever asked: how it ended, and the way to cancel it.
+//! The caller's side of a request: its end, and the way to cancel it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::end::RequestEnd;
 use super::key_pattern::Addressed;
 use super::scheduler::RequestId;
 
-/// The end of a request, for whoever handed it in. Dropping it abandons the request: one that waits is
-/// taken out, and a responder that has it is told by [`Claim::abandoned`](super::Claim::abandoned).
+/// The end of a request, for its caller. Dropping it abandons the request: a waiting request is removed, and
+/// a responder that has it learns of it by [`Claim::abandoned`](super::Claim::abandoned).
 pub struct Ticket<Q: Addressed> {
     pub(super) shared: Arc<DispatcherShared<Q>>,
     pub(super) id: RequestId,
@@ -25,7 +25,7 @@ impl<Q: Addressed> Ticket<Q> {
         self.canceller().cancel();
     }
 
-    /// A value that can cancel the request, for whoever waits for the end elsewhere.
+    /// Returns a handle that can cancel the request while other code waits for its end.
     pub fn canceller(&self) -> Canceller<Q> {
         Canceller {
             shared: Arc::clone(&self.shared),

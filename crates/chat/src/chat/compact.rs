@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx::runtime::{ContextWish, Delivery, Session, View};
+use agentx::runtime::{ContextRequest, Delivery, Session, View};
 use agentx::types::{Message, RuntimeEvent};
 
 use super::Chat;
@@ -23,10 +23,10 @@ impl Chat<'_> {
         let session = session.clone();
         let busy = self.status.is_busy();
         let wish = match wish {
-            CompactWish::Now(instructions) => ContextWish::Condense { instructions },
-            CompactWish::Undo => ContextWish::Restore {},
+            CompactWish::Now(instructions) => ContextRequest::Condense { instructions },
+            CompactWish::Undo => ContextRequest::Restore {},
         };
-        let later = busy && matches!(wish, ContextWish::Condense { .. });
+        let later = busy && matches!(wish, ContextRequest::Condense { .. });
         self.wait_for(async { session.context(wish).await }).await?;
         Ok(if later {
             "the conversation will be condensed before the next model call".to_owned()
@@ -51,7 +51,7 @@ impl Chat<'_> {
         };
         let (message_id, pinned) = (said.message_id.clone(), wish.stays);
         let words = cut(&visible(&conversation::words(said)), 40);
-        let wish = ContextWish::Pin { message_id, pinned };
+        let wish = ContextRequest::Pin { message_id, pinned };
         self.wait_for(async { session.context(wish).await }).await?;
         Ok(if pinned {
             format!("pinned; stays when the conversation is condensed: {words}")

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use agentx::history::{SessionHistory, history_of, latest_restoring};
-use agentx::runtime::{PlannedFile, RestorePlan, RestoreReport, RestoreWish, WhatHappens};
+use agentx::runtime::{PlannedFile, RestorePlan, RestoreReport, RestoreRequest, WhatHappens};
 use agentx::types::SessionId;
 
 use super::leaving::leaves;
@@ -357,7 +357,7 @@ impl Chat<'_> {
             _ => None,
         };
         let runtime = self.place.shared();
-        let wish = RestoreWish::of(plan, |file| going.wanted.contains(&file.path));
+        let wish = RestoreRequest::of(plan, |file| going.wanted.contains(&file.path));
         self.wait_for(runtime.restore(&going.session, open, wish)).await
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
     let warnings = loaded
         .warnings
         .iter()
-        .chain(&loaded.broken)
+        .chain(&loaded.workspace_mistakes)
         .map(ToString::to_string);
     let misnamed = misnamed
         .lines()
@@ -31,7 +31,7 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
     if let Some(warning) = warnings.chain(misnamed).next() {
         return DoctorCheck::warn(name, warning, "correct it, then run `agentx config check`");
     }
-    if let Some(before) = loaded.settings.folder.before {
+    if let Some(before) = loaded.settings.folder.previous_trust {
         return DoctorCheck::warn(
             name,
             format!(

@@ -23,7 +23,7 @@ const MOST: usize = 5;
 
 /// What a person should know where nobody can be asked: what of this folder is left out, and how it counts. Empty where nothing is.
 pub fn note(loaded: &Loaded) -> String {
-    if loaded.settings.connect.is_some() || loaded.settings.folder.whole {
+    if loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
         return String::new();
     }
     let brings = folder_contents(&loaded.settings);
@@ -46,7 +46,7 @@ pub fn note(loaded: &Loaded) -> String {
 /// That another folder lies at the path of one that a person decided about; empty where none does.
 fn another(loaded: &Loaded) -> String {
     let root = visible(&loaded.places.workspace_root.to_string_lossy());
-    match loaded.settings.folder.before {
+    match loaded.settings.folder.previous_trust {
         Some(before) => format!(
             "note: another folder is at {root} now; your decision about the previous one ({}) does not apply to it\n",
             before.word()

@@ -30,7 +30,7 @@ pub enum FolderDecision {
 /// Asks how far the folder is trusted, where nobody said so yet or where it has changed since, and a person is there.
 pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, ChatError> {
     let is_there = console.terminal.input && console.terminal.output;
-    if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.whole {
+    if !is_there || loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
         return Ok(FolderDecision::NotAsked);
     }
     let brings = folder_contents(&loaded.settings);

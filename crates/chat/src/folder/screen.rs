@@ -28,7 +28,7 @@ pub fn folder_summary(loaded: &Loaded) -> String {
     } else if home.is_some_and(|home| home.starts_with(root)) {
         text.push_str("  Your home directory is inside it.\n");
     }
-    if let Some(before) = loaded.settings.folder.before {
+    if let Some(before) = loaded.settings.folder.previous_trust {
         let before = before.word();
         text.push_str(&format!(
             "  Another folder is here now; your decision about the previous one ({before}) does not apply to it.\n"
@@ -93,7 +93,7 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
 /// Whether the settings do more than make things stricter.
 fn shows_settings(loaded: &Loaded) -> bool {
     // Of a file that cannot be read nothing would hold.
-    loaded.broken.is_empty() && shows_more(loaded)
+    loaded.workspace_mistakes.is_empty() && shows_more(loaded)
 }
 
 fn shows_more(loaded: &Loaded) -> bool {
@@ -117,7 +117,7 @@ fn instructions(file: &FolderFile) -> String {
 /// command, a rule. They are shown as they are understood: an escape or a lone carriage return could hide one of them as it is written.
 fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
     let name = file.path.display();
-    if let Some(mistake) = loaded.broken.first() {
+    if let Some(mistake) = loaded.workspace_mistakes.first() {
         return vec![format!(
             "{name} has an error; once the folder is trusted, AgentX does not start until it is fixed: {mistake}"
         )];
@@ -126,7 +126,7 @@ fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
         return vec![format!("{name}: settings that only restrict")];
     }
     std::iter::once(format!("{name} sets:"))
-        .chain(loaded.says.iter().map(|line| format!("  {line}")))
+        .chain(loaded.workspace_settings.iter().map(|line| format!("  {line}")))
         .collect()
 }
 
@@ -157,23 +157,28 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: Paint) -> String
             text.push_str(&format!("  {line}\n"));
         }
         if file.role == FileRole::Settings {
-            text.push_str(if loaded.broken.is_empty() {
+            text.push_str(if loaded.workspace_mistakes.is_empty() {
                 "  which sets:\n"
             } else {
                 "  it has an error; once the folder is trusted, AgentX does not start until it is fixed:\n"
             });
             let broken = loaded
-                .broken
+                .workspace_mistakes
                 .iter()
                 .map(|mistake| format!("    {}\n", visible(&mistake.to_string())));
             text.extend(broken);
-            if loaded.broken.is_empty() {
-                text.extend(loaded.says.iter().map(|line| format!("    {}\n", visible(line))));
+            if loaded.workspace_mistakes.is_empty() {
+                text.extend(
+                    loaded
+                        .workspace_settings
+                        .iter()
+                        .map(|line| format!("    {}\n", visible(line))),
+                );
             }
         }
     }
     let has_settings = brings.not_accepted().any(|file| file.role == FileRole::Settings);
-    if has_settings && loaded.broken.is_empty() {
+    if has_settings && loaded.workspace_mistakes.is_empty() {
         text.extend(
             loaded
                 .effects

@@ -157,7 +157,7 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
         lines.extend(clean(text).lines().map(|line| Line::new(line, Style::default())));
         lines.push(Line::default());
     };
-    let Some(given) = agent.react().map(|react| react.given()) else {
+    let Some(given) = agent.react().map(|react| react.current_request()) else {
         part("system".into(), &config.system_prompt);
         part(
             "messages".into(),
@@ -186,7 +186,7 @@ pub(super) fn value(fact: &Envelope<EnvironmentEvent>, fold: &SessionFold) -> Va
     let agent = fold.root_agent();
     let context = agent.map(|agent| {
         let config = agent.config();
-        let given = agent.react().map(|react| react.given());
+        let given = agent.react().map(|react| react.current_request());
         let specs = given.as_ref().map_or(&config.tools, |given| &given.tools);
         let tools: Vec<&str> = specs.iter().map(|tool| tool.name.as_str()).collect();
         let messages = given.as_ref().map_or(&[][..], |given| &given.messages);

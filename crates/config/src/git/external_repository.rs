@@ -54,13 +54,13 @@ impl GitPrograms {
     }
 }
 
-/// Whether the directory of a worktree names its `.git`.
+/// Returns whether the directory of a worktree names its `.git`.
 fn names_it(git: &Path, link: &Path) -> bool {
     let named = readable(&git.join("gitdir"), MAX_BYTES).ok().flatten();
     named.is_some_and(|path| is_same(&git.join(path_of(path.without_line_ends())), link))
 }
 
-/// Whether this is where the shared repository keeps what it knows of a worktree.
+/// Returns whether this is where the shared repository keeps what it knows of a worktree.
 fn is_one_of(git: &Path, common: &Path) -> bool {
     let git = std::fs::canonicalize(git).unwrap_or_else(|_| git.to_owned());
     is_same(git.parent().unwrap_or(&git), &common.join("worktrees"))

@@ -23,7 +23,7 @@ const IS_EXTENDED: u16 = 0x4000;
 /// The paths of all repositories in the index, relative to the top of the working tree; none where there is no index.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// Returns the reason why it cannot be read.
 pub(super) fn repositories(index: &Path, hash: usize) -> Result<Vec<PathBuf>, String> {
     let Some(bytes) = readable(index, MAX_BYTES)? else {
         return Ok(Vec::new());
@@ -40,7 +40,7 @@ pub(super) fn repositories(index: &Path, hash: usize) -> Result<Vec<PathBuf>, St
     }
 }
 
-/// Whether there are files below a folder in the index; no where it cannot be read.
+/// Returns whether there are files below a folder in the index; no where it cannot be read.
 pub(super) fn has_files_below(index: &Path, hash: usize, folder: &Path) -> bool {
     let Ok(Some(bytes)) = readable(index, MAX_BYTES) else {
         return false;
@@ -90,7 +90,7 @@ fn read(bytes: &[u8], hash: usize, mut each: impl FnMut(u32, &[u8])) -> Option<(
     is_whole(bytes, at, hash).then_some(())
 }
 
-/// Whether all entries are in this file: one that is split has more of them elsewhere.
+/// Returns whether all entries are in this file: one that is split has more of them elsewhere.
 fn is_whole(bytes: &[u8], mut at: usize, hash: usize) -> bool {
     let Some(end) = bytes.len().checked_sub(hash) else {
         return false;

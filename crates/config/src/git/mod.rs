@@ -145,7 +145,7 @@ impl GitPrograms {
         &self.with_passwords
     }
 
-    /// Whether it names nothing.
+    /// Returns whether it names nothing.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -178,7 +178,7 @@ fn has_git(folder: &Path) -> bool {
 /// The directory of the repository of a working tree: `.git`, or what that file names.
 ///
 /// # Errors
-/// Why it cannot be told.
+/// Returns the reason why that is unknown.
 pub(crate) fn directory(top: &Path) -> Result<PathBuf, String> {
     let git = top.join(".git");
     if git.is_dir() {
@@ -191,7 +191,8 @@ pub(crate) fn directory(top: &Path) -> Result<PathBuf, String> {
     Ok(top.join(path_of(path.without_line_ends())))
 }
 
-/// Whether the index of the repository of a working tree has files below a folder of it. One that cannot be read has none.
+/// Returns whether the index of the repository of a working tree has files below a folder of it. One that
+/// cannot be read has none.
 pub(crate) fn has_files_below(top: &Path, folder: &Path) -> bool {
     let Ok(git) = directory(top) else {
         return false;
@@ -221,8 +222,9 @@ impl GitLine for [u8] {
     }
 }
 
-/// Whether Git surely takes this for a repository, and looks no further upwards: the test of `is_git_directory` in Git's `setup.c`, which
-/// judges a link by what it names, and wants folders that may be entered.
+/// Returns whether Git surely takes this for a repository, and looks no further upwards: the test of
+/// `is_git_directory` in Git's `setup.c`, which judges a link by what it names, and wants folders that may be
+/// entered.
 fn is_repository(git: &Path, common: &Path) -> bool {
     let file = git.join("HEAD");
     let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());
@@ -236,7 +238,7 @@ fn is_repository(git: &Path, common: &Path) -> bool {
 /// The bytes of a file; `None` where there is none.
 ///
 /// # Errors
-/// Why they cannot be read.
+/// Returns the reason why they cannot be read.
 fn readable(file: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
     match std::fs::metadata(file) {
         Ok(found) if !found.is_file() => Err("not a regular file".to_owned()),

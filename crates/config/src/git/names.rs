@@ -101,7 +101,7 @@ const LEFT_OUT: &str = "***";
 /// Letters of a hash that stand for what is left out.
 const LETTERS: usize = 16;
 
-/// Whether Git runs something, shows a file or sends something elsewhere because of this setting.
+/// Returns whether Git runs something, shows a file or sends something elsewhere because of this setting.
 pub(super) fn matters(setting: &Setting) -> bool {
     let (name, value) = (setting.name.as_str(), setting.value.as_str());
     let (section, last) = (setting.section(), setting.last());
@@ -121,7 +121,7 @@ pub(super) fn matters(setting: &Setting) -> bool {
         )
 }
 
-/// Whether a setting holds a command, or words that become a part of one.
+/// Returns whether a setting holds a command, or words that become a part of one.
 fn runs(setting: &Setting) -> bool {
     let (section, last) = (setting.section(), setting.last());
     let value = setting.value.as_str();
@@ -143,24 +143,25 @@ fn is_sending(section: &str, last: &str) -> bool {
         .any(|(sending, harmless)| *sending == section && !harmless.contains(&last))
 }
 
-/// Whether a setting names a file of which commands of Git show parts, in what they print or complain about.
+/// Returns whether a setting names a file of which commands of Git show parts, in what they print or complain
+/// about.
 fn names_file(setting: &Setting) -> bool {
     let last = setting.last();
     setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
 }
 
-/// Whether this is where something lies, and not the name of a remote.
+/// Returns whether this is where something lies, and not the name of a remote.
 fn is_address(value: &str) -> bool {
     value.contains([':', '/'])
 }
 
-/// Whether an address names a program that knows how to fetch it: `ext::sh`.
+/// Returns whether an address names a program that knows how to fetch it: `ext::sh`.
 fn uses_helper(address: &str) -> bool {
     let scheme = address.split_once("::").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
-/// Whether a setting holds what one signs in with: `https://me:token@host/x`, `http.extraHeader`.
+/// Returns whether a setting holds what one signs in with: `https://me:token@host/x`, `http.extraHeader`.
 pub(super) fn holds_password(setting: &Setting) -> bool {
     is_secret(setting) || without_passwords(setting).is_some()
 }

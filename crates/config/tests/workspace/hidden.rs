@@ -26,11 +26,15 @@ fn what_settings_lead_to_is_said_however_they_are_written() {
             "rules: \"allow bash\"",
             "rules: \"deny read in x\"",
         ] {
-            assert!(loaded.says.iter().any(|said| said == line), "{:?}", loaded.says);
+            assert!(
+                loaded.workspace_settings.iter().any(|said| said == line),
+                "{:?}",
+                loaded.workspace_settings
+            );
         }
     }
     let hidden = Desk::new("# nothing to see\rrules: [{effect: allow, tool: bash}]\n").load();
-    assert_eq!(hidden.says, ["rules: \"allow bash\""]);
+    assert_eq!(hidden.workspace_settings, ["rules: \"allow bash\""]);
 }
 
 #[test]

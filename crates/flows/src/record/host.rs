@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentx_luau_tools::{BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome};
-use agentx_runtime::{Extras, Journal};
+use agentx_runtime::{Journal, StepMetadata};
 use agentx_types::{EffectOutcome, RecordedEffect};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -76,7 +76,7 @@ impl<W: EffectPerformer> RecordingHost<W> {
         let is_new = prior.is_none();
         let (recorder, finish) = Recorder::new(journal.clone(), secrets);
         if is_new {
-            let _written = recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), Extras::default());
+            let _written = recorder.ends(0, SCRIPT, Some(input), &Ok(Value::Null), StepMetadata::default());
         }
         let handle = RecorderHandle(recorder);
         let world = world(&handle);
@@ -159,7 +159,7 @@ impl<W: EffectPerformer> Host for RecordingHost<W> {
                     effect.kind.as_str(),
                     input,
                     &outcome,
-                    Extras::default(),
+                    StepMetadata::default(),
                 );
                 shared.after_write(ends.await, outcome).await
             }),
@@ -243,7 +243,7 @@ impl<W: EffectPerformer> RecorderShared<W> {
                 };
                 let ends = self
                     .recorder
-                    .ends(step, kind, Some(asked), &recorded, Extras::default());
+                    .ends(step, kind, Some(asked), &recorded, StepMetadata::default());
                 Box::pin(async move { self.after_write(ends.await, outcome).await })
             }
             RecordMode::Noted => {
@@ -296,7 +296,8 @@ impl<W: EffectPerformer> RecorderShared<W> {
         error: EffectError,
     ) -> Outcome {
         let outcome = Err(error);
-        let ends = self.recorder.ends(step, kind, asked, &outcome, Extras::default());
+        let extras = Default::default();
+        let ends = self.recorder.ends(step, kind, asked, &outcome, extras);
         self.after_write(ends.await, outcome).await
     }
 
@@ -316,7 +317,7 @@ impl<W: EffectPerformer> RecorderShared<W> {
                      done twice"
                 ),
             ));
-            let ends = self.recorder.ends(step, kind, None, &outcome, Extras::default());
+            let ends = self.recorder.ends(step, kind, None, &outcome, Default::default());
             return Box::pin(async move { self.after_write(ends.await, outcome).await });
         }
         let effect = left(effect, recorded);

@@ -1,7 +1,7 @@
 //! Performs the effects of a host that are not recorded.
 
 use agentx_luau_tools::{BoxFuture, EffectError, HostEffect, Outcome};
-use agentx_runtime::Extras;
+use agentx_runtime::StepMetadata;
 use agentx_types::EffectOutcome;
 
 /// The outcome of a performed effect.
@@ -10,14 +10,14 @@ pub struct PerformedEffect {
     /// For the run.
     pub outcome: Outcome,
     /// For the record alone: what it cost, what it made of a file.
-    pub extras: Extras,
+    pub extras: StepMetadata,
 }
 
 impl From<Outcome> for PerformedEffect {
     fn from(outcome: Outcome) -> Self {
         Self {
             outcome,
-            extras: Extras::default(),
+            extras: StepMetadata::default(),
         }
     }
 }

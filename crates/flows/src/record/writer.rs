@@ -1,7 +1,7 @@
 //! Writes the record of one run, in the order in which steps take their places in it.
 
 use agentx_luau_tools::Outcome;
-use agentx_runtime::{Extras, Journal, StartingStep};
+use agentx_runtime::{Journal, StartingStep, StepMetadata};
 use agentx_types::{EffectFailure, EffectOutcome};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -27,7 +27,7 @@ struct RecordEnd {
     kind: &'static str,
     input: Option<Value>,
     outcome: EffectOutcome,
-    extras: Extras,
+    extras: StepMetadata,
     done: oneshot::Sender<()>,
 }
 
@@ -98,7 +98,7 @@ impl Recorder {
         kind: &'static str,
         input: Option<Value>,
         outcome: &Outcome,
-        extras: Extras,
+        extras: StepMetadata,
     ) -> impl Future<Output = bool> + Send + use<> {
         let (done, written) = oneshot::channel();
         let end = RecordEnd {

@@ -265,7 +265,7 @@ impl ChildTurn {
             let event = match &together {
                 None => Some(self.hear(call, child, input).await?),
                 Some((piece, _)) if piece.text.len() < TOGETHER => {
-                    self.ears.as_mut().and_then(AgentHearing::ready)
+                    self.ears.as_mut().and_then(AgentHearing::try_next)
                 }
                 Some(_) => None,
             };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::{Extras, ToolOutcome};
+use agentx_runtime::{StepMetadata, ToolOutcome};
 use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Map, Value};
 
@@ -34,7 +34,7 @@ pub(crate) async fn invoke(call: Arc<FileToolCall>, step: u64, asked: Value) -> 
                 .and_then(|details| file_of(name, details));
             PerformedEffect {
                 outcome: value(name, outcome),
-                extras: Extras { bill: None, details },
+                extras: StepMetadata { bill: None, details },
             }
         }
         Err(error) => Err(error).into(),
@@ -73,7 +73,7 @@ async fn called(call: &FileToolCall, step: u64, asked: &Value) -> Result<ToolOut
     context.cancel = call.context.cancel.child_token();
     // The work is stopped when its caller no longer waits.
     let _stops_with_us = context.cancel.clone().drop_guard();
-    let place = context.places.take(tool.waits()).await;
+    let place = context.slots.take(tool.waits()).await;
     let outcome = tool.call(args, context).await;
     drop(place);
     Ok(outcome)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use agentx_runtime::{CapturedEffect, Extras};
+use agentx_runtime::{CapturedEffect, StepMetadata};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentStateId, AssembledAnswer, Assembler, CallModel, EffectBill,
     EnvironmentEvent, ModelRequest, Role, StopReason, Usage,
@@ -104,13 +104,13 @@ fn answered(answer: AssembledAnswer, reason: StopReason, model: &str) -> Result<
 }
 
 /// Returns the bill: for a failed answer, if anything was paid.
-pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, usage: Usage) -> Extras {
+pub(crate) fn bill<T>(request: &ModelRequest, answer: &Result<T, EffectError>, usage: Usage) -> StepMetadata {
     let bill = (answer.is_ok() || usage != Usage::default()).then(|| EffectBill {
         model: request.model.id.clone(),
         usage,
         cost: request.model.prices.cost(&usage),
     });
-    bill.map(Extras::from).unwrap_or_default()
+    bill.map(StepMetadata::from).unwrap_or_default()
 }
 
 /// `generate`: the text.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
-use agentx_runtime::Extras;
+use agentx_runtime::StepMetadata;
 use agentx_types::{EffectOutcome, Usage};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -148,7 +148,7 @@ pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) ->
     let ends = call
         .recorder
         .0
-        .ends(stream.step, kind, None, &recorded, Extras::default());
+        .ends(stream.step, kind, None, &recorded, StepMetadata::default());
     if ends.await {
         Err(problem)
     } else {

@@ -88,7 +88,7 @@ struct Tools {
     tools: Mutex<BTreeMap<String, Arc<dyn Tool>>>,
     log: Arc<dyn SessionLog>,
     bus: SystemEvents,
-    places: CallSlots,
+    slots: CallSlots,
 }
 
 impl Effector for Tools {
@@ -120,11 +120,11 @@ impl Effector for Tools {
             session_id,
             cancel,
             values: Default::default(),
-            places: self.places.clone(),
+            slots: self.slots.clone(),
         };
-        let places = self.places.clone();
+        let slots = self.slots.clone();
         Box::pin(async move {
-            let place = places.take(tool.waits()).await;
+            let place = slots.take(tool.waits()).await;
             let outcome = tool.call(call.input.clone(), context).await;
             drop(place);
             let is_error = outcome.is_error();
@@ -228,7 +228,7 @@ impl Place {
             tools: Mutex::default(),
             log: Arc::new(log.clone()),
             bus: parts.bus.read_only(),
-            places: CallSlots::new(2),
+            slots: CallSlots::new(2),
         });
         let calls: Arc<dyn Effector> = tools.clone();
         actions.serve(ActionKind::CallTool, calls);

@@ -35,7 +35,7 @@ pub enum BranchTurn {
     },
 }
 
-/// One of the two.
+/// A branch of the two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BranchSide {
     /// The id of the session.
@@ -204,7 +204,7 @@ async fn ancestors(
         if line.len() > MOST_FORKS {
             break;
         }
-        // A parent that was deleted, or that somebody else owns, ends the line.
+        // The line ends at a parent that was deleted or belongs to another owner.
         parent = match runtime.info(&session).await {
             Ok(info) => info.parent,
             Err(RuntimeError::Log(LogError::NotFound(_))) => None,

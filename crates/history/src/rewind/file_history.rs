@@ -25,8 +25,9 @@ impl FileVersion {
         }
     }
 
-    /// Whether this is what is at the path: nothing, or a file with these bytes. What is not known is nothing's equal.
-    pub fn is(&self, present: Option<&BlobId>) -> bool {
+    /// Returns whether this is what is at the path: nothing, or a file with these bytes. What is not known is
+    /// nothing's equal.
+    pub fn matches(&self, present: Option<&BlobId>) -> bool {
         match self {
             Self::Absent => present.is_none(),
             Self::File(image) => present == Some(&image.blob),
@@ -35,10 +36,10 @@ impl FileVersion {
     }
 }
 
-/// One change of a file.
+/// A change of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileChange {
-    /// The event that tells of it.
+    /// The event that records it.
     pub seq: u64,
     /// The time.
     pub at: Timestamp,
@@ -48,9 +49,9 @@ pub struct FileChange {
     pub before: FileVersion,
     /// The state after.
     pub after: FileVersion,
-    /// Whether it is known to have happened; else what is there may also be what was before.
-    pub settled: bool,
-    /// Directories that were made for it, outermost first.
+    /// Whether it is known to have happened; if not, the file may still have its former content.
+    pub confirmed: bool,
+    /// The directories created for it, outermost first.
     pub made: Vec<String>,
 }
 
@@ -66,7 +67,7 @@ impl FileTrail {
         &self.changes
     }
 
-    /// Whether the session changed it at this event or later.
+    /// Returns whether the session changed it at this event or later.
     pub fn is_touched_since(&self, seq: u64) -> bool {
         self.changes.last().is_some_and(|last| last.seq >= seq)
     }
@@ -98,11 +99,11 @@ impl FileTrail {
         }
     }
 
-    /// Whether `present` is what the session left, as far as that is known.
+    /// Returns whether `present` is what the session left, as far as that is known.
     pub fn left(&self, present: Option<&BlobId>) -> bool {
-        self.changes
-            .last()
-            .is_some_and(|last| last.after.is(present) || !last.settled && last.before.is(present))
+        self.changes.last().is_some_and(|last| {
+            last.after.matches(present) || !last.confirmed && last.before.matches(present)
+        })
     }
 
     /// The first change since this event that found another file than the one before it had left: somebody else changed it
@@ -116,10 +117,10 @@ impl FileTrail {
                 let expected = one.after == FileVersion::Unknown || next.before == FileVersion::Unknown;
                 let same = match &next.before {
                     FileVersion::Absent => one.after == FileVersion::Absent,
-                    FileVersion::File(image) => one.after.is(Some(&image.blob)),
+                    FileVersion::File(image) => one.after.matches(Some(&image.blob)),
                     FileVersion::Unknown => true,
                 };
-                let undone = !one.settled && one.before.blob() == next.before.blob();
+                let undone = !one.confirmed && one.before.blob() == next.before.blob();
                 !(expected || same || undone)
             })
             .map(|pair| &pair[1])
@@ -153,7 +154,7 @@ pub(super) fn change_of(
             file("pre_image")
         },
         after: file("post_image"),
-        settled: true,
+        confirmed: true,
         made: texts(details.get("directories")),
     };
     Some((path.to_owned(), change))

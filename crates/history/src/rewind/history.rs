@@ -50,7 +50,7 @@ pub struct IrreversibleEffect {
     pub until: Timestamp,
 }
 
-/// What a rewind to before an event would not undo.
+/// The effects that a rewind to before an event would not undo.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Undone {
     /// Inputs, that one included.
@@ -104,9 +104,9 @@ impl SessionHistory {
             E::SessionOpened(opened) => {
                 self.root.clone_from(&fact.agent_state_id);
                 self.workspace.clone_from(&opened.config.workspace);
-                self.meet(&opened.config);
+                self.add_tools(&opened.config);
             }
-            E::AgentSpawned(spawned) => self.meet(&spawned.config),
+            E::AgentSpawned(spawned) => self.add_tools(&spawned.config),
             E::ConfigChanged(changed) => {
                 if let ConfigChange::Tools(tools) = &changed.change {
                     self.access
@@ -152,7 +152,7 @@ impl SessionHistory {
         }
     }
 
-    /// Whether a model answers or a call is not answered yet.
+    /// Returns whether a model answers or a call is not answered yet.
     fn is_at_work(&self) -> bool {
         self.asks || !self.running.is_empty()
     }
@@ -172,7 +172,7 @@ impl SessionHistory {
         fact.agent_state_id.is_none() || fact.agent_state_id == self.root
     }
 
-    fn meet(&mut self, config: &AgentConfig) {
+    fn add_tools(&mut self, config: &AgentConfig) {
         let known = config.tools.iter().map(|tool| (tool.name.clone(), tool.access));
         self.access.extend(known);
     }
@@ -232,7 +232,7 @@ impl SessionHistory {
                 by: "rewind".into(),
                 before: image(&file.was),
                 after: image(&file.becomes),
-                settled: false,
+                confirmed: false,
                 // A file that comes back brings those with it that the session made for it.
                 made: match (&file.was, &file.becomes) {
                     (None, Some(_)) => self.made_for(&file.path),
@@ -269,7 +269,7 @@ impl SessionHistory {
             let Some(change) = trail.changes.iter_mut().rev().find(|change| change.seq == seq) else {
                 continue;
             };
-            change.settled = true;
+            change.confirmed = true;
             if failed.contains(path.as_str()) {
                 change.after = change.before.clone();
             }

@@ -14,7 +14,7 @@ pub struct Restoring {
     pub seq: u64,
     /// The time.
     pub at: Timestamp,
-    /// They were to be as before this event.
+    /// The event before which the files had the wanted content.
     pub to_seq: u64,
     /// The paths of the files.
     pub files: Vec<String>,

@@ -90,7 +90,8 @@ fn media_name(media: &MediaPart) -> String {
     code(media.name.as_deref().unwrap_or(&media.media_type))
 }
 
-/// Words of somebody as a quotation. Their Markdown stays what it is, but begins and ends in the quotation; their HTML is text.
+/// Writes text as a quotation. Its Markdown stays, but begins and ends in the quotation; its HTML becomes
+/// text.
 fn quoted(text: &str) -> String {
     let line = |line: &str| {
         if line.trim().is_empty() {
@@ -139,7 +140,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A fence that is longer than any that stands in the text.
+/// A fence that is longer than any in the text.
 fn fenced(text: &str, language: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))

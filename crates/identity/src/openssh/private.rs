@@ -12,7 +12,7 @@ use crate::{KeyError, SecretKey};
 
 const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
 const END: &str = "-----END OPENSSH PRIVATE KEY-----";
-/// What the content of a file begins with.
+/// The magic bytes of a file's content.
 const MAGIC: &[u8] = b"openssh-key-v1\0";
 /// The most rounds of bcrypt that a passphrase is hashed with, about a minute; `ssh-keygen` writes 16 or 24 unless it is told otherwise.
 const MAX_ROUNDS: u32 = 10_000;

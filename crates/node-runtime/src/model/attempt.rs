@@ -1,4 +1,4 @@
-//! One attempt: sends the request, decodes what comes, says it, within limits.
+//! An attempt: sends the request, decodes the answer and emits its events, within limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const REUSE_TIME: Duration = Duration::from_millis(200);
 /// Comments and pings keep an answer without text alive for this many times the limit on silence.
 const WORDLESS: u32 = 6;
 
-/// How an attempt ended. Only `Failed` may be followed by another attempt.
+/// The end of an attempt. Only after `Failed` another attempt may follow.
 pub(super) enum CallEnd {
     /// The answer is whole; its end was said.
     Answered,
@@ -37,7 +37,7 @@ pub(super) enum CallEnd {
     NobodyListens,
 }
 
-/// One attempt of a call.
+/// An attempt of a call.
 pub(super) struct Attempt<'a> {
     call: &'a Call,
     endpoint: &'a Endpoint,
@@ -86,7 +86,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Whether a stream was begun and not ended.
+    /// Returns whether a stream was begun and not ended.
     pub(super) fn stream_is_open(&self) -> bool {
         self.started && !self.ended
     }
@@ -96,7 +96,7 @@ impl<'a> Attempt<'a> {
         self.began.elapsed()
     }
 
-    /// Whether a part of an answer came.
+    /// Returns whether a part of an answer came.
     pub(super) fn has_begun(&self) -> bool {
         self.started
     }
@@ -392,7 +392,7 @@ fn failed(failure: AttemptFailure) -> CallEnd {
     CallEnd::Failed(failure)
 }
 
-/// Whether a body begins with something else than an object of JSON, behind a byte order mark and spaces.
+/// Returns whether a body begins with anything but a JSON object, after a byte order mark and spaces.
 fn is_no_object(body: &[u8]) -> bool {
     let begins = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let first = begins.trim_ascii_start().first();

@@ -1,4 +1,4 @@
-//! One model call: attempts, the waits between them, and exactly one end. See the [module](super) for its
+//! A model call: attempts, the waits between them, and exactly one end. See the [module](super) for its
 //! grammar.
 //!
 //! # The order of things
@@ -45,11 +45,11 @@ pub(super) struct Call {
     pub(super) clients: Arc<ModelClients>,
     /// The action that is answered. Its id gives the messages of each attempt theirs.
     pub(super) action: Arc<Action>,
-    /// What is asked: the model, the conversation, the tools.
+    /// The request: the model, the conversation, the tools.
     pub(super) request: Arc<ModelRequest>,
     /// Ids of messages and calls that the conversation has already.
     pub(super) taken: Arc<TakenIds>,
-    /// Where it says what comes. It refuses once the session is gone.
+    /// The sink of its events. It refuses them once the session is gone.
     pub(super) events: EventSink,
     /// Fires when the call has to stop.
     pub(super) cancel: CancellationToken,
@@ -258,7 +258,7 @@ fn endpoint_of<'a>(
     endpoint.ok_or_else(|| format!("no endpoint for the provider `{}`", model.provider))
 }
 
-/// Whether the server names another model than was asked: an alias and a dated version of it are one.
+/// Returns whether the server names another model than was asked: an alias and a dated version of it are one.
 fn is_other(asked: &str, answering: &str) -> bool {
     !answering.starts_with(asked) && !asked.starts_with(answering)
 }

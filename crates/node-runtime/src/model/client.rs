@@ -22,7 +22,7 @@ const PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "al
 /// Both clients of an effector. A client that could not be made is tried again at the next call.
 #[derive(Debug)]
 pub(super) struct ModelClients {
-    /// The longest time until a connection stands, of both.
+    /// The connect timeout of both clients.
     connect: Duration,
     /// For `http://`: it knows no certificates, so it is made at once.
     plain: OnceLock<Client>,
@@ -70,7 +70,7 @@ impl ModelClients {
     }
 }
 
-/// Whether a certificate may have to be checked on the way to `url`.
+/// Returns whether a certificate may have to be checked on the way to `url`.
 fn needs_tls(url: &Url) -> bool {
     url.scheme() == "https"
         || PROXY_VARIABLES
@@ -93,7 +93,7 @@ fn make(connect: Duration, tls: bool) -> Result<Client, AttemptFailure> {
     })
 }
 
-/// What both clients have in common.
+/// The common options of both clients.
 fn configure(builder: ClientBuilder, connect: Duration) -> ClientBuilder {
     let builder = builder
         .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))

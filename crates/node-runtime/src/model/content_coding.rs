@@ -17,7 +17,7 @@ pub(super) struct IncomingBody {
     most: usize,
 }
 
-/// How a body is packed, by its `content-encoding`.
+/// The coding of a body, by its `content-encoding`.
 enum ContentCoding {
     None,
     /// Several gzip streams behind each other count as one, as some proxies send them.
@@ -31,7 +31,7 @@ enum ContentCoding {
 pub(super) enum UnreadableBody {
     /// The connection broke, or the body ended before its length.
     Lost(reqwest::Error),
-    /// It is not packed as the answer says, or in a way that is not known.
+    /// The coding is unknown, or the body does not match it.
     Packed(String),
 }
 

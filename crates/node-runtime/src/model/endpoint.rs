@@ -1,5 +1,5 @@
-//! Where a provider is and how it is entered. What must not be seen stays in here: everything that is said
-//! about an endpoint goes through [`Endpoint::scrub`] or [`Endpoint::place`].
+//! The address and the credentials of a provider. Secrets stay in here: every text about an endpoint goes
+//! through [`Endpoint::scrub`] or [`Endpoint::place`].
 //!
 //! # What counts as a secret here
 //!
@@ -36,7 +36,7 @@ fn http_url(address: &str) -> Result<Url, String> {
 
 /// The replacement for secrets.
 const HIDDEN: &str = "<hidden>";
-/// Values shorter than this are no secrets: hiding them would garble ordinary words.
+/// The minimum length of a value to hide: hiding shorter ones would garble ordinary words.
 const MIN_SECRET_CHARS: usize = 6;
 
 /// A provider's address and its key.

@@ -1,4 +1,4 @@
-//! What can go wrong in one attempt, as one value: from transports, limits and providers alike.
+//! The failure of an attempt, from transports, limits and providers alike.
 //!
 //! # Codes
 //!
@@ -37,8 +37,7 @@ const WITHOUT_TOOLS: &str =
 pub(super) struct AttemptFailure {
     /// Stable, for programs.
     pub(super) code: &'static str,
-    /// What people read: who failed, at which address, and what can be done. Scrubbed of secrets before it is
-    /// said.
+    /// The message for people: who failed, at which address, and what to do. It contains no secrets.
     pub(super) message: String,
     /// The HTTP status, if there was one.
     pub(super) status: Option<u16>,

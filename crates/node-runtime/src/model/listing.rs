@@ -27,9 +27,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// The reason why a server's models are unknown; for people, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelListError {
-    /// It answers with this status, HTTP 401 or 403: the key is wrong, or it wants one.
+    /// The provider answered with HTTP 401 or 403: the key is wrong or missing.
     KeyRefused(u16),
-    /// It cannot be reached, answers late or with another status, or its answer is not a list.
+    /// The provider is unreachable, answered late or with another status, or its answer is not a list.
     Failed(String),
 }
 

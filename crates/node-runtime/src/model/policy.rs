@@ -1,5 +1,4 @@
-//! How long a call may take, when it is tried again, and the waiting in between: values and one pure
-//! decision.
+//! The timeouts, retries and pauses of a call: values and one pure decision.
 //!
 //! The decision takes the failures so far, a number from a die and nothing else, so it is tested without
 //! clocks or servers. With the defaults a server that is overloaded is asked after about 0.5, 1, 2, 4, 8 and
@@ -22,7 +21,7 @@ use super::failure::AttemptFailure;
 /// 128,000 tokens streams for 20 to 35 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallLimits {
-    /// Until a connection stands. Default 10 s.
+    /// The maximum time to connect. Default 10 s.
     pub connect: Duration,
     /// From the request to the first byte of the answer's body. Default 10 min: some models reason in
     /// silence, and a local server may load the model first.
@@ -48,7 +47,7 @@ impl Default for CallLimits {
     }
 }
 
-/// When and how often a failed call is tried again.
+/// The conditions and the number of retries of a failed call.
 ///
 /// The values are those of `calls.retries` and `calls.retry_for`:
 ///
@@ -96,9 +95,9 @@ const SAME: u32 = 3;
 pub(super) enum ServerKind {
     /// A vendor's that many people use: what fails there is mended.
     Vendors,
-    /// One on this machine.
+    /// A server on this machine.
     Here,
-    /// Any other: a gateway, or somebody's own.
+    /// Any other server, such as a gateway.
     Other,
 }
 

@@ -47,12 +47,12 @@ impl StreamPace {
         self.said = Some(now);
     }
 
-    /// Whether pieces are said together.
+    /// Returns whether pieces are said together.
     pub(super) fn gathers(self) -> bool {
         self.close >= FLOWS
     }
 
-    /// Whether what is there besides is said with these events.
+    /// Returns whether what is there besides is said with these events.
     pub(super) fn has_room(self, events: &[EnvironmentEvent]) -> bool {
         self.gathers() && events.len() < AT_ONCE
     }

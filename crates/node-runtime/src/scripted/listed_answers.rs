@@ -66,7 +66,8 @@ impl Cue {
         }
     }
 
-    /// Whether everything that the answer names fits. What it does not name fits always, but for `result`.
+    /// Returns whether everything that the answer names fits. What it does not name fits always, but for
+    /// `result`.
     fn fits(&self, answer: &ScriptedAnswer) -> bool {
         let pattern = |pattern: &Option<String>, text: &str| {
             pattern.as_ref().is_none_or(|pattern| wildcard(pattern, text))
@@ -92,7 +93,7 @@ fn result_text(message: &Arc<Message>) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether `text` fits `pattern`, where `*` stands for any run of characters.
+/// Returns whether `text` fits `pattern`, where `*` stands for any run of characters.
 fn wildcard(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

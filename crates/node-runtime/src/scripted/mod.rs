@@ -150,7 +150,7 @@ impl Effector for ScriptedEnvironment {
     }
 }
 
-/// The model that is no model, as runtimes list it.
+/// The entry of the demo in lists of models.
 pub fn scripted_model() -> ModelInfo {
     let spec = ModelSpec {
         id: SCRIPTED_MODEL.into(),

@@ -33,7 +33,7 @@ pub(super) fn without_prefixes<'a>(mut text: &'a str, prefixes: &[&str]) -> &'a 
     text
 }
 
-/// Whether the words of `text` hold one of `needles`; `text` is lower case already.
+/// Returns whether the words of `text` hold one of `needles`; `text` is lower case already.
 pub(super) fn has_any(text: &str, needles: &[&str]) -> bool {
     needles.iter().any(|needle| {
         if needle.chars().all(|c| c.is_ascii_alphanumeric()) {
@@ -94,18 +94,18 @@ pub(super) fn file_name(text: &str) -> Option<&str> {
     (!quoted.is_empty() && (is_quoted || !quoted.contains(char::is_whitespace))).then_some(quoted)
 }
 
-/// Whether `name` looks like a path rather than a word.
+/// Returns whether `name` looks like a path rather than a word.
 pub(super) fn looks_like_path(name: &str) -> bool {
     let known = ["README", "LICENSE", "Makefile", "Dockerfile"];
     known.contains(&name) || (name.len() > 1 && name.contains(['.', '/']) && !name.ends_with('.'))
 }
 
-/// Whether a person who writes this reads Chinese.
+/// Returns whether a person who writes this reads Chinese.
 pub(super) fn is_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
 
-/// Whether `c` is a character that is written without spaces around it.
+/// Returns whether `c` is a character that is written without spaces around it.
 pub(super) fn is_han(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}' | '\u{20000}'..='\u{2FA1F}')
 }

@@ -1,4 +1,4 @@
-//! What the demo says about the result of a tool: taken from the real result, and brief.
+//! The demo's short text about the result of a tool, taken from the real result.
 //!
 //! At most 8 lines of 160 characters are repeated, in a block of their own, with fences in them replaced.
 

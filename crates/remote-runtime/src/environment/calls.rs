@@ -1,8 +1,8 @@
-//! Calls in other people's sessions that wait for whoever decides, as the server tells of them. They come
-//! with the connection and not with a session, and may be told again when the connection is made again.
+//! Calls in other people's sessions that wait for a decision, as the server reports them. They belong to the
+//! connection and not to a session, and the server may report them again after a reconnect.
 //!
-//! A call is named by its session and its own id. That it was told of does not mean that it still waits:
-//! somebody else may have decided, which the session's events say.
+//! The session and the call's own id name a call. A reported call may no longer wait: another person may have
+//! decided, which the session's events show.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 /// again.
 const KEPT: usize = 64;
 
-/// What the server told of.
+/// The reported calls.
 #[derive(Default)]
 pub(super) struct ReportedCalls {
     told: watch::Sender<ReportedCall>,
@@ -22,7 +22,7 @@ pub(super) struct ReportedCalls {
 /// The latest calls, and how many there were.
 #[derive(Default)]
 struct ReportedCall {
-    /// How many calls were told of since this program connected; a reader knows by it what it missed.
+    /// The number of calls reported since this program connected; it tells a reader what it missed.
     count: u64,
     last: VecDeque<ApprovalWaiting>,
 }
@@ -53,7 +53,7 @@ impl ReportedCalls {
     }
 }
 
-/// The calls that wait for whoever decides, one after the other. Who falls behind by more than 64 misses the
+/// The calls that wait for a decision, one after another. A reader that is more than 64 behind misses the
 /// oldest.
 pub struct CallsWaiting {
     told: watch::Receiver<ReportedCall>,

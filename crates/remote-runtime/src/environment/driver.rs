@@ -1,8 +1,8 @@
 //! Drives the reconnect machine: performs its commands on a socket and tells it what happens.
 //!
-//! In each round the driver first does all that the machine wants and then waits for the first of: a stop, a
-//! wish, a feed that nobody holds, something on the socket, a time. Frames that are due together are sent
-//! together, and facts of one session that came together are passed on together.
+//! In each round the driver performs all commands of the machine and then waits for the first of: a stop, a
+//! request, a feed without holders, an event of the socket, a time. It sends frames together that are due
+//! together, and passes on facts of one session together that came together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,21 +19,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::feed::SessionFeed;
 use super::socket::{Dialler, LinkReport, LinkState, SocketEvent};
-use super::{ConnectionShared, ConnectionWish};
+use super::{ConnectionRequest, ConnectionShared};
 use crate::peer::ServerChallenge;
-use crate::reconnect::{Machine, MachineCommand, MachineSettings, Moment, SubscriptionStart, WishFailure};
+use crate::reconnect::{
+    MachineCommand, MachineSettings, Moment, ReconnectMachine, RequestFailure, SubscriptionStart,
+};
 use crate::{ConnectionState, Credentials};
 
-/// What a driver works with, for as long as the environment runs.
+/// The parts of a driver, which live as long as the environment runs.
 pub(super) struct Parts {
-    /// What signs the server's challenge.
+    /// The credentials that sign the server's challenge.
     pub(super) who: Credentials,
-    /// What this program calls itself.
+    /// The name of this program.
     pub(super) client: String,
     pub(super) dialler: Dialler,
     /// Limits and bounds for the machine.
     pub(super) settings: MachineSettings,
-    /// What the handles of the connection see.
+    /// The state that the handles of the connection share.
     pub(super) shared: Arc<ConnectionShared>,
     /// Ends the driver, with a good-bye to the server.
     pub(super) stop: CancellationToken,
@@ -43,31 +45,31 @@ pub(super) struct Parts {
 pub(super) struct ConnectionDriver {
     parts: Parts,
     bus: Bus<SystemEvent>,
-    machine: Machine,
+    machine: ReconnectMachine,
     /// The socket, if there is one.
     link: LinkState,
-    /// What the machine's milliseconds count from.
+    /// The start of the machine's milliseconds.
     began: Instant,
     /// The feeds that the machine knows.
     feeds: HashMap<SessionId, Arc<SessionFeed>>,
     /// Facts of one session that came together and are to be passed on.
     came: Vec<(Fact, usize)>,
-    /// Who waits for a subscription to begin.
-    joining: HashMap<SessionId, Vec<oneshot::Sender<Result<SubscriptionStart, WishFailure>>>>,
-    /// Who waits for the answer to a wish.
-    answers: HashMap<u64, oneshot::Sender<WishReply>>,
+    /// The callers that wait for a subscription to begin.
+    joining: HashMap<SessionId, Vec<oneshot::Sender<Result<SubscriptionStart, RequestFailure>>>>,
+    /// The callers that wait for the answer to a request.
+    answers: HashMap<u64, oneshot::Sender<RequestReply>>,
 }
 
-/// The answer to a wish, and how often it was sent.
-pub(super) struct WishReply {
-    pub(super) answer: Result<Accepted, WishFailure>,
+/// The answer to a request, and the number of times the request was sent.
+pub(super) struct RequestReply {
+    pub(super) answer: Result<Accepted, RequestFailure>,
     pub(super) sends: u32,
 }
 
 impl ConnectionDriver {
     pub(super) fn new(parts: Parts, bus: Bus<SystemEvent>) -> Self {
         Self {
-            machine: Machine::new(parts.settings),
+            machine: ReconnectMachine::new(parts.settings),
             parts,
             bus,
             link: LinkState::Down,
@@ -79,10 +81,10 @@ impl ConnectionDriver {
         }
     }
 
-    /// Works until it is stopped, or nobody can wish for anything any more.
+    /// Runs until the environment stops or every handle is gone.
     pub(super) async fn run(
         mut self,
-        inbox: &mut mpsc::Receiver<ConnectionWish>,
+        inbox: &mut mpsc::Receiver<ConnectionRequest>,
     ) -> Result<(), ReactorFailure> {
         let (stop, shared) = (self.parts.stop.clone(), self.parts.shared.clone());
         loop {
@@ -92,8 +94,8 @@ impl ConnectionDriver {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                wish = inbox.recv() => match wish {
-                    Some(wish) => self.grant(wish)?,
+                request = inbox.recv() => match request {
+                    Some(request) => self.handle(request)?,
                     None => break,
                 },
                 () = shared.released.notified() => self.forget_unwanted()?,
@@ -122,11 +124,11 @@ impl ConnectionDriver {
         })
     }
 
-    /// Hands a wish to the machine.
-    fn grant(&mut self, wish: ConnectionWish) -> Result<(), ReactorFailure> {
+    /// Hands a request to the machine.
+    fn handle(&mut self, request: ConnectionRequest) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
-        match wish {
-            ConnectionWish::Follow {
+        match request {
+            ConnectionRequest::Follow {
                 feed,
                 after_seq,
                 reply,
@@ -140,7 +142,7 @@ impl ConnectionDriver {
                 self.feeds.insert(session.clone(), feed);
                 self.machine.want(moment, &session, after_seq);
             }
-            ConnectionWish::Request {
+            ConnectionRequest::Request {
                 token,
                 request,
                 reply,
@@ -148,11 +150,11 @@ impl ConnectionDriver {
                 self.answers.insert(token, reply);
                 self.machine.request(moment, token, *request);
             }
-            ConnectionWish::Cancel(token) => {
+            ConnectionRequest::Cancel(token) => {
                 self.answers.remove(&token);
                 self.machine.cancel(token);
             }
-            ConnectionWish::Dial => self.machine.dial_now(moment),
+            ConnectionRequest::Dial => self.machine.dial_now(moment),
         }
         Ok(())
     }
@@ -161,7 +163,7 @@ impl ConnectionDriver {
     fn forget_unwanted(&mut self) -> Result<(), ReactorFailure> {
         let moment = self.moment()?;
         for feed in self.parts.shared.take_unheld() {
-            feed.fail(WishFailure::Connection("nobody wanted it any more".into()));
+            feed.fail(RequestFailure::Connection("nobody wanted it any more".into()));
             if self
                 .feeds
                 .get(&feed.session)
@@ -224,7 +226,7 @@ impl ConnectionDriver {
         }
     }
 
-    /// Whether a command only adds a fact to those that are to be passed on together.
+    /// Returns whether a command only adds a fact to those that are to be passed on together.
     fn comes_with_the_last(&self, command: &MachineCommand) -> bool {
         match (command, self.came.last()) {
             (MachineCommand::Deliver(fact, _), Some((last, _))) => fact.session_id == last.session_id,
@@ -279,7 +281,7 @@ impl ConnectionDriver {
             MachineCommand::Ended(session, failure) => self.end(&session, &failure),
             MachineCommand::Answer { token, answer, sends } => {
                 if let Some(reply) = self.answers.remove(&token) {
-                    let _ = reply.send(WishReply { answer, sends });
+                    let _ = reply.send(RequestReply { answer, sends });
                 }
             }
             MachineCommand::People(notice) => self.note_people(*notice),
@@ -291,7 +293,7 @@ impl ConnectionDriver {
         Ok(())
     }
 
-    /// What the server is told of who connects.
+    /// Authenticates to the server.
     fn answer(&self, challenge: &AuthChallenge, proof: Option<&str>) -> Result<Authenticate, String> {
         let LinkState::Up(socket) = &self.link else {
             return Err("the connection is gone".into());
@@ -320,8 +322,8 @@ impl ConnectionDriver {
         }
     }
 
-    /// Ends the feed of a session, and whoever waits for its subscription.
-    fn end(&mut self, session: &SessionId, failure: &WishFailure) {
+    /// Ends the feed of a session, and answers callers that wait for its subscription.
+    fn end(&mut self, session: &SessionId, failure: &RequestFailure) {
         if let Some(feed) = self.feeds.remove(session) {
             self.parts.shared.remove(&feed);
             feed.fail(failure.clone());
@@ -333,11 +335,11 @@ impl ConnectionDriver {
 }
 
 impl Drop for ConnectionDriver {
-    /// Whoever follows a session is told that nothing more comes, however this ends.
+    /// Ends all feeds, however the driver ends.
     fn drop(&mut self) {
         let why = "the connection was closed here";
         for feed in self.feeds.values() {
-            feed.fail(WishFailure::Connection(why.into()));
+            feed.fail(RequestFailure::Connection(why.into()));
         }
         self.parts.shared.state.send_if_modified(|state| {
             let is_over = matches!(state, ConnectionState::GaveUp { .. });

@@ -16,39 +16,39 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::ConnectionShared;
-use super::recent_facts::{Recent, Snapshot};
-use crate::reconnect::WishFailure;
+use super::recent_facts::{RecentFacts, Snapshot};
+use crate::reconnect::RequestFailure;
 
-/// How many batches of facts may wait for a listener; a batch is what came together on the socket.
+/// The maximum number of batches of facts that wait for a listener; a batch came together on the socket.
 const BATCHES: usize = 8;
-/// How long a listener may make the others wait, in all. Then it is left behind: it comes back when it has
-/// time.
+/// The maximum time, in total, that a listener may delay the others. Then the feed drops it; it can come
+/// back.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Facts that come together.
 pub(crate) type Facts = Arc<[Fact]>;
 
-/// Who is there, who drives, and what one may do oneself, as the server said last.
+/// The people of a session, its driver, and the own role, as the server reported last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct People {
     /// The people that are there now, each with the role and the program that they have.
     pub present: Vec<Present>,
-    /// Who drives, and who would like to.
+    /// The driver, and the people who ask for the wheel.
     pub wheel: Option<Wheel>,
-    /// What one may do oneself.
+    /// The own role.
     pub role: Option<SessionRole>,
 }
 
 /// The events of one session as they come, for all of its readers in this program.
 pub(crate) struct SessionFeed {
     pub(crate) session: SessionId,
-    /// What came last, for readers that come later.
-    recent: Mutex<Recent>,
+    /// The latest facts, for readers that come later.
+    recent: Mutex<RecentFacts>,
     listeners: Mutex<Vec<FeedListener>>,
-    /// How many want these events; the subscription at the server ends with the last one.
+    /// The number of holders; the subscription at the server ends with the last one.
     holders: AtomicUsize,
-    /// Why it has ended.
-    ended: Mutex<Option<WishFailure>>,
+    /// The reason for the end.
+    ended: Mutex<Option<RequestFailure>>,
     people: watch::Sender<People>,
 }
 
@@ -75,7 +75,7 @@ impl SessionFeed {
         }
     }
 
-    /// What comes from here on; ends with the feed, and where it is too much for the listener.
+    /// The facts from now on; ends with the feed, or if the listener is too slow.
     pub(crate) fn listen(&self) -> mpsc::Receiver<Facts> {
         let (out, facts) = mpsc::channel(BATCHES);
         let ended = locked(&self.ended);
@@ -86,7 +86,7 @@ impl SessionFeed {
         facts
     }
 
-    /// What is here already of what a reader wants that listens by now.
+    /// The facts that are here already for a reader that listens by now.
     pub(crate) fn snapshot(&self, after_seq: u64, with_fold: bool) -> Option<Snapshot> {
         locked(&self.recent).snapshot(after_seq, with_fold)
     }
@@ -96,19 +96,19 @@ impl SessionFeed {
         locked(&self.recent).remember(fold)
     }
 
-    /// Why it has ended, where it has.
-    pub(crate) fn ended(&self) -> Option<WishFailure> {
+    /// The reason for the end, if it has ended.
+    pub(crate) fn ended(&self) -> Option<RequestFailure> {
         locked(&self.ended).clone()
     }
 
     /// Ends it after what came: readers see its end, and ask [`ended`](Self::ended) for the reason.
-    pub(super) fn fail(&self, failure: WishFailure) {
+    pub(super) fn fail(&self, failure: RequestFailure) {
         let mut ended = locked(&self.ended);
         ended.get_or_insert(failure);
         locked(&self.listeners).clear();
     }
 
-    /// Who is there, now and from now on.
+    /// The people of the session, now and from now on.
     pub(crate) fn people(&self) -> watch::Receiver<People> {
         self.people.subscribe()
     }
@@ -128,7 +128,7 @@ impl SessionFeed {
             .send_if_modified(|people| people.role.replace(role) != Some(role));
     }
 
-    /// Whether anybody wants these events.
+    /// Returns whether anybody wants these events.
     pub(super) fn is_held(&self) -> bool {
         self.holders.load(Ordering::Acquire) > 0
     }

@@ -1,16 +1,15 @@
-//! A WebSocket as the environment of a runtime: what comes by it are the facts of sessions that another
-//! runtime writes. It lives on a bus like every environment, finds lost connections again by itself, and
-//! delivers each fact in order.
+//! A WebSocket as the environment of a runtime: it brings the facts of sessions that another runtime writes.
+//! It runs on a bus like every environment, reconnects by itself, and delivers each fact in order.
 //!
 //! ```text
-//!  Connection (many clones) ── wishes, 256 wait ──► ConnectionDriver ── frames ──► Socket
-//!         ▲                                            │  Machine
+//!  Connection (many clones) ── requests, 256 wait ──► ConnectionDriver ── frames ──► Socket
+//!         ▲                                            │  ReconnectMachine
 //!         └── answers, ConnectionState ────────────────┤
 //!  SessionFeed (one for each session) ◄──── facts ─────┘──► the bus, if anybody subscribes
 //! ```
 //!
-//! One task drives everything and is the only one that touches the socket, so nothing about a connection has
-//! two opinions. Feeds are shared: many readers of a session cost the server one subscription.
+//! One task drives everything and is the only one that touches the socket, so there is one state of a
+//! connection. Readers share feeds: many readers of a session cost the server one subscription.
 
 mod calls;
 mod driver;
@@ -32,45 +31,45 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::peer::Peer;
-use crate::reconnect::{MachineSettings, SubscriptionStart, WishFailure};
+use crate::reconnect::{MachineSettings, RequestFailure, SubscriptionStart};
 use crate::{ConnectOptions, ConnectionState, ServerEndpoint};
 pub use calls::CallsWaiting;
 use calls::ReportedCalls;
-use driver::{ConnectionDriver, Parts, WishReply};
+use driver::{ConnectionDriver, Parts, RequestReply};
 pub use feed::People;
 pub(crate) use feed::{Facts, FeedSubscription, SessionFeed};
 use socket::Dialler;
 
-/// The number of wishes that may wait for the driver.
-const WISHES: usize = 256;
+/// The number of requests that may wait for the driver.
+const QUEUED_REQUESTS: usize = 256;
 
-/// What is wanted of a connection.
-enum ConnectionWish {
-    /// The events of a session, from after this one or earlier.
+/// A request to the driver of a connection.
+enum ConnectionRequest {
+    /// Follow the events of a session, from after this one or earlier.
     Follow {
         feed: Arc<SessionFeed>,
         after_seq: u64,
-        reply: oneshot::Sender<Result<SubscriptionStart, WishFailure>>,
+        reply: oneshot::Sender<Result<SubscriptionStart, RequestFailure>>,
     },
-    /// Something of the server.
+    /// Send a request to the server.
     Request {
         token: u64,
         request: Box<ClientRequest>,
-        reply: oneshot::Sender<WishReply>,
+        reply: oneshot::Sender<RequestReply>,
     },
-    /// Nobody waits for the answer to this wish any more. What it asked for may still be done.
+    /// Drop a request whose caller has given up. The server may still carry it out.
     Cancel(u64),
-    /// To be made now.
+    /// Connect now.
     Dial,
 }
 
-/// What all who use a connection share.
+/// The state that all handles of a connection share.
 struct ConnectionShared {
-    /// The sessions that somebody holds.
+    /// The feeds of the held sessions.
     feeds: Mutex<HashMap<SessionId, Arc<SessionFeed>>>,
-    /// How the connection stands.
+    /// The state of the connection.
     state: watch::Sender<ConnectionState>,
-    /// Calls that wait for whoever decides.
+    /// Calls that wait for a decision.
     calls: ReportedCalls,
     /// A feed lost its last holder.
     released: Notify,
@@ -81,7 +80,7 @@ impl ConnectionShared {
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes out the feeds that nobody holds. Whoever comes now gets new ones.
+    /// Removes the feeds without holders. A reader that comes now gets a new one.
     fn take_unheld(&self) -> Vec<Arc<SessionFeed>> {
         let mut feeds = self.feeds();
         feeds
@@ -90,7 +89,7 @@ impl ConnectionShared {
             .collect()
     }
 
-    /// Takes a feed out that has ended, unless another one has its place by now.
+    /// Removes a feed that has ended, unless another one has replaced it.
     fn remove(&self, feed: &Arc<SessionFeed>) {
         let mut feeds = self.feeds();
         if feeds
@@ -102,12 +101,12 @@ impl ConnectionShared {
     }
 }
 
-/// The environment: started on a bus, it publishes there the facts of the sessions that its [`Connection`] is
-/// asked for.
+/// The environment of a server. Started on a bus, it publishes the facts of the sessions that its
+/// [`Connection`] requests.
 ///
-/// For a program that hears sessions of a server by a bus, as a logger or a monitor does, beside events of
-/// its own. Whoever wants a session with its meaning, its history and its people takes a
-/// [`RemoteRuntime`](crate::RemoteRuntime), which has an environment inside.
+/// It suits a program that reads sessions of a server on a bus, beside events of its own, such as a logger or
+/// a monitor. For a session with its meaning, its history and its people, use a
+/// [`RemoteRuntime`](crate::RemoteRuntime), which contains an environment.
 ///
 /// ```no_run
 /// use agentx_bus::{Bus, BusDelivery, Filter, Queue, Reactors, Restart};
@@ -134,20 +133,20 @@ pub struct WebSocketEnvironment {
     options: ConnectOptions,
     dialler: Dialler,
     shared: Arc<ConnectionShared>,
-    inbox: Arc<AsyncMutex<mpsc::Receiver<ConnectionWish>>>,
+    inbox: Arc<AsyncMutex<mpsc::Receiver<ConnectionRequest>>>,
     stop: CancellationToken,
 }
 
 impl WebSocketEnvironment {
-    /// An environment behind the server at the address of `options`, and the handle by which it is used. It
-    /// connects when something is first wanted of it.
+    /// Creates an environment for the server at the address of `options`, and its handle. It connects on
+    /// first use.
     ///
     /// # Errors
-    /// Returns an error if the address is none, or TLS cannot be set up.
+    /// Returns an error if the address is invalid, or TLS cannot be set up.
     pub fn new(options: ConnectOptions) -> Result<(Self, Connection), RuntimeError> {
         let endpoint = ServerEndpoint::parse(&options.url)?;
         let dialler = Dialler::new(Peer::new(endpoint.clone(), &options)?);
-        let (wishes, inbox) = mpsc::channel(WISHES);
+        let (requests, inbox) = mpsc::channel(QUEUED_REQUESTS);
         let shared = Arc::new(ConnectionShared {
             feeds: Mutex::default(),
             state: watch::Sender::default(),
@@ -157,7 +156,7 @@ impl WebSocketEnvironment {
         let connection = Connection {
             endpoint,
             within: options.answer_within,
-            wishes,
+            requests,
             shared: shared.clone(),
             tokens: Arc::default(),
         };
@@ -207,36 +206,34 @@ impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
 pub struct Connection {
     /// The server, for messages.
     endpoint: ServerEndpoint,
-    /// How long a wish may take, lost connections included.
+    /// The maximum time for a request, reconnects included.
     within: Duration,
-    /// To the driver; whoever wishes more than it can take waits.
-    wishes: mpsc::Sender<ConnectionWish>,
+    /// The queue of the driver; a sender waits while 256 requests are queued.
+    requests: mpsc::Sender<ConnectionRequest>,
     shared: Arc<ConnectionShared>,
-    /// The next token for a wish; no two wishes of a connection have the same.
+    /// The next token for a request; no two requests of a connection have the same.
     tokens: Arc<AtomicU64>,
 }
 
 impl Connection {
-    /// How it stands, now and from now on.
+    /// The state of the connection, now and from now on.
     pub fn state(&self) -> watch::Receiver<ConnectionState> {
         self.shared.state.subscribe()
     }
 
-    /// The calls that wait for whoever decides, where this one may: those that were told of lately, and those
-    /// from now on.
+    /// The calls that wait for a decision that this person may make: recent ones, and those from now on.
     pub fn calls_waiting(&self) -> CallsWaiting {
         self.shared.calls.reader()
     }
 
-    /// Tries again now, where it waits or was given up.
+    /// Reconnects now, if the connection waits or has given up.
     pub async fn dial_now(&self) {
-        let _ = self.wishes.send(ConnectionWish::Dial).await;
+        let _ = self.requests.send(ConnectionRequest::Dial).await;
     }
 
-    /// Has the facts of a session published on the environment's bus, from after `after_seq` on, as long as
-    /// the returned value lives. Where the connection is lost they continue behind the last one that came.
-    /// Where the session is published already, they come again from `after_seq` on: pass over each whose
-    /// `seq` came before.
+    /// Publishes the facts of a session on the environment's bus, from after `after_seq`, as long as the
+    /// returned value lives. After a lost connection they continue behind the last one. If the session is
+    /// published already, its facts come again from `after_seq` on: ignore each whose `seq` came before.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or may not be seen, or if the server cannot be reached.
@@ -246,7 +243,7 @@ impl Connection {
         Ok(PublishGuard { _held: held })
     }
 
-    /// Keeps a session's events coming once they were asked for.
+    /// Holds the feed of a session, so that its events keep coming.
     pub(crate) fn hold(&self, session: &SessionId) -> FeedSubscription {
         let mut feeds = self.shared.feeds();
         let feed = feeds
@@ -255,7 +252,7 @@ impl Connection {
         FeedSubscription::new(feed.clone(), self.shared.clone())
     }
 
-    /// Asks for the events of a session, from after `after_seq` or earlier. They come by the bus.
+    /// Requests the events of a session, from after `after_seq` or earlier. They come on the bus.
     pub(crate) async fn follow(
         &self,
         held: &FeedSubscription,
@@ -264,8 +261,8 @@ impl Connection {
         let (reply, began) = oneshot::channel();
         let feed = held.feed.clone();
         let sent = self
-            .wishes
-            .send(ConnectionWish::Follow {
+            .requests
+            .send(ConnectionRequest::Follow {
                 feed,
                 after_seq,
                 reply,
@@ -282,25 +279,25 @@ impl Connection {
         }
     }
 
-    /// Asks the server for something. Where the connection is lost meanwhile it is asked again. Also says how
-    /// often it was sent.
+    /// Sends a request to the server, and sends it again after a lost connection. Also returns the number of
+    /// times it was sent.
     pub(crate) async fn request(&self, request: ClientRequest) -> (Result<Accepted, RuntimeError>, u32) {
         let token = self.tokens.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
-        let wish = ConnectionWish::Request {
+        let message = ConnectionRequest::Request {
             token,
             request: Box::new(request),
             reply,
         };
-        if self.wishes.send(wish).await.is_err() {
+        if self.requests.send(message).await.is_err() {
             return (Err(self.stopped()), 0);
         }
-        let unanswered = WishGuard {
+        let unanswered = RequestGuard {
             token,
-            wishes: &self.wishes,
+            requests: &self.requests,
         };
         match timeout(self.within, answer).await {
-            Ok(Ok(WishReply { answer, sends })) => {
+            Ok(Ok(RequestReply { answer, sends })) => {
                 std::mem::forget(unanswered);
                 (answer.map_err(|failure| self.error(failure)), sends)
             }
@@ -309,49 +306,51 @@ impl Connection {
         }
     }
 
-    /// A failure as the error of a runtime.
-    pub(crate) fn error(&self, failure: WishFailure) -> RuntimeError {
+    /// Converts a failure into the error of a runtime.
+    pub(crate) fn error(&self, failure: RequestFailure) -> RuntimeError {
         match failure {
-            WishFailure::Refused(problem) => problem.into(),
-            WishFailure::Connection(what) => RuntimeError::Unreachable {
+            RequestFailure::Refused(problem) => problem.into(),
+            RequestFailure::Connection(what) => RuntimeError::Unreachable {
                 endpoint: self.endpoint.to_string(),
                 what,
             },
         }
     }
 
-    /// The error for an answer that did not come in time, with what is wrong with the connection.
+    /// The error for a late answer, with the problem of the connection.
     fn late(&self) -> RuntimeError {
         let seconds = self.within.as_secs();
         let why = match &*self.shared.state.borrow() {
             ConnectionState::Waiting { why, .. } | ConnectionState::GaveUp { why } => format!(" ({why})"),
             _ => String::new(),
         };
-        self.error(WishFailure::Connection(format!(
+        self.error(RequestFailure::Connection(format!(
             "no answer within {seconds} seconds{why}"
         )))
     }
 
-    /// The error for a wish that comes after the end.
+    /// The error for a request that comes after the end.
     fn stopped(&self) -> RuntimeError {
-        self.error(WishFailure::Connection("the connection was closed here".into()))
+        self.error(RequestFailure::Connection(
+            "the connection was closed here".into(),
+        ))
     }
 }
 
-/// While it lives the facts of a session are published; from [`Connection::publish`].
+/// Publishes the facts of a session until it is dropped; from [`Connection::publish`].
 #[must_use = "nothing is published any more when this is dropped"]
 pub struct PublishGuard {
     _held: FeedSubscription,
 }
 
-/// A wish that is taken back when nobody waits for it any more.
-struct WishGuard<'a> {
+/// Cancels a request when its caller gives up.
+struct RequestGuard<'a> {
     token: u64,
-    wishes: &'a mpsc::Sender<ConnectionWish>,
+    requests: &'a mpsc::Sender<ConnectionRequest>,
 }
 
-impl Drop for WishGuard<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
-        let _ = self.wishes.try_send(ConnectionWish::Cancel(self.token));
+        let _ = self.requests.try_send(ConnectionRequest::Cancel(self.token));
     }
 }

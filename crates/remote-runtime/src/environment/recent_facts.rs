@@ -1,5 +1,5 @@
-//! The last facts of a session and how it stood before them: whoever wants to follow from there on needs
-//! nothing from the server that was sent before.
+//! The last facts of a session, with its state before them: a reader that begins there needs nothing from the
+//! server that it sent before.
 //!
 //! At most 8,192 facts of 8 MiB are kept; beyond that the older half is forgotten, and folded into the state
 //! before them if that is known.
@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 
 use agentx_runtime::{Fact, SessionFold};
 
-/// The number of facts that are kept of a session that somebody follows.
+/// The maximum number of facts to keep of a session.
 const FACTS: usize = 8192;
-/// How many bytes they may have.
+/// The maximum size of these facts, in bytes.
 const BYTES: usize = 8 << 20;
 
 /// The last facts of a session.
 #[derive(Default)]
-pub(super) struct Recent {
-    /// How it stood before them, where anybody has told.
+pub(super) struct RecentFacts {
+    /// The state of the session before them, if it is known.
     fold: Option<SessionFold>,
     /// The place of the fact before the first one; `None` before any.
     start: Option<u64>,
@@ -24,15 +24,15 @@ pub(super) struct Recent {
     bytes: usize,
 }
 
-/// What a reader begins with.
+/// The start of a reader.
 pub(crate) struct Snapshot {
-    /// How the session stood before the facts, where that is wanted.
+    /// The state of the session before the facts, if the reader needs it.
     pub(crate) fold: Option<SessionFold>,
     /// Everything after the state, or after what the reader has, in order.
     pub(crate) facts: Vec<Fact>,
 }
 
-impl Recent {
+impl RecentFacts {
     /// Keeps a fact, unless it is here or was.
     pub(super) fn add(&mut self, fact: &Fact, bytes: usize) {
         let next = self.head().map(|head| head + 1);
@@ -90,7 +90,7 @@ impl Recent {
         self.start.map(|start| start + self.facts.len() as u64)
     }
 
-    /// What a reader begins with that wants all after `after_seq`; `None` if it is not here.
+    /// Returns the start of a reader that wants everything after `after_seq`; `None` if it is not here.
     pub(super) fn snapshot(&self, after_seq: u64, with_fold: bool) -> Option<Snapshot> {
         let start = self.start.filter(|start| *start <= after_seq)?;
         self.head().filter(|head| after_seq <= *head)?;
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn what_was_forgotten_is_in_the_fold() {
         let facts = log(4_000);
-        let mut recent = Recent::default();
+        let mut recent = RecentFacts::default();
         assert!(recent.remember(&SessionFold::new(fixture::session_id())));
         for fact in &facts {
             recent.add(fact, 100);
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn what_comes_again_is_not_kept_again_and_who_knows_how_it_stood_tells() {
         let facts = log(3);
-        let mut recent = Recent::default();
+        let mut recent = RecentFacts::default();
         for fact in &facts[4..] {
             recent.add(fact, 100);
             recent.add(fact, 100);

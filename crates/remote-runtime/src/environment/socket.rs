@@ -2,7 +2,7 @@
 //!
 //! Frames are at most 64 MiB, which is more than a server sends; a larger one ends the connection. A frame
 //! that cannot be sent within 10 seconds does, too: the other side reads nothing. Up to 512 frames or a
-//! megabyte are taken at once, so that a session that streams does not keep wishes waiting.
+//! megabyte are taken at once, so that a session that streams does not keep requests waiting.
 //!
 //! What comes is read as text frames ([`incoming::read`]). Pings are answered by the library and count as a
 //! sign of life, as every frame does.
@@ -24,7 +24,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use crate::incoming::{self, IncomingFrame};
-use crate::peer::{Peer, Trouble, new_nonce};
+use crate::peer::{DialError, Peer, new_nonce};
 
 /// The largest frame that is read. The largest event of a server is smaller.
 const FRAME_BYTES: usize = 64 << 20;
@@ -32,9 +32,9 @@ const FRAME_BYTES: usize = 64 << 20;
 const AT_ONCE: usize = 512;
 /// The number of bytes after which no further frame is taken at once.
 const BYTES_AT_ONCE: usize = 1 << 20;
-/// How long a frame may take to leave.
+/// The maximum time to send a frame.
 const SEND: Duration = Duration::from_secs(10);
-/// How long a good-bye may take.
+/// The maximum time for a good-bye.
 const CLOSE: Duration = Duration::from_secs(1);
 
 /// Makes connections to one server.
@@ -43,7 +43,7 @@ pub(super) struct Dialler {
     peer: Peer,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 pub(super) struct DialFailed {
     pub(super) why: String,
     /// Whether it would be the same the next time.
@@ -91,8 +91,8 @@ impl Dialler {
 /// Whether it is worth dialling again, by how it failed.
 fn failed(peer: &Peer, error: &Error) -> DialFailed {
     match peer.trouble(error) {
-        Some(Trouble::Refused(why)) => return DialFailed { why, for_good: true },
-        Some(Trouble::Full) => {
+        Some(DialError::Refused(why)) => return DialFailed { why, for_good: true },
+        Some(DialError::Full) => {
             let why = "the server has reached its connection limit".into();
             return DialFailed { why, for_good: false };
         }
@@ -127,7 +127,7 @@ fn failed(peer: &Peer, error: &Error) -> DialFailed {
     }
 }
 
-/// Whether what answers is not a server of ours.
+/// Returns whether what answers is not a server of ours.
 fn is_something_else(error: &ProtocolError) -> bool {
     matches!(
         error,
@@ -141,16 +141,16 @@ fn is_something_else(error: &ProtocolError) -> bool {
 /// A WebSocket to the server, and what was sent to it for the proof of its key.
 pub(super) struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    /// What the server is to sign, so that it proves its key.
+    /// The nonce that the server signs to prove its key.
     nonce: String,
 }
 
-/// What came out of the socket.
+/// An event of the socket.
 pub(super) enum SocketEvent {
     Frame(Result<IncomingFrame, String>),
     /// A sign of life.
     Sign,
-    /// It is over, with the reason that the server or the system gave. Nothing follows.
+    /// The end, with the reason from the server or the system. Nothing follows.
     Closed(String),
 }
 
@@ -170,7 +170,7 @@ impl Socket {
         exported.map(Some).map_err(|error| error.to_string())
     }
 
-    /// What comes next, and what is there behind it.
+    /// Returns the next event, and those that are there behind it.
     async fn next(&mut self) -> Vec<SocketEvent> {
         let first = self.stream.next().await;
         let mut bytes = size(&first);
@@ -210,14 +210,14 @@ impl Socket {
     }
 }
 
-/// How many bytes a message has, for the bound on what is taken at once.
+/// The size of a message, in bytes.
 fn size(message: &Option<Result<Message, Error>>) -> usize {
     message
         .as_ref()
         .map_or(0, |message| message.as_ref().map_or(0, Message::len))
 }
 
-/// What a message means. Binary frames are none of ours.
+/// Converts a message into an event. Our protocol has no binary frames.
 fn read(message: Option<Result<Message, Error>>) -> SocketEvent {
     match message {
         Some(Ok(Message::Text(text))) => SocketEvent::Frame(incoming::read(text.as_str())),
@@ -232,14 +232,14 @@ fn read(message: Option<Result<Message, Error>>) -> SocketEvent {
     }
 }
 
-/// Where the connection stands.
+/// The state of the connection.
 pub(super) enum LinkState {
     Down,
     Dialling(BoxFuture<'static, Result<Socket, DialFailed>>),
     Up(Box<Socket>),
 }
 
-/// What a link tells.
+/// An event of a link.
 pub(super) enum LinkReport {
     Dialled(Result<Box<Socket>, DialFailed>),
     Came(Vec<SocketEvent>),

@@ -41,10 +41,10 @@ use rows::MirrorRows;
 
 /// Maximum number of facts to read and commit in a batch.
 const BATCH: usize = 1024;
-/// How long the server may take for the last rows when it is to end.
+/// The maximum time for the last rows at the end.
 const LAST_ROWS: Duration = Duration::from_secs(5);
 
-/// How far a mirror has come.
+/// The progress of a mirror.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MirrorProgress {
     /// The last event that is in the log here.
@@ -82,7 +82,7 @@ pub struct MirrorTask {
 }
 
 impl MirrorTask {
-    /// How far it has come, now and from now on.
+    /// The progress, now and from now on.
     pub fn kept(&self) -> watch::Receiver<MirrorProgress> {
         self.kept.clone()
     }
@@ -90,7 +90,7 @@ impl MirrorTask {
     /// Waits until it ends: at the last event where it does not follow, else when it cannot continue.
     ///
     /// # Errors
-    /// Why it cannot continue.
+    /// Returns the reason why it cannot continue.
     pub async fn ended(&mut self) -> Result<MirrorProgress, RuntimeError> {
         let ended = (&mut self.task).await;
         ended.unwrap_or_else(|error| Err(RuntimeError::Refused(format!("the mirror broke: {error}"))))?;
@@ -101,7 +101,7 @@ impl MirrorTask {
     /// seconds at most.
     ///
     /// # Errors
-    /// Why it could not continue before.
+    /// Returns the reason why it could not continue before.
     pub async fn stop(mut self) -> Result<MirrorProgress, RuntimeError> {
         self.stop.cancel();
         self.ended().await
@@ -187,7 +187,7 @@ struct MirrorKeeper {
     last: Option<Fact>,
     /// Whether a run is under way.
     running: bool,
-    /// What is known of the server's rows.
+    /// The known rows of the server.
     rows: MirrorRows,
     kept: MirrorProgress,
     progress: watch::Sender<MirrorProgress>,

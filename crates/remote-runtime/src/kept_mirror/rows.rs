@@ -25,11 +25,11 @@ const MOST_BYTES: usize = 512 << 20;
 /// An answer that is on its way.
 type RowsQuery = BoxFuture<'static, Result<Fetched, RuntimeError>>;
 
-/// What is known of the server's rows.
+/// The known rows of the server.
 pub(super) struct MirrorRows {
     /// For a fork: which session, and the last event that both have.
     parent: Option<(SessionId, u64)>,
-    /// Where the session's own rows begin in the log here.
+    /// The start of the session's own rows in the local log.
     base: u64,
     /// A fork that was made here continues from rows that are here: they stay.
     depended_on: bool,
@@ -138,7 +138,7 @@ impl MirrorKeeper {
         }
     }
 
-    /// Whether rows may be asked for: nothing is on its way, and what is here may be replaced.
+    /// Returns whether rows may be asked for: nothing is on its way, and what is here may be replaced.
     fn is_idle(&self) -> bool {
         self.rows.asking.is_none() && self.rows.came.is_none() && !self.rows.depended_on
     }
@@ -191,7 +191,7 @@ impl MirrorKeeper {
     }
 }
 
-/// Where the rows here end: the last place in the log, and where the session's own rows begin.
+/// Returns the end of the local rows: the last position in the log, and the start of the session's own rows.
 struct Here {
     base: u64,
     place: LogPlace,

@@ -1,4 +1,4 @@
-//! How keeping begins: the log here is made, or looked at whether it is the same session.
+//! The start of a kept mirror: creates the local log, or checks that it has the same session.
 //!
 //! A log that has a session of this id already is taken for the same one only if its first and its last fact
 //! are the server's, with their times. That costs two requests, whatever the length of the session. A log of

@@ -1,4 +1,4 @@
-//! What the server says, frame by frame: subscriptions that begin and end, facts in their order, answers.
+//! Handles the frames of the server: subscriptions that begin and end, facts in their order, answers.
 //!
 //! # In order and once
 //!
@@ -18,23 +18,23 @@ use agentx_types::wire::{
 use agentx_types::{Envelope, EnvironmentEvent, SessionId};
 use serde_json::Value;
 
-use super::requests::OpenWishes;
-use super::session::Wire;
+use super::requests::PendingRequests;
+use super::session::SubscriptionState;
 use super::state::{AUTHENTICATE, LONGEST_REST_MS};
-use super::{Machine, MachineCommand, Moment, SubscriptionStart, WishFailure};
+use super::{MachineCommand, Moment, ReconnectMachine, RequestFailure, SubscriptionStart};
 use crate::incoming::IncomingFrame;
 
-/// What the ids of subscriptions begin with.
+/// The prefix of the ids of subscribe frames.
 const SUBSCRIBE: &str = "s";
 /// The id of frames that end a subscription; nobody waits for their answer, and what still comes is passed
 /// over.
 const UNSUBSCRIBE: &str = "unsubscribe";
 /// The code of a problem: there were too many frames.
 const RATE_LIMITED: &str = "rate_limited";
-/// How often in a row events may be missing before the connection is taken for broken.
+/// The maximum number of gaps in a row before the machine drops the connection.
 const GAPS: u32 = 3;
 
-impl Machine {
+impl ReconnectMachine {
     /// A frame came, or something that is none.
     pub fn received(&mut self, moment: Moment, incoming: Result<IncomingFrame, String>) {
         self.heard(moment);
@@ -51,7 +51,7 @@ impl Machine {
         }
     }
 
-    /// What the server says beside facts.
+    /// Handles a notice of the server.
     fn on_notice(&mut self, moment: Moment, notice: ServerNotice) {
         match notice {
             ServerNotice::Hello(hello) => self.on_hello(moment, hello),
@@ -72,31 +72,31 @@ impl Machine {
         }
     }
 
-    /// Something was done: who one is was accepted, or a wish.
+    /// The server accepted the authentication, or carried out a request.
     fn on_accepted(&mut self, moment: Moment, accepted: Accepted) {
         if accepted.id == AUTHENTICATE {
             return self.on_authenticated(moment);
         }
-        let Some(token) = OpenWishes::token_of(&accepted.id) else {
+        let Some(token) = PendingRequests::token_of(&accepted.id) else {
             return;
         };
         self.answered(token, Ok(accepted));
     }
 
-    /// Something was not done. Too many frames at once are sent again later; everything else is an answer.
+    /// Handles a refusal. The machine repeats a rate-limited request later; any other refusal is an answer.
     fn on_refused(&mut self, moment: Moment, refused: Refused) {
         let Some(id) = refused.id else { return };
         if id == AUTHENTICATE {
             return self.on_not_authenticated(moment, refused.problem);
         }
-        if let Some(token) = OpenWishes::token_of(&id) {
+        if let Some(token) = PendingRequests::token_of(&id) {
             return match refused.problem.retry_after_ms {
-                // Too many at once: it was not done, and may be, later.
+                // Rate limited: the server did nothing, so the request can be repeated.
                 Some(rest) if refused.problem.code == RATE_LIMITED => {
                     self.requests
                         .put_off(token, moment.ms + rest.clamp(1, LONGEST_REST_MS));
                 }
-                _ => self.answered(token, Err(WishFailure::Refused(refused.problem))),
+                _ => self.answered(token, Err(RequestFailure::Refused(refused.problem))),
             };
         }
         let number = id
@@ -105,19 +105,19 @@ impl Machine {
         let Some(session) = number.and_then(|number| self.asks.remove(&number)) else {
             return;
         };
-        // One that was asked for earlier; its successor is on its way.
+        // A later subscribe frame of the same session is on its way.
         if !self.is_asked(&session) {
             self.on_unsubscribed(moment, &session, refused.problem);
         }
     }
 
-    /// Whether a subscription of this session is to be answered yet.
+    /// Returns whether a subscribe frame of this session has no answer yet.
     fn is_asked(&self, session: &SessionId) -> bool {
         self.asks.values().any(|asked| asked == session)
     }
 
-    /// Answers a wish, unless nobody waits for it any more.
-    fn answered(&mut self, token: u64, answer: Result<Accepted, WishFailure>) {
+    /// Answers a request, unless the caller has given up.
+    fn answered(&mut self, token: u64, answer: Result<Accepted, RequestFailure>) {
         if let Some(sends) = self.requests.remove(token) {
             self.was_useful();
             self.out
@@ -125,8 +125,8 @@ impl Machine {
         }
     }
 
-    /// A subscription began. Only the last one that was asked for counts, and only from where it was asked
-    /// for.
+    /// Handles the start of a subscription. Only the answer to the last subscribe frame counts, and only with
+    /// its `after_seq`.
     fn on_subscribed(&mut self, moment: Moment, subscribed: Subscribed) {
         let Subscribed {
             session_id,
@@ -143,15 +143,18 @@ impl Machine {
         let Some(wanted) = self.sessions.get_mut(&session_id) else {
             return;
         };
-        if !is_last || !matches!(wanted.wire, Wire::Asked { .. }) || after_seq != wanted.asks_after() {
+        if !is_last
+            || !matches!(wanted.subscription, SubscriptionState::Asked { .. })
+            || after_seq != wanted.asks_after()
+        {
             return;
         }
         let came = wanted.applied.max(wanted.newest_seq());
         if head_seq < came {
             return self.went_back(moment, &session_id, came);
         }
-        wanted.wire = Wire::On;
-        wanted.overlaps = wanted.ends_with_newest();
+        wanted.subscription = SubscriptionState::On;
+        wanted.awaits_overlap = wanted.ends_with_newest();
         let after_seq = wanted.applied;
         self.out.push_back(MachineCommand::Began(SubscriptionStart {
             session_id,
@@ -161,13 +164,13 @@ impl Machine {
         }));
     }
 
-    /// A subscription was refused or has ended.
+    /// Handles a subscription that was refused or has ended.
     fn on_unsubscribed(&mut self, moment: Moment, session: &SessionId, problem: Problem) {
         let Some(wanted) = self.sessions.get_mut(session) else {
             return;
         };
         if let Some(rest) = problem.retry_after_ms {
-            wanted.wire = Wire::Later {
+            wanted.subscription = SubscriptionState::Later {
                 at: moment.ms + rest.min(LONGEST_REST_MS),
             };
             return;
@@ -175,11 +178,11 @@ impl Machine {
         self.sessions.remove(session);
         self.out.push_back(MachineCommand::Ended(
             session.clone(),
-            WishFailure::Refused(problem),
+            RequestFailure::Refused(problem),
         ));
     }
 
-    /// The server's log lost what came before, or has other events there: nothing that comes now follows it.
+    /// Ends a session whose log at the server lost events or has other ones in their place.
     fn went_back(&mut self, moment: Moment, session: &SessionId, seq: u64) {
         self.unsubscribe(moment, session);
         let went_back = RuntimeError::WentBack {
@@ -189,24 +192,24 @@ impl Machine {
         self.on_unsubscribed(moment, session, Problem::from(&went_back));
     }
 
-    /// A fact came: passed over, delivered, or a gap.
+    /// Handles a fact: skips, delivers, or finds a gap.
     fn on_fact(&mut self, moment: Moment, fact: Arc<Envelope<EnvironmentEvent>>, bytes: usize) {
         let Some(wanted) = self.sessions.get_mut(&fact.session_id) else {
             return;
         };
-        if wanted.wire != Wire::On {
+        if wanted.subscription != SubscriptionState::On {
             return;
         }
         if let Some(newest) = wanted.newest.as_ref().filter(|newest| newest.seq == fact.seq) {
             if *newest != fact {
                 return self.went_back(moment, &fact.session_id, fact.seq);
             }
-            wanted.overlaps = false;
+            wanted.awaits_overlap = false;
         }
         if fact.seq <= wanted.applied {
             return self.was_useful();
         }
-        if fact.seq == wanted.applied + 1 && !wanted.overlaps {
+        if fact.seq == wanted.applied + 1 && !wanted.awaits_overlap {
             wanted.applied = fact.seq;
             wanted.gaps = 0;
             if fact.seq > wanted.newest_seq() {
@@ -224,20 +227,20 @@ impl Machine {
         self.resubscribe(moment, &fact.session_id);
     }
 
-    /// An event that this version cannot read: the session cannot be followed past it, others can.
+    /// Handles an event that this version cannot read: the session ends, others continue.
     fn on_strange(&mut self, moment: Moment, session: &SessionId, seq: u64, what: &str) {
         let Some(wanted) = self
             .sessions
             .get(session)
-            .filter(|wanted| wanted.wire == Wire::On)
+            .filter(|wanted| wanted.subscription == SubscriptionState::On)
         else {
             return;
         };
         if seq == wanted.newest_seq() {
-            // What was read before was another one.
+            // The log had another event in this place before.
             return self.went_back(moment, session, seq);
         }
-        if seq != wanted.applied + 1 || wanted.overlaps {
+        if seq != wanted.applied + 1 || wanted.awaits_overlap {
             return;
         }
         self.unsubscribe(moment, session);
@@ -250,26 +253,30 @@ impl Machine {
         self.on_unsubscribed(moment, session, problem);
     }
 
-    /// Asks for all sessions that are wanted, on a connection that is new.
+    /// Subscribes to all wanted sessions on a new connection.
     pub(super) fn subscribe_all(&mut self, moment: Moment) {
         let off = self
             .sessions
             .iter()
-            .filter(|(_, wanted)| wanted.wire == Wire::Off);
+            .filter(|(_, wanted)| wanted.subscription == SubscriptionState::Off);
         let off: Vec<SessionId> = off.map(|(session, _)| session.clone()).collect();
         for session in off {
             self.resubscribe(moment, &session);
         }
     }
 
-    /// Asks again where the server wanted a rest, and gives up on a connection that does not begin to tell.
+    /// Repeats postponed subscriptions, and drops a connection on which a subscription does not begin.
     pub(super) fn tick_sessions(&mut self, moment: Moment) {
-        let is_due = |wire: &Wire| wire.until().is_some_and(|until| moment.ms >= until);
-        let due = self.sessions.iter().filter(|(_, wanted)| is_due(&wanted.wire));
+        let is_due =
+            |subscription: &SubscriptionState| subscription.until().is_some_and(|until| moment.ms >= until);
+        let due = self
+            .sessions
+            .iter()
+            .filter(|(_, wanted)| is_due(&wanted.subscription));
         let due: Vec<SessionId> = due.map(|(session, _)| session.clone()).collect();
         for session in due {
-            let wire = self.sessions.get(&session).map(|wanted| &wanted.wire);
-            if matches!(wire, Some(Wire::Asked { .. })) {
+            let subscription = self.sessions.get(&session).map(|wanted| &wanted.subscription);
+            if matches!(subscription, Some(SubscriptionState::Asked { .. })) {
                 let what = format!("the server did not begin to tell of {session}");
                 return self.lost(moment, what, None);
             }
@@ -277,8 +284,7 @@ impl Machine {
         }
     }
 
-    /// Asks for the events of a session from the last one on that was delivered, whatever was asked for
-    /// before.
+    /// Subscribes to a session from the last delivered event, in place of any earlier subscription.
     pub(super) fn resubscribe(&mut self, moment: Moment, session: &SessionId) {
         if !self.phase.is_live() {
             return;
@@ -290,10 +296,10 @@ impl Machine {
         let Some(wanted) = self.sessions.get_mut(session) else {
             return;
         };
-        wanted.wire = Wire::Asked { until };
+        wanted.subscription = SubscriptionState::Asked { until };
         self.asks.insert(number, session.clone());
         let subscribe = Subscribe {
-            // A mirror has everything.
+            // A mirror needs everything.
             agents: Vec::new(),
             media: Vec::new(),
             session_id: session.clone(),
@@ -310,12 +316,12 @@ impl Machine {
         );
     }
 
-    /// Ends a subscription, where the server has one.
+    /// Ends a subscription if the server has one.
     pub(super) fn unsubscribe(&mut self, moment: Moment, session: &SessionId) {
         let is_held = self
             .sessions
             .get(session)
-            .is_some_and(|wanted| wanted.wire.is_held());
+            .is_some_and(|wanted| wanted.subscription.is_held());
         if !is_held || !self.phase.is_live() {
             return;
         }

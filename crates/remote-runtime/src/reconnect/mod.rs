@@ -1,6 +1,6 @@
-//! The reconnect machine: how a connection is made, kept and made again, and how each session's events come
-//! through it whole, in order and once. It is pure: time and chance come in, commands go out as data; the
-//! environment performs them.
+//! The reconnect machine: makes a connection, keeps it and makes it again, and delivers each session's events
+//! in order, without a gap or a double. It is pure: time and random numbers are arguments, commands are data,
+//! and the environment performs them.
 //!
 //! ```text
 //! Idle ──want──► Dialling ──opened──► Greeting ──hello──► Signing ──► Authenticating ──► Live
@@ -10,9 +10,9 @@
 //!                   └──────── Waiting ◄───────────┘        Over  (a refusal that is final, or too many failures)
 //! ```
 //!
-//! The machine never waits, reads a clock or does I/O. Whoever drives it calls a method when something
-//! happens, performs every [`MachineCommand`] that it then has, in order, and calls [`Machine::tick`] at
-//! [`Machine::wake_at`]. Whole lives of connections are so played in tests, with lost, doubled and late
+//! The machine never waits, reads a clock or does I/O. The caller calls a method when something happens,
+//! performs every [`MachineCommand`] that the machine returns, in order, and calls [`ReconnectMachine::tick`]
+//! at [`ReconnectMachine::wake_at`]. So tests can simulate whole connections, with lost, repeated and late
 //! frames.
 
 mod delivery;
@@ -30,31 +30,31 @@ use agentx_types::wire::{
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, SessionRole};
 
 use crate::ConnectionState;
-use requests::OpenWishes;
+use requests::PendingRequests;
 use session::WantedSession;
 use state::ConnectionPhase;
 
-/// When something happens, and a random number for what must not be the same in all clients.
+/// The time of an event, with a random number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
     /// Milliseconds since some beginning; never smaller than before.
     pub ms: u64,
-    /// A random number: pauses are not the same in all clients, so that these do not come back at once.
+    /// A random number that varies pauses, so that clients do not all reconnect at the same moment.
     pub dice: u32,
 }
 
 /// Time limits and bounds, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineSettings {
-    /// How long a connection may take to be made.
+    /// The maximum time to establish a connection.
     pub dial_ms: u64,
-    /// How long each step may take until the connection can be used, and each subscription to begin.
+    /// The maximum time for each step of signing in, and for a subscription to begin.
     pub step_ms: u64,
-    /// How long is waited after the first failure; twice as long after each further one.
+    /// The pause after the first failure; it doubles with each further failure.
     pub wait_ms: u64,
-    /// How long is waited at most.
+    /// The maximum pause.
     pub longest_wait_ms: u64,
-    /// After how many failures in a row it gives up; `None` for never.
+    /// The number of failures in a row after which the machine gives up; `None` for no limit.
     pub attempts: Option<u32>,
 }
 
@@ -70,69 +70,70 @@ impl Default for MachineSettings {
     }
 }
 
-/// What is to be done.
+/// A command for the environment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MachineCommand {
     /// Make a connection; say `opened` or `dial_failed`.
     Dial,
     /// Drop the connection, or the one in the making.
     HangUp,
-    /// Say who one is, to a server that gave this proof of its key; say `credentials`.
+    /// Sign this challenge of a server that gave this proof of its key; say `credentials`.
     Authenticate(AuthChallenge, Option<String>),
-    /// Send this frame on the connection that stands. If it cannot be sent, say `closed`.
+    /// Send this frame on the open connection. If that fails, say `closed`.
     Send(ClientFrame),
-    /// A subscription began: what comes now are its facts. Whoever waited for it can be told.
+    /// A subscription began: its facts follow.
     Began(SubscriptionStart),
     /// The next fact of its session.
     Deliver(Arc<Envelope<EnvironmentEvent>>, usize),
-    /// A session cannot be followed; it is no longer wanted.
-    Ended(SessionId, WishFailure),
-    /// A wish was answered.
+    /// A session cannot be followed; the machine dropped it.
+    Ended(SessionId, RequestFailure),
+    /// The answer to a request.
     Answer {
         /// The token that the caller gave the request.
         token: u64,
         /// The answer of the server, or the reason why there is none.
-        answer: Result<Accepted, WishFailure>,
-        /// How often it was sent: where more than once, an earlier one may have been heard.
+        answer: Result<Accepted, RequestFailure>,
+        /// The number of times the machine sent it: if more than one, the server may have carried out an
+        /// earlier one.
         sends: u32,
     },
-    /// Something about the people of a session.
+    /// A notice about the people of a session.
     People(Box<ServerNotice>),
-    /// A call in somebody's session waits for whoever decides, and this one may.
+    /// A call in another person's session waits for a decision that this person may make.
     Waiting(Box<ApprovalWaiting>),
     /// The state of the connection.
     Notify(ConnectionState),
 }
 
-/// How a subscription began.
+/// The start of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionStart {
-    /// The session whose facts come.
+    /// The session.
     pub session_id: SessionId,
-    /// Its events come after this one.
+    /// The `seq` after which its events come.
     pub after_seq: u64,
-    /// The last event that was there.
+    /// The `seq` of the last event in the log.
     pub head_seq: u64,
-    /// What the reader may do.
+    /// The role of the reader.
     pub role: SessionRole,
 }
 
-/// Why something was not done.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum WishFailure {
-    /// The server said no.
+pub enum RequestFailure {
+    /// The server refused it.
     Refused(Problem),
-    /// The connection let it down.
+    /// The connection failed.
     Connection(String),
 }
 
 /// The machine. See the [module](self).
 ///
 /// ```
-/// use agentx_remote_runtime::reconnect::{Machine, MachineCommand, MachineSettings, Moment};
+/// use agentx_remote_runtime::reconnect::{ReconnectMachine, MachineCommand, MachineSettings, Moment};
 ///
 /// let at = |ms| Moment { ms, dice: 0 };
-/// let mut machine = Machine::new(MachineSettings::default());
+/// let mut machine = ReconnectMachine::new(MachineSettings::default());
 /// assert_eq!(machine.next_command(), None, "nothing is wanted yet");
 ///
 /// machine.want(at(0), &"ses_1".into(), 0);
@@ -148,31 +149,31 @@ pub enum WishFailure {
 /// assert_eq!(machine.next_command(), Some(MachineCommand::Dial));
 /// ```
 #[derive(Debug)]
-pub struct Machine {
+pub struct ReconnectMachine {
     settings: MachineSettings,
-    /// What the connection is at.
+    /// The phase of the connection.
     phase: ConnectionPhase,
-    /// How often in a row it did not work.
+    /// The number of failures in a row.
     failures: u32,
-    /// Whether it ever worked.
+    /// Whether a connection ever worked.
     was_live: bool,
-    /// How often the server says something, as it said last.
+    /// The heartbeat interval that the server announced last.
     heartbeat_ms: u64,
-    /// What is wanted, whether there is a connection or not.
+    /// The wanted sessions, with or without a connection.
     sessions: BTreeMap<SessionId, WantedSession>,
-    /// What was asked and not answered.
-    requests: OpenWishes,
-    /// The number of the last subscription that was asked for.
+    /// The requests without an answer.
+    requests: PendingRequests,
+    /// The number of the latest subscribe frame.
     asked: u64,
-    /// Subscriptions that were asked for on this connection and not answered: only the answer to the last one
-    /// of a session counts.
+    /// The subscribe frames without an answer on this connection. Only the answer to the last one of a
+    /// session counts.
     asks: BTreeMap<u64, SessionId>,
-    /// Commands that nobody has taken yet.
+    /// Commands that the environment has not taken yet.
     out: VecDeque<MachineCommand>,
 }
 
-impl Machine {
-    /// A machine that does nothing until something is wanted.
+impl ReconnectMachine {
+    /// Creates a machine that stays idle until a session or a request is wanted.
     pub fn new(settings: MachineSettings) -> Self {
         Self {
             settings,
@@ -181,23 +182,24 @@ impl Machine {
             was_live: false,
             heartbeat_ms: state::HEARTBEAT_MS,
             sessions: BTreeMap::new(),
-            requests: OpenWishes::default(),
+            requests: PendingRequests::default(),
             asked: 0,
             asks: BTreeMap::new(),
             out: VecDeque::new(),
         }
     }
 
-    /// The next command; `None` until something happens. They are performed in the order in which they come.
+    /// Returns the next command, or `None` until something happens. The caller performs commands in this
+    /// order.
     pub fn next_command(&mut self) -> Option<MachineCommand> {
         self.out.pop_front()
     }
 
-    /// The events of a session are wanted, from after `after_seq` or earlier. Where they come already, they
-    /// come again from there, and a new `SubscriptionStart` says what is there now.
+    /// Subscribes to the events of a session, from after `after_seq` or earlier. If the session is subscribed
+    /// already, its events come again from there, after a new `SubscriptionStart`.
     pub fn want(&mut self, moment: Moment, session: &SessionId, after_seq: u64) {
         if let Some(why) = self.over() {
-            let failure = WishFailure::Connection(why);
+            let failure = RequestFailure::Connection(why);
             return self
                 .out
                 .push_back(MachineCommand::Ended(session.clone(), failure));
@@ -211,21 +213,21 @@ impl Machine {
         self.wake_up(moment);
     }
 
-    /// They are not wanted any more.
+    /// Ends the subscription of a session.
     pub fn unwant(&mut self, moment: Moment, session: &SessionId) {
         self.unsubscribe(moment, session);
         self.sessions.remove(session);
     }
 
-    /// Asks the server for something. It is answered once, under `token`, even if the connection is lost
-    /// meanwhile.
+    /// Sends a request to the server. The machine answers it once, under `token`, even if the connection is
+    /// lost meanwhile.
     pub fn request(&mut self, moment: Moment, token: u64, request: ClientRequest) {
         let refused = match self.over() {
             Some(why) => Some(why),
             None => self.requests.add(token, request).err(),
         };
         if let Some(why) = refused {
-            let answer = Err(WishFailure::Connection(why));
+            let answer = Err(RequestFailure::Connection(why));
             return self.out.push_back(MachineCommand::Answer {
                 token,
                 answer,
@@ -240,12 +242,12 @@ impl Machine {
         self.wake_up(moment);
     }
 
-    /// Nobody waits for this answer any more.
+    /// Drops a request whose caller has given up.
     pub fn cancel(&mut self, token: u64) {
         self.requests.remove(token);
     }
 
-    /// Tries again now, whatever happened before.
+    /// Connects now, even after a failure or after giving up.
     pub fn dial_now(&mut self, moment: Moment) {
         if matches!(
             self.phase,
@@ -256,7 +258,7 @@ impl Machine {
         }
     }
 
-    /// The connection was made.
+    /// Reports that the connection is open.
     pub fn opened(&mut self, moment: Moment) {
         if matches!(self.phase, ConnectionPhase::Dialling { .. }) {
             self.phase = ConnectionPhase::Greeting {
@@ -265,7 +267,8 @@ impl Machine {
         }
     }
 
-    /// It could not be made. Where `for_good` is set and it never worked, it is not tried again.
+    /// Reports that the connection could not be made. If `for_good` is set and no connection ever worked, the
+    /// machine gives up.
     pub fn dial_failed(&mut self, moment: Moment, why: String, for_good: bool) {
         if for_good && !self.was_live {
             return self.give_up(why);
@@ -273,12 +276,12 @@ impl Machine {
         self.lost(moment, why, None);
     }
 
-    /// It was lost, or ended by the other side. What was not answered is sent again by the next one.
+    /// Reports that the connection was lost or closed. The next one sends requests without an answer again.
     pub fn closed(&mut self, moment: Moment, why: String) {
         self.lost(moment, why, None);
     }
 
-    /// Who one is; an error is final.
+    /// Takes the signed challenge; an error is final.
     pub fn credentials(&mut self, moment: Moment, answer: Result<Authenticate, String>) {
         if !matches!(self.phase, ConnectionPhase::Signing { .. }) {
             return;

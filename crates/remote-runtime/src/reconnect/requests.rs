@@ -1,51 +1,52 @@
-//! Wishes that are under way: each is sent until it is answered, by as many connections as that takes, within
-//! a bound.
+//! Requests to the server that have no answer yet.
 //!
-//! A wish keeps its token from the first sending to its answer, and the id of its frame follows from it: an
-//! answer that comes by a later connection is found. Wishes are sent in the order in which they were made.
-//! One that was sent three times and cost the connection each time is answered with an error that says that
-//! it may or may not have been done.
+//! A request keeps its token from the first sending to its answer, and the id of its frame follows from the
+//! token: so the client finds the request when the answer comes over a later connection. The client sends
+//! requests in the order in which they were made. After three connections that were lost while a request
+//! waited, the client gives it up with an error that says that the server may have done it.
 //!
-//! A server that has too many frames refuses one with a time: it did nothing, so that sending does not count,
-//! and the wish is sent again then.
+//! A server with too many frames refuses one and names a time. It did nothing, so this sending does not
+//! count, and the client sends the request again at that time.
 
 use std::collections::BTreeMap;
 
 use agentx_types::wire::{ClientFrame, ClientRequest};
 
-/// The number of wishes that may be under way.
-const MOST: usize = 1024;
-/// How often one is sent: what kills three connections is not sent by a fourth.
-const SENDS: u32 = 3;
-/// What the ids of their frames begin with.
+/// The maximum number of requests without an answer.
+const MAX_PENDING: usize = 1024;
+/// The maximum number of times that a request is sent: one that cost three connections does not get a fourth.
+const MAX_SENDS: u32 = 3;
+/// The prefix of the ids of their frames.
 const PREFIX: &str = "r";
 
-/// Wishes that are under way, in their order.
+/// Requests without an answer, in the order in which they were made.
 #[derive(Debug, Default)]
-pub(super) struct OpenWishes {
-    open: BTreeMap<u64, OpenWish>,
+pub(super) struct PendingRequests {
+    open: BTreeMap<u64, PendingRequest>,
 }
 
-/// A wish that has no answer yet.
+/// A request without an answer.
 #[derive(Debug)]
-struct OpenWish {
+struct PendingRequest {
     request: ClientRequest,
-    /// How often it was sent, without the times at which the server did nothing.
+    /// The number of times it was sent, except those that the server refused because it was busy.
     sends: u32,
-    /// When it is sent again: the server wants it later.
+    /// The time to send it again, if the server asked for a pause.
     later: Option<u64>,
 }
 
-impl OpenWishes {
-    /// Takes a wish in. It is refused if 1,024 wait already: a front end that does not wait for answers is
-    /// broken.
+impl PendingRequests {
+    /// Adds a request.
+    ///
+    /// # Errors
+    /// Returns an error if 1,024 requests are waiting: a front end that does not wait for answers is broken.
     pub(super) fn add(&mut self, token: u64, request: ClientRequest) -> Result<(), String> {
-        if self.open.len() >= MOST {
-            return Err(format!("{MOST} requests are already waiting for answers"));
+        if self.open.len() >= MAX_PENDING {
+            return Err(format!("{MAX_PENDING} requests are already waiting for answers"));
         }
         self.open.insert(
             token,
-            OpenWish {
+            PendingRequest {
                 request,
                 sends: 0,
                 later: None,
@@ -54,12 +55,12 @@ impl OpenWishes {
         Ok(())
     }
 
-    /// Takes a wish out, and says how often it was sent.
+    /// Removes a request and returns the number of times it was sent.
     pub(super) fn remove(&mut self, token: u64) -> Option<u32> {
         self.open.remove(&token).map(|open| open.sends)
     }
 
-    /// The frame of one of them, to be sent now.
+    /// Returns the frame of a request and counts the sending.
     pub(super) fn send(&mut self, token: u64) -> Option<ClientFrame> {
         let open = self.open.get_mut(&token)?;
         open.sends += 1;
@@ -70,27 +71,27 @@ impl OpenWishes {
         })
     }
 
-    /// The frames of all of them, in order.
+    /// Returns the frames of all requests, in order.
     pub(super) fn send_all(&mut self) -> Vec<ClientFrame> {
         let tokens: Vec<u64> = self.open.keys().copied().collect();
         tokens.into_iter().filter_map(|token| self.send(token)).collect()
     }
 
-    /// The server did nothing about it, and wants it at this time.
+    /// Postpones a request that the server refused because it was busy.
     pub(super) fn put_off(&mut self, token: u64, until: u64) {
         if let Some(open) = self.open.get_mut(&token) {
-            // It was not heard, so it does not count.
+            // The server did nothing, so this sending does not count.
             open.sends -= 1;
             open.later = Some(until);
         }
     }
 
-    /// When the next one has to be sent again.
+    /// The earliest time at which a request has to be sent again.
     pub(super) fn until(&self) -> Option<u64> {
         self.open.values().filter_map(|open| open.later).min()
     }
 
-    /// The frames of those whose time has come.
+    /// Returns the frames of the requests that are due.
     pub(super) fn send_due(&mut self, now: u64) -> Vec<ClientFrame> {
         let due = self
             .open
@@ -100,9 +101,9 @@ impl OpenWishes {
         due.into_iter().filter_map(|token| self.send(token)).collect()
     }
 
-    /// Those that are not sent again, and how often they were.
-    pub(super) fn cut(&mut self) -> Vec<(u64, u32)> {
-        let spent = self.open.iter().filter(|(_, open)| open.sends >= SENDS);
+    /// Removes the requests that were sent too often, and returns each with the number of times.
+    pub(super) fn remove_exhausted(&mut self) -> Vec<(u64, u32)> {
+        let spent = self.open.iter().filter(|(_, open)| open.sends >= MAX_SENDS);
         let spent: Vec<(u64, u32)> = spent.map(|(token, open)| (*token, open.sends)).collect();
         for (token, _) in &spent {
             self.open.remove(token);
@@ -110,7 +111,7 @@ impl OpenWishes {
         spent
     }
 
-    /// Takes all of them out, and says how often each was sent.
+    /// Removes all requests, and returns each with the number of times it was sent.
     pub(super) fn drain(&mut self) -> Vec<(u64, u32)> {
         let open = std::mem::take(&mut self.open);
         open.into_iter()
@@ -118,7 +119,7 @@ impl OpenWishes {
             .collect()
     }
 
-    /// The wish that the frame with this id was.
+    /// The token of the request whose frame has this id.
     pub(super) fn token_of(id: &str) -> Option<u64> {
         id.strip_prefix(PREFIX)?.parse().ok()
     }

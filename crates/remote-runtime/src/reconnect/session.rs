@@ -1,40 +1,40 @@
-//! One session on the wire: from where its events are wanted, and whether they come.
+//! A wanted session: its position and the state of its subscription.
 //!
-//! What is delivered is remembered as long as the session is wanted, over any number of connections; what was
-//! asked for is forgotten with the connection that it was asked on.
+//! The position survives lost connections as long as the session is wanted; the state of the subscription
+//! belongs to one connection.
 
 use agentx_runtime::Fact;
 
 /// A session whose events are wanted.
 #[derive(Debug)]
 pub(super) struct WantedSession {
-    /// Everything up to here was delivered.
+    /// The `seq` of the last delivered fact.
     pub(super) applied: u64,
-    /// The last fact that ever came. A log that has another one in its place, or none, went back.
+    /// The last fact that ever came. If the server's log has another one in its place, or none, it went back.
     pub(super) newest: Option<Fact>,
-    /// Whether that fact was asked for again and did not come yet.
-    pub(super) overlaps: bool,
-    /// Whether its events come on this connection.
-    pub(super) wire: Wire,
-    /// How often in a row events were missing.
+    /// Whether the machine asked for that fact again and still waits for it.
+    pub(super) awaits_overlap: bool,
+    /// The state of its subscription on this connection.
+    pub(super) subscription: SubscriptionState,
+    /// The number of gaps in a row.
     pub(super) gaps: u32,
 }
 
-/// Whether the events of a session come.
+/// The state of a subscription.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wire {
-    /// They were not asked for on this connection.
+pub(super) enum SubscriptionState {
+    /// Not requested on this connection.
     Off,
-    /// They were; nothing that comes before the answer counts.
+    /// Requested; frames before the answer do not count.
     Asked { until: u64 },
-    /// They come, behind the last one that was delivered.
+    /// Active: facts follow the last delivered one.
     On,
-    /// The server wants to be asked later.
+    /// Postponed, because the server asked for a pause.
     Later { at: u64 },
 }
 
-impl Wire {
-    /// When something has to be done about it.
+impl SubscriptionState {
+    /// The time at which the machine has to act on it.
     pub(super) fn until(&self) -> Option<u64> {
         match self {
             Self::Asked { until: at } | Self::Later { at } => Some(*at),
@@ -42,25 +42,26 @@ impl Wire {
         }
     }
 
-    /// Whether the server has a subscription, or will.
+    /// Returns whether the server has a subscription, or will have one.
     pub(super) fn is_held(&self) -> bool {
         matches!(self, Self::Asked { .. } | Self::On)
     }
 }
 
 impl WantedSession {
-    /// One of which nothing has come yet, and whose events are wanted from here on.
+    /// Creates a session whose events are wanted from after `after_seq`.
     pub(super) fn new(after_seq: u64) -> Self {
         Self {
             applied: after_seq,
             newest: None,
-            overlaps: false,
-            wire: Wire::Off,
+            awaits_overlap: false,
+            subscription: SubscriptionState::Off,
             gaps: 0,
         }
     }
 
-    /// After which event the server is asked: the last one that came is asked for again, where it is at hand.
+    /// The `after_seq` of the subscription. The machine asks for the last fact again if it has it, to compare
+    /// the two.
     pub(super) fn asks_after(&self) -> u64 {
         if self.ends_with_newest() {
             self.applied - 1
@@ -69,7 +70,7 @@ impl WantedSession {
         }
     }
 
-    /// Whether the last fact that ever came is the last one that was delivered.
+    /// Returns whether the last fact that ever came is the last delivered one.
     pub(super) fn ends_with_newest(&self) -> bool {
         self.newest
             .as_ref()
@@ -81,8 +82,8 @@ impl WantedSession {
         self.newest.as_ref().map_or(0, |newest| newest.seq)
     }
 
-    /// The connection is gone.
+    /// Resets the subscription after the connection is lost.
     pub(super) fn cut(&mut self) {
-        self.wire = Wire::Off;
+        self.subscription = SubscriptionState::Off;
     }
 }

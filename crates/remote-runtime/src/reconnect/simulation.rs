@@ -1,5 +1,5 @@
 //! The machine against a server and a network in simulated time: whatever is cut, doubled, lost or late, each
-//! reader gets exactly the log, in order and once, and each wish is carried out once.
+//! reader gets exactly the log, in order and once, and each request is carried out once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ struct SimulatedReader {
 }
 
 struct SimulatedWorld {
-    machine: Machine,
+    machine: ReconnectMachine,
     now: u64,
     dice: u32,
     heads: BTreeMap<SessionId, u64>,
@@ -96,7 +96,7 @@ fn session(number: u8) -> SessionId {
 impl SimulatedWorld {
     fn new(dice: u32) -> Self {
         let mut world = Self {
-            machine: Machine::new(MachineSettings::default()),
+            machine: ReconnectMachine::new(MachineSettings::default()),
             now: 0,
             dice,
             heads: [(session(0), 3), (session(1), 0)].into(),
@@ -264,7 +264,7 @@ impl SimulatedWorld {
                 MachineCommand::Send(frame) => self.serve(frame),
                 MachineCommand::Deliver(fact, _) => self.deliver(&fact.session_id, fact.seq),
                 MachineCommand::Answer { token, answer, .. } => {
-                    assert!(answer.is_ok() || matches!(answer, Err(WishFailure::Connection(_))));
+                    assert!(answer.is_ok() || matches!(answer, Err(RequestFailure::Connection(_))));
                     *self.answers.entry(token).or_default() += 1;
                 }
                 MachineCommand::Ended(session, why) => panic!("{session} ended: {why:?}"),
@@ -284,19 +284,23 @@ impl SimulatedWorld {
             return;
         }
         match frame.request {
-            ClientRequest::Subscribe(wish) => {
-                let head = self.heads[&wish.session_id];
-                self.post(subscribed(&wish.session_id, wish.after_seq, head));
+            ClientRequest::Subscribe(request) => {
+                let head = self.heads[&request.session_id];
+                self.post(subscribed(&request.session_id, request.after_seq, head));
                 self.post(notice(accepted(&frame.id)));
-                for seq in wish.after_seq + 1..=head {
-                    self.post(fact(&wish.session_id, seq));
+                for seq in request.after_seq + 1..=head {
+                    self.post(fact(&request.session_id, seq));
                 }
                 let line = self.line.as_mut().unwrap();
-                let before = line.subscriptions.insert(wish.session_id, head);
+                let before = line.subscriptions.insert(request.session_id, head);
                 assert_eq!(before, None, "one subscription a session and connection");
             }
-            ClientRequest::Unsubscribe(wish) => {
-                self.line.as_mut().unwrap().subscriptions.remove(&wish.session_id);
+            ClientRequest::Unsubscribe(request) => {
+                self.line
+                    .as_mut()
+                    .unwrap()
+                    .subscriptions
+                    .remove(&request.session_id);
             }
             ClientRequest::UserInputFrame(said) => {
                 let key = said.idempotency_key.unwrap();
@@ -352,6 +356,6 @@ proptest! {
             prop_assert_eq!(reader.has, world.heads[&reader.session]);
         }
         prop_assert_eq!(world.answers.len() as u64, world.said);
-        prop_assert!(world.answers.values().all(|times| *times == 1), "a wish was answered twice");
+        prop_assert!(world.answers.values().all(|times| *times == 1), "a request was answered twice");
     }
 }

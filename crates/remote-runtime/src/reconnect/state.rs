@@ -18,68 +18,68 @@
 use agentx_identity::AuthChallenge;
 use agentx_types::wire::{Bye, ClientFrame, Hello, PROTOCOL, Ping, Problem};
 
-use super::{Machine, MachineCommand, Moment, WishFailure};
+use super::{MachineCommand, Moment, ReconnectMachine, RequestFailure};
 use crate::ConnectionState;
 
-/// The id of the frame that says who one is.
+/// The id of the frame that authenticates.
 pub(super) const AUTHENTICATE: &str = "authenticate";
-/// The id of frames that only say that one is there.
+/// The id of keep-alive frames.
 const PING: &str = "ping";
-/// How often a server says something before it said how often.
+/// The heartbeat interval until the server announces its own.
 pub(super) const HEARTBEAT_MS: u64 = 15_000;
-/// What a server may say that its heartbeat is.
+/// The heartbeat intervals that a server may announce.
 const HEARTBEATS_MS: std::ops::RangeInclusive<u64> = 100..=120_000;
-/// However long a server wants one to wait.
+/// The longest pause that a server can ask for.
 pub(super) const LONGEST_REST_MS: u64 = 300_000;
-/// Time after which a connection counts as a good one.
+/// The age at which a connection counts as good.
 const GOOD_AFTER_MS: u64 = 30_000;
-/// The close code of what is not allowed.
+/// The close code for a policy violation.
 const NOT_ALLOWED: u16 = 1008;
 
-/// Where the connection stands.
+/// The phase of a connection.
 #[derive(Debug)]
 pub(super) enum ConnectionPhase {
-    /// Nothing is wanted yet.
+    /// No session or request is wanted yet.
     Idle,
-    /// It is being made.
+    /// The environment is connecting.
     Dialling { until: u64 },
-    /// The server's first frame is awaited.
+    /// The machine waits for the server's first frame.
     Greeting { until: u64 },
-    /// Its challenge is being signed.
+    /// The environment signs the challenge.
     Signing { until: u64 },
-    /// Its answer to the signature is awaited.
+    /// The machine waits for the server's answer to the signature.
     Authenticating { until: u64 },
-    /// It works: frames go and facts come.
+    /// The connection works.
     Live {
-        /// When something came last.
+        /// The time of the last incoming frame.
         heard: u64,
-        /// When something was sent last.
+        /// The time of the last outgoing frame.
         said: u64,
-        /// When it began to work.
+        /// The time at which it began to work.
         since: u64,
-        /// Whether it was of use: a fact came, or an answer.
+        /// Whether it brought a fact or an answer.
         useful: bool,
     },
-    /// It is tried again later.
+    /// The machine waits before the next attempt.
     Waiting { until: u64 },
-    /// It is not tried again.
+    /// The machine gave up.
     Over { why: String },
 }
 
 impl ConnectionPhase {
-    /// Whether frames other than those of signing in can be sent.
+    /// Returns whether the client has signed in, so that any frame can be sent.
     pub(super) fn is_live(&self) -> bool {
         matches!(self, Self::Live { .. })
     }
 
-    /// Whether there is a connection, or one in the making, that can be lost.
+    /// Returns whether a connection is open or being opened.
     fn is_connected(&self) -> bool {
         !matches!(self, Self::Idle | Self::Waiting { .. } | Self::Over { .. })
     }
 }
 
-impl Machine {
-    /// When [`Machine::tick`] has to be called, if nothing else happens before.
+impl ReconnectMachine {
+    /// When [`ReconnectMachine::tick`] is due next, if nothing else happens before.
     pub fn wake_at(&self) -> Option<u64> {
         match &self.phase {
             ConnectionPhase::Idle | ConnectionPhase::Over { .. } => None,
@@ -90,13 +90,16 @@ impl Machine {
             | ConnectionPhase::Waiting { until } => Some(*until),
             ConnectionPhase::Live { heard, said, .. } => {
                 let silent = (heard + 2 * self.heartbeat_ms).min(said + self.heartbeat_ms);
-                let sessions = self.sessions.values().filter_map(|wanted| wanted.wire.until());
+                let sessions = self
+                    .sessions
+                    .values()
+                    .filter_map(|wanted| wanted.subscription.until());
                 Some(sessions.chain(self.requests.until()).fold(silent, u64::min))
             }
         }
     }
 
-    /// Time has passed: acts on what was due. May be called too early or more than once.
+    /// Handles everything that is due. It is safe to call too early or more than once.
     pub fn tick(&mut self, moment: Moment) {
         let now = moment.ms;
         match self.phase {
@@ -123,7 +126,7 @@ impl Machine {
         }
     }
 
-    /// What is due on a connection that works: silence, a sign of life, wishes, subscriptions.
+    /// Handles what is due on a working connection: silence, heartbeats, requests, subscriptions.
     fn tick_live(&mut self, moment: Moment, heard: u64, said: u64) {
         let dead_after = 2 * self.heartbeat_ms;
         if moment.ms >= heard + dead_after {
@@ -145,21 +148,21 @@ impl Machine {
         self.tick_sessions(moment);
     }
 
-    /// Something came, whatever it was.
+    /// Records that a frame came.
     pub fn heard(&mut self, moment: Moment) {
         if let ConnectionPhase::Live { heard, .. } = &mut self.phase {
             *heard = moment.ms;
         }
     }
 
-    /// Notes that the connection brought something, so that it counts as a good one.
+    /// Records that the connection brought a fact or an answer, so that it counts as good.
     pub(super) fn was_useful(&mut self) {
         if let ConnectionPhase::Live { useful, .. } = &mut self.phase {
             *useful = true;
         }
     }
 
-    /// Has a frame sent, which is a sign of life as well.
+    /// Queues a frame, which counts as a heartbeat too.
     pub(super) fn send(&mut self, moment: Moment, frame: ClientFrame) {
         if let ConnectionPhase::Live { said, .. } = &mut self.phase {
             *said = moment.ms;
@@ -167,14 +170,14 @@ impl Machine {
         self.out.push_back(MachineCommand::Send(frame));
     }
 
-    /// Begins to connect, if nobody has yet.
+    /// Connects, unless the machine did already.
     pub(super) fn wake_up(&mut self, moment: Moment) {
         if matches!(self.phase, ConnectionPhase::Idle) {
             self.dial(moment);
         }
     }
 
-    /// Begins to connect, whatever was before.
+    /// Connects, from any phase.
     pub(super) fn dial(&mut self, moment: Moment) {
         let attempt = self.failures + 1;
         self.phase = ConnectionPhase::Dialling {
@@ -184,7 +187,7 @@ impl Machine {
         self.out.push_back(MachineCommand::Dial);
     }
 
-    /// The server has said what it is: its challenge is to be signed, if it speaks our protocol.
+    /// Handles the server's greeting: checks the protocol version and asks for a signature.
     pub(super) fn on_hello(&mut self, moment: Moment, hello: Hello) {
         if !matches!(self.phase, ConnectionPhase::Greeting { .. }) {
             return;
@@ -211,7 +214,7 @@ impl Machine {
             .push_back(MachineCommand::Authenticate(challenge, hello.proof));
     }
 
-    /// The server knows who is there.
+    /// Handles the end of authentication: subscribes and sends what waited.
     pub(super) fn on_authenticated(&mut self, moment: Moment) {
         if !matches!(self.phase, ConnectionPhase::Authenticating { .. }) {
             return;
@@ -230,7 +233,7 @@ impl Machine {
         }
     }
 
-    /// The server does not take who connects. If it names a time it is only busy.
+    /// Handles a refused authentication. If the server names a time, it is only busy.
     pub(super) fn on_not_authenticated(&mut self, moment: Moment, problem: Problem) {
         match problem.retry_after_ms {
             Some(rest) => self.lost(moment, problem.detail, Some(rest)),
@@ -238,7 +241,7 @@ impl Machine {
         }
     }
 
-    /// The server ends the connection, and may say why and for how long.
+    /// Handles the server's good-bye, which may have a reason and a pause.
     pub(super) fn on_bye(&mut self, moment: Moment, bye: Bye) {
         let is_final = bye.code == NOT_ALLOWED && bye.retry_after_ms.is_none() && !self.phase.is_live();
         if is_final && self.phase.is_connected() {
@@ -247,7 +250,7 @@ impl Machine {
         self.lost(moment, bye.reason, bye.retry_after_ms);
     }
 
-    /// The connection is lost. What was sent and not answered is sent again by the next one.
+    /// Handles the loss of the connection. The next one sends requests without an answer again.
     pub(super) fn lost(&mut self, moment: Moment, why: String, rest: Option<u64>) {
         if !self.phase.is_connected() {
             return;
@@ -266,8 +269,8 @@ impl Machine {
         for wanted in self.sessions.values_mut() {
             wanted.cut();
         }
-        for (token, sends) in self.requests.cut() {
-            let answer = Err(WishFailure::Connection(format!(
+        for (token, sends) in self.requests.remove_exhausted() {
+            let answer = Err(RequestFailure::Connection(format!(
                 "the connection was lost {sends} times before there was an answer; it may or may not have been done ({why})"
             )));
             self.out
@@ -280,8 +283,8 @@ impl Machine {
         self.notify(ConnectionState::Waiting { retry_in_ms, why });
     }
 
-    /// How long is waited: as the server wishes, or longer after each failure; never the same for all
-    /// clients.
+    /// The pause before the next attempt: as the server asks, or longer after each failure; random, so that
+    /// clients differ.
     fn wait(&self, moment: Moment, rest: Option<u64>) -> u64 {
         let spread = |least: u64, most: u64| least + u64::from(moment.dice) % (most - least + 1);
         if let Some(rest) = rest {
@@ -294,7 +297,7 @@ impl Machine {
         spread(most / 2, most)
     }
 
-    /// It is over: everything that is wanted is answered with `why`.
+    /// Gives up: answers every request and ends every session with `why`.
     pub(super) fn give_up(&mut self, why: String) {
         if self.phase.is_connected() {
             self.out.push_back(MachineCommand::HangUp);
@@ -302,20 +305,20 @@ impl Machine {
         self.phase = ConnectionPhase::Over { why: why.clone() };
         self.asks.clear();
         for (token, sends) in self.requests.drain() {
-            let answer = Err(WishFailure::Connection(why.clone()));
+            let answer = Err(RequestFailure::Connection(why.clone()));
             self.out
                 .push_back(MachineCommand::Answer { token, answer, sends });
         }
         for (session, _) in std::mem::take(&mut self.sessions) {
             self.out.push_back(MachineCommand::Ended(
                 session,
-                WishFailure::Connection(why.clone()),
+                RequestFailure::Connection(why.clone()),
             ));
         }
         self.notify(ConnectionState::GaveUp { why });
     }
 
-    /// Why it is over, if it is.
+    /// The reason why the machine gave up, if it did.
     pub(super) fn over(&self) -> Option<String> {
         match &self.phase {
             ConnectionPhase::Over { why } => Some(why.clone()),
@@ -323,7 +326,7 @@ impl Machine {
         }
     }
 
-    /// Tells how the connection stands now.
+    /// Reports the state of the connection.
     fn notify(&mut self, state: ConnectionState) {
         self.out.push_back(MachineCommand::Notify(state));
     }

@@ -84,12 +84,12 @@ pub(super) fn authenticate() -> Authenticate {
     }
 }
 
-fn commands(machine: &mut Machine) -> Vec<MachineCommand> {
+fn commands(machine: &mut ReconnectMachine) -> Vec<MachineCommand> {
     std::iter::from_fn(|| machine.next_command()).collect()
 }
 
 /// The frames among the next commands, as tag and id.
-fn sent(machine: &mut Machine) -> Vec<String> {
+fn sent(machine: &mut ReconnectMachine) -> Vec<String> {
     let frames = commands(machine).into_iter().filter_map(|command| match command {
         MachineCommand::Send(frame) => Some(frame),
         _ => None,
@@ -102,7 +102,7 @@ fn sent(machine: &mut Machine) -> Vec<String> {
         .collect()
 }
 
-fn delivered(machine: &mut Machine) -> Vec<u64> {
+fn delivered(machine: &mut ReconnectMachine) -> Vec<u64> {
     let facts = commands(machine).into_iter().filter_map(|command| match command {
         MachineCommand::Deliver(fact, _) => Some(fact.seq),
         _ => None,
@@ -111,7 +111,7 @@ fn delivered(machine: &mut Machine) -> Vec<u64> {
 }
 
 /// From nothing to a connection that works, at this time.
-fn live(machine: &mut Machine, ms: u64) {
+fn live(machine: &mut ReconnectMachine, ms: u64) {
     machine.opened(at(ms));
     machine.received(at(ms), notice(hello()));
     machine.credentials(at(ms), Ok(authenticate()));
@@ -119,8 +119,8 @@ fn live(machine: &mut Machine, ms: u64) {
 }
 
 /// A machine whose session comes from after 0.
-fn following() -> Machine {
-    let mut machine = Machine::new(MachineSettings::default());
+fn following() -> ReconnectMachine {
+    let mut machine = ReconnectMachine::new(MachineSettings::default());
     machine.want(at(0), &session(), 0);
     live(&mut machine, 0);
     machine.received(at(0), subscribed(&session(), 0, 3));
@@ -130,7 +130,7 @@ fn following() -> Machine {
 
 #[test]
 fn it_connects_says_who_it_is_and_subscribes() {
-    let mut machine = Machine::new(MachineSettings::default());
+    let mut machine = ReconnectMachine::new(MachineSettings::default());
     assert_eq!((commands(&mut machine).len(), machine.wake_at()), (0, None));
     machine.want(at(0), &session(), 5);
     let connecting = ConnectionState::Connecting { attempt: 1 };
@@ -195,7 +195,7 @@ fn after_a_cut_it_comes_back_by_seq_and_waits_longer_each_time() {
 
 #[test]
 fn it_gives_up_after_as_many_failures_as_it_was_told() {
-    let mut machine = Machine::new(MachineSettings {
+    let mut machine = ReconnectMachine::new(MachineSettings {
         attempts: Some(2),
         ..MachineSettings::default()
     });
@@ -205,7 +205,7 @@ fn it_gives_up_after_as_many_failures_as_it_was_told() {
     machine.tick(at(1_000));
     commands(&mut machine);
     machine.dial_failed(at(1_000), "refused".into(), false);
-    let failure = WishFailure::Connection("refused".into());
+    let failure = RequestFailure::Connection("refused".into());
     let gave_up = ConnectionState::GaveUp {
         why: "refused".into(),
     };
@@ -254,7 +254,7 @@ fn a_server_that_never_has_the_next_event_is_hung_up_on() {
 }
 
 #[test]
-fn going_back_brings_all_again_and_the_answer_of_an_earlier_wish_does_not_count() {
+fn going_back_brings_all_again_and_the_answer_of_an_earlier_request_does_not_count() {
     let mut machine = following();
     machine.received(at(0), fact(&session(), 1));
     machine.want(at(0), &session(), 0);
@@ -300,7 +300,7 @@ fn silence_is_a_loss_and_the_client_is_not_silent_itself() {
 
 #[test]
 fn each_step_has_its_time() {
-    let mut machine = Machine::new(MachineSettings::default());
+    let mut machine = ReconnectMachine::new(MachineSettings::default());
     machine.want(at(0), &session(), 0);
     for step in 0..3 {
         let begin = machine.wake_at().unwrap();
@@ -326,7 +326,7 @@ fn the_end_is_final_where_it_makes_no_sense_to_try_again() {
         ..hello()
     };
     let foreign = Err("it is another server".into());
-    let endings: [&dyn Fn(&mut Machine); 4] = [
+    let endings: [&dyn Fn(&mut ReconnectMachine); 4] = [
         &|machine| machine.received(at(0), notice(wrong_version.clone())),
         &|machine| {
             machine.received(at(0), notice(hello()));
@@ -357,7 +357,7 @@ fn the_end_is_final_where_it_makes_no_sense_to_try_again() {
         },
     ];
     for ending in endings {
-        let mut machine = Machine::new(MachineSettings::default());
+        let mut machine = ReconnectMachine::new(MachineSettings::default());
         machine.want(at(0), &session(), 0);
         machine.opened(at(0));
         ending(&mut machine);
@@ -395,7 +395,7 @@ fn a_session_that_is_refused_ends_and_the_others_go_on() {
             problem: problem("no_session", None),
         }),
     );
-    let ended = MachineCommand::Ended(other, WishFailure::Refused(problem("no_session", None)));
+    let ended = MachineCommand::Ended(other, RequestFailure::Refused(problem("no_session", None)));
     assert!(commands(&mut machine).contains(&ended));
     let later = Unsubscribed {
         session_id: session(),
@@ -418,13 +418,13 @@ fn a_session_that_is_refused_ends_and_the_others_go_on() {
 
 #[test]
 fn a_log_that_lost_events_is_not_followed() {
-    let mut machine = Machine::new(MachineSettings::default());
+    let mut machine = ReconnectMachine::new(MachineSettings::default());
     machine.want(at(0), &session(), 9);
     live(&mut machine, 0);
     machine.received(at(0), subscribed(&session(), 9, 4));
     let last = commands(&mut machine).pop();
     assert!(
-        matches!(last, Some(MachineCommand::Ended(_, WishFailure::Refused(problem))) if problem.code == "went_back")
+        matches!(last, Some(MachineCommand::Ended(_, RequestFailure::Refused(problem))) if problem.code == "went_back")
     );
 }
 
@@ -439,7 +439,7 @@ fn written_anew(seq: u64) -> Result<IncomingFrame, String> {
 }
 
 /// A machine that has events 1 to 3 and was connected anew.
-fn back_again() -> Machine {
+fn back_again() -> ReconnectMachine {
     let mut machine = following();
     for seq in 1..=3 {
         machine.received(at(0), fact(&session(), seq));
@@ -453,12 +453,12 @@ fn back_again() -> Machine {
 }
 
 /// What was delivered, and the code with which the session ended.
-fn delivered_until_the_end(machine: &mut Machine) -> (Vec<u64>, Option<String>) {
+fn delivered_until_the_end(machine: &mut ReconnectMachine) -> (Vec<u64>, Option<String>) {
     let (mut seqs, mut code) = (Vec::new(), None);
     for command in commands(machine) {
         match command {
             MachineCommand::Deliver(fact, _) => seqs.push(fact.seq),
-            MachineCommand::Ended(_, WishFailure::Refused(problem)) => code = Some(problem.code),
+            MachineCommand::Ended(_, RequestFailure::Refused(problem)) => code = Some(problem.code),
             _ => {}
         }
     }
@@ -508,7 +508,7 @@ fn what_comes_before_the_last_event_came_again_does_not_count() {
 }
 
 #[test]
-fn a_wish_is_sent_again_until_it_is_answered_but_not_for_ever() {
+fn a_request_is_sent_again_until_it_is_answered_but_not_for_ever() {
     let mut machine = following();
     machine.request(at(0), 1, Ping {}.into());
     assert_eq!(sent(&mut machine), ["ping r1"]);
@@ -527,11 +527,11 @@ fn a_wish_is_sent_again_until_it_is_answered_but_not_for_ever() {
             MachineCommand::Answer { answer, sends, .. } => Some((answer, sends)),
             _ => None,
         });
-    assert!(matches!(answer, Some((Err(WishFailure::Connection(_)), 3))));
+    assert!(matches!(answer, Some((Err(RequestFailure::Connection(_)), 3))));
 }
 
 #[test]
-fn a_wish_too_many_is_sent_again_when_the_server_says() {
+fn a_request_too_many_is_sent_again_when_the_server_says() {
     let mut machine = following();
     machine.request(at(0), 1, Ping {}.into());
     commands(&mut machine);
@@ -565,7 +565,7 @@ fn an_event_that_cannot_be_read_ends_its_session_and_no_other() {
     machine.received(at(0), Ok(strange));
     let last = commands(&mut machine).pop();
     assert!(
-        matches!(last, Some(MachineCommand::Ended(_, WishFailure::Refused(problem))) if problem.code == "not_understood")
+        matches!(last, Some(MachineCommand::Ended(_, RequestFailure::Refused(problem))) if problem.code == "not_understood")
     );
     machine.received(at(0), Err("garbage".into()));
     assert!(commands(&mut machine).contains(&MachineCommand::HangUp));

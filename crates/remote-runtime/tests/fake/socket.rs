@@ -105,46 +105,46 @@ impl Connection {
             ClientRequest::Authenticate(answer) => {
                 self.authenticate(&answer, nonce, done(json!({}), None)).await
             }
-            ClientRequest::Subscribe(wish) => {
+            ClientRequest::Subscribe(request) => {
                 self.fake.state().subscriptions += 1;
                 let Some(head_seq) = self
                     .fake
                     .state()
                     .logs
-                    .get(&wish.session_id)
+                    .get(&request.session_id)
                     .map(|log| log.len() as u64)
                 else {
-                    let problem = problem("no_session", json!({ "session": wish.session_id }));
+                    let problem = problem("no_session", json!({ "session": request.session_id }));
                     let id = Some(frame.id.clone());
                     return self.tell(Refused { id, problem }).await;
                 };
-                if wish.after_seq > head_seq {
+                if request.after_seq > head_seq {
                     let problem = problem("refused", Value::Null);
                     let id = Some(frame.id.clone());
                     return self.tell(Refused { id, problem }).await;
                 }
-                let before = self.sent.insert(wish.session_id.clone(), wish.after_seq);
+                let before = self.sent.insert(request.session_id.clone(), request.after_seq);
                 assert_eq!(before, None, "one subscription a session and connection");
                 self.tell(Subscribed {
-                    session_id: wish.session_id.clone(),
+                    session_id: request.session_id.clone(),
                     view: WireView::Environment,
-                    after_seq: wish.after_seq,
+                    after_seq: request.after_seq,
                     head_seq,
                     role: SessionRole::Own,
                 })
                 .await?;
                 self.tell(done(Value::Null, None)).await?;
-                self.tell(self.fake.presence(&wish.session_id)).await?;
-                self.tell(self.fake.wheel(&wish.session_id)).await?;
+                self.tell(self.fake.presence(&request.session_id)).await?;
+                self.tell(self.fake.wheel(&request.session_id)).await?;
                 self.send_events().await?;
                 self.tell(CaughtUp {
-                    session_id: wish.session_id,
+                    session_id: request.session_id,
                     seq: head_seq,
                 })
                 .await
             }
-            ClientRequest::Unsubscribe(wish) => {
-                self.sent.remove(&wish.session_id);
+            ClientRequest::Unsubscribe(request) => {
+                self.sent.remove(&request.session_id);
                 self.tell(done(Value::Null, None)).await
             }
             ClientRequest::UserInputFrame(said) => {

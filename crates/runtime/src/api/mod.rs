@@ -1,4 +1,4 @@
-//! The one way in: what a front end can ask of a runtime, wherever that runtime is. What it wants is in [`wishes`] and
+//! The interface of a runtime for front ends, local or remote. What it wants is in [`requests`] and
 //! [`agents`], what it is told in [`answers`] and [`error`].
 
 mod agents;
@@ -6,10 +6,10 @@ mod answers;
 mod document;
 mod error;
 mod reactors;
+mod requests;
 mod restoring;
 mod session;
 mod spending;
-mod wishes;
 
 use std::future::ready;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ pub use answers::*;
 pub use document::*;
 pub use error::RuntimeError;
 pub use reactors::*;
+pub use requests::*;
 pub use restoring::*;
 pub use session::*;
 pub use spending::*;
-pub use wishes::*;
 
 /// The error text of a runtime that has the facts but not the files.
 const NO_FILES: &str = "does not restore files; conversations can still be rewound";
@@ -150,7 +150,7 @@ pub trait Runtime: Send + Sync {
         &self,
         session: &SessionId,
         open: Option<Arc<dyn Session>>,
-        wish: RestoreWish,
+        wish: RestoreRequest,
     ) -> BoxFuture<'_, Result<RestoreReport, RuntimeError>> {
         let _ = (session, open, wish);
         Box::pin(ready(Err(RuntimeError::not_offered(NO_FILES))))

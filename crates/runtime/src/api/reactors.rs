@@ -27,15 +27,15 @@ pub struct ReactorInfo {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReactorState {
-    /// It is a part of the runtime: it was never attached and never leaves.
+    /// A part of the runtime, which never detaches.
     BuiltIn,
-    /// It was attached, and works.
+    /// Attached and working.
     Works,
-    /// It failed, and is not started again.
+    /// Failed, without a restart.
     Failed,
 }
 
-/// One served selector in a list.
+/// A served selector in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -63,7 +63,7 @@ pub struct ServedInfo {
 pub struct Selector {
     /// The dotted topic, as `tools.requests`.
     pub topic: String,
-    /// The name of what is wanted: of a tool, `provider/model`; a `*` stands for any.
+    /// The name of the tool, or `provider/model`; `*` matches any.
     pub key: String,
 }
 

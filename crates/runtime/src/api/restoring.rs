@@ -33,23 +33,23 @@ pub enum WhatHappens {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// It is not what the session left: somebody else changed it since.
+    /// Another program or person changed it after the session.
     ChangedSince {
-        /// When, as the file says; absent where it is gone.
+        /// The time of the change, from the file; absent if the file is gone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<Timestamp>,
         /// The call of this session that ran at that time, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         during: Option<String>,
     },
-    /// Somebody else changed it between two changes of the session, and that goes too.
+    /// Another program or person changed it between two changes of the session; restoring undoes that too.
     ChangedBetween {
         /// The event that found it changed.
         seq: u64,
     },
     /// The session does not tell what it left.
     NotKnown,
-    /// It lies outside the workspace.
+    /// The file is outside the workspace.
     Outside,
 }
 
@@ -83,10 +83,10 @@ pub struct PlannedFile {
 /// The files that a person wants to put back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RestoreWish {
-    /// The event before which the files were as they are to be.
+pub struct RestoreRequest {
+    /// The event before which the files had the wanted content.
     pub to_seq: u64,
-    /// These.
+    /// The files to restore.
     pub files: Vec<RestoreFile>,
 }
 
@@ -117,8 +117,8 @@ pub struct RestoreReport {
     pub failed: Vec<FileFailed>,
 }
 
-impl RestoreWish {
-    /// Everything of a plan that nobody has to be asked about, and of the rest what `also` says.
+impl RestoreRequest {
+    /// Creates a request for every file of a plan that needs no question, and for those that `also` selects.
     pub fn of(plan: &RestorePlan, mut also: impl FnMut(&PlannedFile) -> bool) -> Self {
         let wanted = |file: &&PlannedFile| file.blocked.is_none() && (file.doubt.is_none() || also(file));
         let files = plan.files.iter().filter(wanted).map(|file| RestoreFile {

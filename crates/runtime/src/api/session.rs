@@ -7,7 +7,7 @@ use agentx_bus::{BusSubscription as Heard, Filter, Queue};
 use agentx_session::{SessionState, View, WaitingInputs};
 use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, OwnerId, SessionId};
 
-use super::{ApprovalInput, ContextWish, RuntimeError, Subscription, UserInput};
+use super::{ApprovalInput, ContextRequest, RuntimeError, Subscription, UserInput};
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, AgentEventBus};
@@ -57,7 +57,7 @@ pub trait Session: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if there is nothing to take out, or the wish could not be committed.
-    fn context(&self, wish: ContextWish) -> BoxFuture<'_, Result<u64, RuntimeError>> {
+    fn context(&self, wish: ContextRequest) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         let _ = wish;
         Box::pin(ready(Err(RuntimeError::not_offered(
             "does not condense conversations",

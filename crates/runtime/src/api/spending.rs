@@ -68,15 +68,15 @@ pub struct UsageRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpendCause {
-    /// It answered, or began to.
+    /// A call that answered, or began to.
     Answer,
-    /// It asked for tools.
+    /// An answer that called tools.
     ToolRound,
-    /// It broke off, and was made again.
+    /// An attempt that broke off and was retried.
     Retry,
     /// A tool asked a model.
     Tool,
-    /// It condensed what was said before.
+    /// A summary of the conversation.
     Compaction,
 }
 

@@ -327,7 +327,8 @@ impl SessionDriver {
     }
 }
 
-/// Whether an effector performs the action, or is told something about it; of any other the fact behind it is all.
+/// Returns whether an effector performs the action, or is told something about it; of any other the fact
+/// behind it is all.
 fn is_for_effectors(action: &Action) -> bool {
     match action.body {
         ActionBody::CallModel(_)

@@ -27,7 +27,7 @@ use agentx_session::SessionFold;
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
 /// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of their
-/// responders. Only events that were already queued arrive here, and the queue has fewer places.
+/// responders. Only events that were already queued arrive here, and the queue has fewer slots.
 const MOST_LOST: usize = 256;
 
 /// The actions of a session in progress.
@@ -60,7 +60,7 @@ struct RunningAction {
 pub(super) enum ActionEnd {
     /// Its request was taken by a responder, or waited for one.
     Request(bus::RequestEnd),
-    /// Nobody took it, for this reason: nothing was done.
+    /// No responder took it, for this reason: nothing was done.
     Refused(RequestError),
 }
 
@@ -79,7 +79,7 @@ impl RunningActions {
     /// Hands in an action that is committed, and whose `action_started` is. Never waits: an action that finds
     /// no place waits at the dispatcher.
     pub(super) fn start(&mut self, parts: &DriverParts, action: Arc<Action>) {
-        let session = SessionScope::new(self.session_id.clone(), parts.places.clone());
+        let session = SessionScope::new(self.session_id.clone(), parts.slots.clone());
         let (decisions, config_now) = (session.decisions.clone(), session.config_now.clone());
         let sink = EventSink::in_session(self.queue.clone(), &action, session);
         let id = action.action_id.clone();
@@ -157,7 +157,7 @@ impl RunningActions {
         self.running.remove(id).map(|running| running.action)
     }
 
-    /// Whether the responder of an action is gone, and its outcome is settled without it.
+    /// Returns whether the responder of an action is gone, and its outcome is settled without it.
     pub(super) fn is_lost(&self, id: &ActionId) -> bool {
         self.lost.contains(id)
     }
@@ -174,7 +174,7 @@ impl RunningActions {
             parts.actions.session_closed(&self.session_id).await;
         };
         if tokio::time::timeout(ABANDON_GRACE, all_ended).await.is_err() {
-            // Whoever still has a request is told to drop it.
+            // Tells responders to drop their open requests.
             self.ends.abort_all();
         }
     }

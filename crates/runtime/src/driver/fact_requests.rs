@@ -13,9 +13,9 @@ use agentx_session::SessionFold;
 
 /// The result of resolving a request.
 pub(super) enum ResolvedRequest {
-    /// This is recorded.
+    /// A fact to record.
     Fact(Box<EventDraft<EnvironmentEvent>>),
-    /// It is recorded already, or there is nothing to do; this is the event.
+    /// Nothing to do, or recorded already as this event.
     AlreadyRecorded(u64),
 }
 
@@ -124,12 +124,12 @@ fn refused<T>(why: String) -> Result<T, RuntimeError> {
     Err(RuntimeError::Refused(why))
 }
 
-/// Whether the agent that people talk to has a conversation.
+/// Returns whether the agent that people talk to has a conversation.
 fn converses(fold: &SessionFold) -> bool {
     fold.root_agent().is_some_and(|agent| agent.react().is_some())
 }
 
-/// Whether a message is in the conversation of the agent that people talk to.
+/// Returns whether a message is in the conversation of the agent that people talk to.
 fn knows(fold: &SessionFold, message: &MessageId) -> bool {
     let agent = fold.root_agent().and_then(|agent| agent.react());
     agent.is_some_and(|agent| agent.knows(message))

@@ -1,6 +1,6 @@
 //! The driver of a session: its one sequencer and its controller.
 //!
-//! Everything that happens to a session goes through one task: events of effectors and wishes of people are
+//! Everything that happens to a session goes through one task: events of effectors and requests of people are
 //! given their `seq`, folded, committed together with what follows from them, published, and only then are
 //! actions performed. Events that arrive while a commit is in progress go into the next one. When a commit
 //! fails nothing of it is published or performed, and the session ends: what a reader saw is always what a
@@ -71,7 +71,7 @@ pub struct DriverParts {
     /// The responders that perform actions.
     pub actions: ActionDispatcher,
     /// Bounds the tool calls that run at once, of all sessions that share these slots.
-    pub places: CallSlots,
+    pub slots: CallSlots,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// The bus on which committed facts and their meaning are published. Only drivers of sessions publish,
@@ -108,7 +108,7 @@ impl DriverParts {
         Self {
             log,
             actions,
-            places: CallSlots::default(),
+            slots: CallSlots::default(),
             clock,
             bus: Bus::new(),
             agents: Bus::new(),

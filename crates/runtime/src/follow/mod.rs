@@ -48,20 +48,20 @@ pub trait EventSource: Send {
         reading: &SessionReader,
     ) -> impl Future<Output = Result<SourceStart, FollowError>> + Send;
 
-    /// Reads what was there before. Whoever brings that by itself is not asked.
+    /// Reads past events. The follower does not call this for a source that brings them by itself.
     fn read(&mut self, _wanted: PastRequest) -> impl Future<Output = Result<PastEvents, FollowError>> + Send {
         ready(Ok(PastEvents::Facts(Vec::new())))
     }
 
     /// Waits for what comes, and adds it to `heard`. `false`: the session has ended.
-    fn hear(
+    fn receive(
         &mut self,
         reading: &SessionReader,
         heard: &mut VecDeque<SourceItem>,
     ) -> impl Future<Output = Result<bool, FollowError>> + Send;
 
     /// Adds what has come by now to `heard`, without waiting.
-    fn hear_now(&mut self, _reading: &SessionReader, _heard: &mut VecDeque<SourceItem>) {}
+    fn receive_ready(&mut self, _reading: &SessionReader, _heard: &mut VecDeque<SourceItem>) {}
 }
 
 /// The events from before the source began.
@@ -69,7 +69,7 @@ pub trait EventSource: Send {
 pub enum PastEvents {
     /// The state of the session.
     Fold(Box<SessionFold>),
-    /// Facts, in order; none where there are no more.
+    /// Facts, in order; empty at the end.
     Facts(Vec<Fact>),
 }
 
@@ -79,7 +79,7 @@ pub enum FollowError {
     /// Its events cannot be read.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// It was cut off again before anything new came, or some of it did not come.
+    /// The source was cut off again before anything new came, or some events did not come.
     #[error("{0}")]
     CutOff(String),
 }
@@ -138,7 +138,7 @@ impl<S: EventSource> Follower<S> {
                     PastEvents::Facts(facts) => self.reading.page(facts),
                 },
                 ReaderStep::Hear => {
-                    if !self.source.hear(&self.reading, &mut self.heard).await? {
+                    if !self.source.receive(&self.reading, &mut self.heard).await? {
                         return Ok(None);
                     }
                 }
@@ -151,12 +151,12 @@ impl<S: EventSource> Follower<S> {
         }
     }
 
-    /// The next delivery that is ready without waiting. Deliveries that have to be read from the log are not ready.
-    pub fn ready(&mut self) -> Option<Delivery> {
+    /// Returns the next delivery if it is available without waiting. Deliveries from the log are not.
+    pub fn try_next(&mut self) -> Option<Delivery> {
         loop {
             match self.step() {
                 ReaderStep::Deliver(delivery) => return Some(delivery),
-                ReaderStep::Hear => self.source.hear_now(&self.reading, &mut self.heard),
+                ReaderStep::Hear => self.source.receive_ready(&self.reading, &mut self.heard),
                 ReaderStep::Begin
                 | ReaderStep::Read(_)
                 | ReaderStep::End
@@ -181,7 +181,7 @@ impl<S: EventSource> Follower<S> {
         };
         out.push(first);
         while out.len() < limit
-            && let Some(delivery) = self.ready()
+            && let Some(delivery) = self.try_next()
         {
             out.push(delivery);
         }
@@ -203,7 +203,7 @@ impl<S: EventSource> Follower<S> {
             let Some(heard) = self.heard.pop_front() else {
                 return step;
             };
-            self.reading.hear(heard);
+            self.reading.feed(heard);
         }
     }
 }

@@ -126,7 +126,7 @@ impl EventSource for BusSource {
         self.pages.read(wanted).await
     }
 
-    async fn hear(
+    async fn receive(
         &mut self,
         reading: &SessionReader,
         heard: &mut VecDeque<SourceItem>,
@@ -164,7 +164,7 @@ impl EventSource for BusSource {
         }
     }
 
-    fn hear_now(&mut self, reading: &SessionReader, heard: &mut VecDeque<SourceItem>) {
+    fn receive_ready(&mut self, reading: &SessionReader, heard: &mut VecDeque<SourceItem>) {
         let Some(bus) = &mut self.subscription else { return };
         while self.taken.len() < AT_ONCE
             && let Ok(Some(delivery)) = bus.try_recv()

@@ -67,7 +67,7 @@ impl EventSource for LogPollSource {
         self.0.read(wanted).await
     }
 
-    async fn hear(
+    async fn receive(
         &mut self,
         reading: &SessionReader,
         heard: &mut VecDeque<SourceItem>,

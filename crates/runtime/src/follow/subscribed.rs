@@ -123,7 +123,7 @@ impl EventSource for SubscriptionSource {
         })
     }
 
-    async fn hear(
+    async fn receive(
         &mut self,
         _: &SessionReader,
         heard: &mut VecDeque<SourceItem>,
@@ -137,7 +137,7 @@ impl EventSource for SubscriptionSource {
         Ok(count > 0)
     }
 
-    fn hear_now(&mut self, _: &SessionReader, heard: &mut VecDeque<SourceItem>) {
+    fn receive_ready(&mut self, _: &SessionReader, heard: &mut VecDeque<SourceItem>) {
         while self.taken.len() < AT_ONCE
             && let Some(subscription) = &mut self.subscription
             && let Ok(delivery) = subscription.deliveries.try_recv()

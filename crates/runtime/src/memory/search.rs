@@ -68,7 +68,7 @@ fn around(text: &str, at: usize) -> String {
     shown.replace(['\n', '\r'], " ").trim().to_owned()
 }
 
-/// Whether words end here.
+/// Returns whether words end here.
 fn is_between(letter: char) -> bool {
     !letter.is_alphanumeric()
 }
@@ -83,7 +83,7 @@ fn fold(letter: char) -> char {
     letter.to_lowercase().next().unwrap_or(letter)
 }
 
-/// Whether a script is written without spaces.
+/// Returns whether a script is written without spaces.
 fn is_unspaced(letter: char) -> bool {
     matches!(letter, '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

@@ -1,4 +1,4 @@
-//! One session of a log in memory: its facts, and what lists show of it.
+//! A session of a log in memory: its facts, and its data for lists.
 //!
 //! It keeps the promises of [`SessionLog`](crate::SessionLog) for one session; the lock is that of the whole log.
 
@@ -36,7 +36,7 @@ pub(super) struct StoredSession {
     roles: BTreeMap<OwnerId, SessionRole>,
     /// Counts the writers, from 1.
     epoch: u64,
-    /// Held once more by whoever writes it.
+    /// Its writer holds a second reference.
     held: Arc<()>,
 }
 
@@ -149,13 +149,13 @@ impl StoredSession {
         &self.spent
     }
 
-    /// One of its own facts.
+    /// A fact of the session itself.
     pub(super) fn fact(&self, seq: u64) -> Option<&Fact> {
         let at = self.own.binary_search_by_key(&seq, |fact| fact.seq).ok()?;
         self.own.get(at)
     }
 
-    /// Whether a [`Writer`] is alive.
+    /// Returns whether a [`Writer`] is alive.
     fn is_written(&self) -> bool {
         Arc::strong_count(&self.held) > 1
     }

@@ -21,11 +21,11 @@ pub enum Phase {
     Thinking,
     /// Its tools run, or wait for a person to decide.
     Tool,
-    /// It waits for agents that it made.
+    /// The agent waits for agents that it made.
     Agent,
     /// The last run has ended.
     Finished,
-    /// It sorts an input.
+    /// The agent matches an input to a rule.
     Matching,
     /// An agent to which it gave an input works.
     Executing,
@@ -46,7 +46,7 @@ impl Phase {
     }
 }
 
-/// Something that an agent says to whoever listens to it. Each follows from one RuntimeEvent and has its place.
+/// An event of an agent's stream. Each follows from one RuntimeEvent and has its position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamEvent {
     /// The fact that it follows from.
@@ -75,7 +75,7 @@ pub struct StreamEvent {
 pub enum StreamBody {
     /// A piece of what it says, as it comes: each piece once.
     Chunk(StreamChunk),
-    /// Nothing more to say to this input: the run has ended.
+    /// The end of the run that answers this input.
     Eof,
     /// The agent is gone.
     Closed {

@@ -100,7 +100,7 @@ impl StreamFold {
         })
     }
 
-    /// Whether this agent was there and is gone.
+    /// Returns whether this agent was there and is gone.
     pub fn is_closed(&self, id: &AgentStateId) -> bool {
         self.agents.get(id).is_some_and(|voice| voice.closed)
     }
@@ -143,7 +143,7 @@ impl StreamFold {
         } else {
             parent.at_work.remove(id);
         }
-        parent.settle();
+        parent.update_phase();
     }
 }
 
@@ -286,7 +286,7 @@ impl Voice {
 
     fn runs(&mut self, call: &ToolExecuting) -> StreamBody {
         self.running.insert(call.tool_call_id.clone());
-        self.settle();
+        self.update_phase();
         StreamBody::ToolStart {
             tool_call_id: call.tool_call_id.clone(),
             name: call.name.clone(),
@@ -341,15 +341,15 @@ impl Voice {
         };
     }
 
-    /// Its run stands so from here on.
+    /// Sets the status of the agent's run.
     fn stand(&mut self, status: RunStatus) {
         self.status = Some(status);
-        self.settle();
+        self.update_phase();
     }
 
     /// Updates the phase from the state of the run, the calls that run for it, and the agents that work for
     /// it.
-    fn settle(&mut self) {
+    fn update_phase(&mut self) {
         let Some(status) = self.status else { return };
         let (asks, acts, ended) = if self.routes {
             (Phase::Matching, Phase::Executing, Phase::Idle)

@@ -14,8 +14,8 @@ use super::fold::StreamFold;
 use super::select::{AgentSelection, Select, SlowReaderPolicy};
 use agentx_session::EventCursor;
 
-/// One stream, between the multiplexer and its reader.
-/// The multiplexer pushes under its own lock and never waits; the reader takes when it likes, and is woken where the queue was empty.
+/// A stream between the multiplexer and its reader. The multiplexer pushes under its own lock and never
+/// waits; the reader takes when it likes, and is woken where the queue was empty.
 pub(super) struct StreamSlot {
     /// The selection of events that the stream is of.
     pub(super) select: Select,
@@ -54,9 +54,9 @@ pub(super) enum QueueRead {
     Event(Arc<StreamEvent>),
     /// The stream was cut off here: the rest is in the log.
     Behind(Box<CutOffPoint>),
-    /// Nothing comes any more.
+    /// The stream has ended.
     Ended(StreamEnd),
-    /// Nothing now; `news` tells when that changes.
+    /// Empty for now; `news` fires when that changes.
     Nothing,
 }
 
@@ -82,7 +82,7 @@ impl StreamSlot {
             return true;
         }
         let mut goes_on = true;
-        // Whoever has something to take has been told.
+        // The readers with events have been woken.
         let is_first = queue.waiting.is_empty();
         if queue.waiting.len() < self.policy.bound() {
             queue.waiting.push_back(event.clone());
@@ -118,7 +118,7 @@ impl StreamSlot {
         }
     }
 
-    /// Nothing more comes. The first end counts.
+    /// Ends the stream. The first end counts.
     pub(super) fn end(&self, end: StreamEnd) {
         self.lock().ended.get_or_insert(end);
         self.news.notify_one();
@@ -149,7 +149,7 @@ impl StreamSlot {
         self.lock().dropped
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.lock().waiting.is_empty()
     }

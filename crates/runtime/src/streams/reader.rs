@@ -13,7 +13,7 @@ use super::{StreamEnd, StreamsShared};
 use crate::follow::{FollowError, Follower, SubscriptionSource};
 use agentx_session::{Delivery, EventCursor};
 
-/// One stream of a session. Dropping it closes it.
+/// A stream of a session. Dropping it closes it.
 pub struct AgentStream {
     /// The state that all streams of the session share.
     pub(super) shared: Arc<StreamsShared>,
@@ -102,7 +102,7 @@ impl AgentStream {
         self.ended.as_ref()
     }
 
-    /// Whether it reads the log at the moment, because its reader is behind.
+    /// Returns whether it reads the log at the moment, because its reader is behind.
     pub fn is_behind(&self) -> bool {
         self.behind.is_some()
     }
@@ -116,7 +116,7 @@ impl AgentStream {
             // What is new replaces what waits, also where it is read from the log.
             let is_latest = matches!(self.slot.policy, SlowReaderPolicy::Latest(_));
             let behind = self.behind.as_mut()?;
-            let event = match behind.follower.ready() {
+            let event = match behind.follower.try_next() {
                 Some(delivery) => behind.take(delivery),
                 None if is_latest && !self.slot.is_empty() => match self.slot.take() {
                     QueueRead::Event(event) => return Some(event),

@@ -19,7 +19,7 @@ pub(super) enum AgentSelection {
     /// All agents.
     #[default]
     All,
-    /// This agent.
+    /// The agent with this id.
     Id(AgentStateId),
     /// All agents of this name, one after another or at once.
     Name(Arc<str>),
@@ -54,7 +54,7 @@ impl Select {
         self
     }
 
-    /// Whether it is wanted.
+    /// Returns whether it is wanted.
     pub fn wants(&self, event: &StreamEvent) -> bool {
         let whose = match &self.agent {
             AgentSelection::All => true,

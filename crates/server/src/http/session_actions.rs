@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{ContextWish, RestoreReport, RestoreWish};
+use agentx_runtime::{ContextRequest, RestoreReport, RestoreRequest};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, UserInputFrame};
 use agentx_types::{
     AgentConfig, ApprovalDecision, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId,
@@ -102,9 +102,9 @@ pub(crate) struct RevisionRequest {
 
 /// A change of the part of the conversation that the model reads.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct ContextRequest {
+pub(crate) struct ContextBody {
     /// The change.
-    wish: ContextWish,
+    wish: ContextRequest,
     /// The wheel that the client believes it holds.
     #[serde(default)]
     wheel_epoch: Option<u64>,
@@ -112,9 +112,9 @@ pub(crate) struct ContextRequest {
 
 /// The files to restore.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct RestoreRequest {
+pub(crate) struct RestoreBody {
     /// To how they were before which event, and which: as the plan showed them.
-    wish: RestoreWish,
+    wish: RestoreRequest,
     /// The wheel that the client believes it holds.
     #[serde(default)]
     wheel_epoch: Option<u64>,
@@ -207,7 +207,7 @@ pub(crate) async fn context(
     app: HandlerState,
     at: SessionAs<Driving>,
     _: CanFail<507>,
-    JsonBody(request): JsonBody<ContextRequest>,
+    JsonBody(request): JsonBody<ContextBody>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let place = (at.session, request.wheel_epoch);
     let wished = app.state.context(&at.caller, place, request.wish);
@@ -217,9 +217,9 @@ pub(crate) async fn context(
 pub(crate) async fn restore(
     app: HandlerState,
     at: SessionAs<Driving>,
-    JsonBody(request): JsonBody<RestoreRequest>,
+    JsonBody(request): JsonBody<RestoreBody>,
 ) -> Result<JsonResponse<RestoreReport>, ApiError> {
-    let RestoreRequest { wish, wheel_epoch } = request;
+    let RestoreBody { wish, wheel_epoch } = request;
     let restored = app.state.restore(&at.caller, &at.session, wish, wheel_epoch);
     Ok(JsonResponse(restored.await?))
 }

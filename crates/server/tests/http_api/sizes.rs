@@ -1,7 +1,7 @@
 //! Size limits of input: refused input is neither kept nor repeated at length.
 
 use agentx_config::{Quotas, Settings};
-use agentx_runtime::{Delivery, RestoreWish, Runtime as _, View};
+use agentx_runtime::{Delivery, RestoreRequest, Runtime as _, View};
 use agentx_server::Caller;
 use agentx_types::wire::{InterruptFrame, Problem, WheelFrame, WheelWish};
 use agentx_types::{ConfigChange, MessageId, RULES_VERSION, RuntimeEvent, SessionId};
@@ -281,7 +281,7 @@ async fn changes_of_the_wheel_count_for_the_owner() {
         let (state, caller) = (desk.state.clone(), caller.clone());
         async move { state.interrupt(&caller, frame).await }
     };
-    let restore = || RestoreWish {
+    let restore = || RestoreRequest {
         to_seq: 1,
         files: Vec::new(),
     };

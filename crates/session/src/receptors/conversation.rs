@@ -86,8 +86,8 @@ impl Receptor for ConversationReceptor {
                     talk.close();
                 }
             }
-            (E::AgentSpawned(spawned), _) => self.meet(&spawned.agent_state_id, &spawned.config),
-            (E::SessionOpened(opened), Some(agent)) => self.meet(agent, &opened.config),
+            (E::AgentSpawned(spawned), _) => self.add_agent(&spawned.agent_state_id, &spawned.config),
+            (E::SessionOpened(opened), Some(agent)) => self.add_agent(agent, &opened.config),
             (E::InputRevised(revised), Some(agent)) => {
                 if let Some(talk) = self.agents.get_mut(agent) {
                     talk.revise(revised, out);
@@ -98,22 +98,22 @@ impl Receptor for ConversationReceptor {
                 self.agents
                     .entry(agent.clone())
                     .or_default()
-                    .hear(said, run_id, out);
+                    .on_input(said, run_id, out);
             }
             (_, Some(agent)) => {
                 if let Some(talk) = self.agents.get_mut(agent) {
-                    talk.go_on(fact, out);
+                    talk.on_fact(fact, out);
                 }
             }
             // What concerns the whole session concerns each of its agents.
-            (_, None) => self.agents.values_mut().for_each(|talk| talk.go_on(fact, out)),
+            (_, None) => self.agents.values_mut().for_each(|talk| talk.on_fact(fact, out)),
         }
     }
 }
 
 impl ConversationReceptor {
     /// Notes an agent and the tools that end its runs.
-    fn meet(&mut self, agent: &AgentStateId, config: &AgentConfig) {
+    fn add_agent(&mut self, agent: &AgentStateId, config: &AgentConfig) {
         let talk = self.agents.entry(agent.clone()).or_default();
         talk.follow_rules(config.rules_version);
         talk.offer(&config.tools);
@@ -127,7 +127,7 @@ impl Talk {
     }
 
     /// Takes a fact that is not an input: a change of tools, a model call, or what concerns the answer in progress.
-    fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+    fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         match (&fact.event, &fact.run_id) {
             (EnvironmentEvent::ConfigChanged(changed), _) => match &changed.change {
                 ConfigChange::Tools(tools) => self.offer(tools),
@@ -165,7 +165,7 @@ impl Talk {
 
     /// Takes an input: it is taken up at once if nothing is answered, else it waits, joins or interrupts,
     /// by its mode.
-    fn hear(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
+    fn on_input(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
         let (message_id, mode) = (said.message_id.clone(), said.mode);
         let input = ConversationInput {
             message_id: message_id.clone(),
@@ -350,8 +350,8 @@ impl ActiveInput {
         }
     }
 
-    /// Whether an error only says that the model call has ended that was to be stopped anyway.
-    /// Then `interrupted` follows, and that is the end.
+    /// Returns whether an error only says that the model call has ended that was to be stopped anyway. Then
+    /// `interrupted` follows, and that is the end.
     fn was_stopped_before(&self, error: &Envelope<EnvironmentEvent>) -> bool {
         self.stopping && error.cause.is_some() && error.cause == self.model_call
     }
@@ -362,7 +362,8 @@ impl ActiveInput {
         self.calls.clear();
     }
 
-    /// Whether a stream that ends like this is the last one: no calls to answer, and nothing that stops it otherwise.
+    /// Returns whether a stream that ends like this is the last one: no calls to answer, and nothing that
+    /// stops it otherwise.
     fn ends_with(&mut self, stop_reason: StopReason) -> bool {
         if matches!(stop_reason, StopReason::Broken | StopReason::Interrupted) {
             self.calls.clear();
@@ -627,7 +628,7 @@ mod tests {
         let by = || Some(OwnerId::new("own_b"));
         for (opened, continued, named) in [(8, None, None), (9, None, by()), (8, Some(9), by())] {
             let mut receptor = ConversationReceptor::default();
-            receptor.meet(&AgentStateId::new(AGENT), &config(opened));
+            receptor.add_agent(&AgentStateId::new(AGENT), &config(opened));
             if let Some(version) = continued {
                 let change = ConfigChanged {
                     change: ConfigChange::RulesVersion(version),
@@ -644,8 +645,8 @@ mod tests {
                 idempotency_key: None,
                 by: by.map(OwnerId::new),
             };
-            talk.hear(&said(InputMode::Queue, None), RunId::of_input(1), &mut out);
-            talk.hear(
+            talk.on_input(&said(InputMode::Queue, None), RunId::of_input(1), &mut out);
+            talk.on_input(
                 &said(InputMode::Interrupt, Some("own_b")),
                 RunId::of_input(2),
                 &mut out,

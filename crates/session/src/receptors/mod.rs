@@ -35,8 +35,8 @@ pub use transport::TransportReceptor;
 
 /// A pure function from facts to meaning, with the little memory that meaning needs.
 ///
-/// Whoever implements it is given each fact of one session once, in `seq` order, and is never asked twice
-/// about one. The default value is that of a session that has seen nothing.
+/// A receptor gets each fact of a session once, in `seq` order. Its default value is the state before the
+/// first fact.
 pub trait Receptor {
     /// Takes the next fact of the session and pushes what it means onto `out`.
     ///

@@ -61,8 +61,8 @@ impl Receptor for StreamReceptor {
         use EnvironmentEvent as E;
         let Some(agent) = &fact.agent_state_id else { return };
         match &fact.event {
-            E::SessionOpened(opened) => self.meet(agent, &opened.config),
-            E::AgentSpawned(spawned) => self.meet(&spawned.agent_state_id, &spawned.config),
+            E::SessionOpened(opened) => self.add_agent(agent, &opened.config),
+            E::AgentSpawned(spawned) => self.add_agent(&spawned.agent_state_id, &spawned.config),
             E::TextChunk(chunk) if self.sorting.contains(agent) => out.push(
                 ThinkingDelta {
                     text: chunk.text.clone(),
@@ -117,7 +117,7 @@ impl Receptor for StreamReceptor {
 
 impl StreamReceptor {
     /// An agent comes into being.
-    fn meet(&mut self, agent: &AgentStateId, config: &AgentConfig) {
+    fn add_agent(&mut self, agent: &AgentStateId, config: &AgentConfig) {
         if config.kind == AgentKind::Match {
             self.sorting.insert(agent.clone());
         }

@@ -90,7 +90,7 @@ impl Receptor for ToolReceptor {
             | E::StreamStart(_)
             | E::StreamEnd(_) => {
                 if let Some(calls) = self.agents.get_mut(agent) {
-                    calls.go_on(fact, out);
+                    calls.on_fact(fact, out);
                 }
             }
             _ => {}
@@ -115,7 +115,7 @@ fn finished(ran: &CommandRan) -> CommandFinished {
 
 impl OpenCalls {
     /// Handles the facts that concern only open calls. An agent without any is not even entered in the map.
-    fn go_on(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
+    fn on_fact(&mut self, fact: &Envelope<EnvironmentEvent>, out: &mut Vec<RuntimeEvent>) {
         use EnvironmentEvent as E;
         match &fact.event {
             E::ActionStarted(started) => self.run(started, fact.at, out),
@@ -132,7 +132,7 @@ impl OpenCalls {
         self.plan(&start.tool_call_id, &start.name, out);
     }
 
-    /// The arguments are whole. The name that counts is the one that stands with them.
+    /// The arguments are complete. The name beside them counts.
     fn ask(&mut self, call: &ToolCall, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let planned = self.plan(&call.tool_call_id, &call.name, out);
         if planned.step == CallProgress::Announced {
@@ -173,7 +173,7 @@ impl OpenCalls {
         })
     }
 
-    /// The tool begins: the fact stands in the log before anybody acts.
+    /// The tool begins: the log has this fact before the tool acts.
     fn run(&mut self, started: &ActionStarted, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let (ActionKind::CallTool, Some(id)) = (started.kind, &started.tool_call_id) else {
             return;

@@ -23,11 +23,11 @@ enum Last {
 /// The place of an event relative to the last one.
 #[derive(PartialEq)]
 pub(super) enum EventOrder {
-    /// Nothing against it.
+    /// No contradiction.
     Good,
-    /// It comes too early: the last event did not come again yet.
+    /// Too early: the last event did not come again yet.
     Early,
-    /// It stands where the last event was, and is another one.
+    /// Another event in the place of the last one.
     Other,
 }
 
@@ -45,12 +45,12 @@ impl LastSeen {
         self.awaited = awaited && self.last.is_some();
     }
 
-    /// Whether the source has said all that it has, and the last event was not among it.
+    /// Returns whether the source has said all that it has, and the last event was not among it.
     pub(super) fn is_missing(&self) -> bool {
         self.awaited
     }
 
-    /// Whether there is one, behind this fact.
+    /// Returns whether there is one, behind this fact.
     pub(super) fn is_after(&self, head: u64) -> bool {
         self.place().is_some_and(|(_, seq)| seq > head)
     }

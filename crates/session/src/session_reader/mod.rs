@@ -63,17 +63,17 @@ pub struct SessionReader {
     brings: LiveContent,
     stage: ReaderStage,
     caught_up: CaughtUp,
-    /// Whether more is wanted than what was there when it began.
-    goes_on: bool,
-    /// Everything up to here was taken in.
+    /// Whether the reader continues after it has caught up.
+    follows: bool,
+    /// The position up to which the reader took events in.
     taken: EventCursor,
-    /// Everything up to here was handed on, where something is ready.
-    given: EventCursor,
-    /// The last event that came.
+    /// The position up to which it delivered events.
+    delivered: EventCursor,
+    /// The last incoming event.
     seen: LastSeen,
-    /// The state of the session, where what facts mean is derived here.
+    /// The fold of the session, if this reader derives the meaning of facts.
     fold: Option<Box<SessionFold>>,
-    /// The page of the log that was not handled yet.
+    /// The rest of the current page of the log.
     page: std::vec::IntoIter<Fact>,
     ready: VecDeque<Delivery>,
 }
@@ -86,9 +86,9 @@ impl SessionReader {
             brings,
             stage: ReaderStage::Cut,
             caught_up: CaughtUp::Unknown,
-            goes_on: true,
+            follows: true,
             taken: after,
-            given: after,
+            delivered: after,
             seen: LastSeen::default(),
             fold: None,
             page: Vec::new().into_iter(),
@@ -96,14 +96,14 @@ impl SessionReader {
         }
     }
 
-    /// This reading, ending where it has caught up: what comes later is not wanted.
+    /// Ends the reading once it has caught up.
     #[must_use]
     pub fn to_the_end(mut self) -> Self {
-        self.goes_on = false;
+        self.follows = false;
         self
     }
 
-    /// This reading, which begins after a fact that the reader has: the source has to have it too.
+    /// Begins after a fact that the reader has: the source has to have it too.
     #[must_use]
     pub fn after_fact(mut self, fact: Fact) -> Self {
         self.seen.fact(&fact);
@@ -114,7 +114,7 @@ impl SessionReader {
     pub fn step(&mut self) -> ReaderStep {
         loop {
             if let Some(delivery) = self.ready.pop_front() {
-                self.given = position(&delivery).unwrap_or(self.given);
+                self.delivered = position(&delivery).unwrap_or(self.delivered);
                 return ReaderStep::Deliver(delivery);
             }
             if self.look_at_page() {
@@ -126,7 +126,7 @@ impl SessionReader {
                 self.caught_up = CaughtUp::Said;
                 return ReaderStep::Deliver(Delivery::CaughtUp(head));
             }
-            if self.caught_up == CaughtUp::Said && !self.goes_on {
+            if self.caught_up == CaughtUp::Said && !self.follows {
                 return ReaderStep::End;
             }
             match self.stage {
@@ -211,7 +211,7 @@ impl SessionReader {
     }
 
     /// Takes an item of the source.
-    pub fn hear(&mut self, heard: SourceItem) {
+    pub fn feed(&mut self, heard: SourceItem) {
         match heard {
             SourceItem::Fact(fact) => self.fact(&fact),
             SourceItem::Meaning(event) => self.meaning(event),
@@ -235,7 +235,7 @@ impl SessionReader {
         if self.ready.is_empty() {
             self.taken
         } else {
-            self.given
+            self.delivered
         }
     }
 
@@ -266,12 +266,12 @@ impl SessionReader {
         self.view
     }
 
-    /// Whether the source is to begin, or to begin again.
+    /// Returns whether the source is to begin, or to begin again.
     pub fn is_cut(&self) -> bool {
         self.stage == ReaderStage::Cut
     }
 
-    /// Whether facts are folded to what they mean: always, or while the log is read.
+    /// Returns whether facts are folded to what they mean: always, or while the log is read.
     fn derives(&self) -> bool {
         let is_live = !matches!(self.stage, ReaderStage::Log(_));
         self.view == View::Runtime && !(self.brings == LiveContent::Meaning && is_live)
@@ -287,7 +287,7 @@ impl SessionReader {
         }
     }
 
-    /// Goes on with what the source brings, once the log was read to its end.
+    /// Continues with the source, once the log was read to its end.
     fn go_live(&mut self) {
         self.stage = ReaderStage::Live { in_step: true };
         if self.brings == LiveContent::Meaning {

@@ -68,9 +68,9 @@ pub enum ReaderStep {
     Read(PastRequest),
     /// Wait for what the source brings; then [`SessionReader::hear`](super::SessionReader::hear).
     Hear,
-    /// Nothing more is wanted.
+    /// The reader wants nothing more.
     End,
-    /// Nothing more can be handed on.
+    /// The reader cannot deliver anything more.
     Missing(Gap),
     /// The log of this session went back: the event with this `seq` is another one than before, or is not there any more. Nothing
     /// that came of the new history was handed on.

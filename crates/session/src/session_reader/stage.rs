@@ -20,11 +20,11 @@ pub(super) enum ReaderStage {
 /// Whether it was said that the reader has caught up.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum CaughtUp {
-    /// It is not known yet with which fact it has.
+    /// The fact at which it has caught up is not known yet.
     Unknown,
     /// With this fact.
     At(u64),
-    /// It was said; it is said once.
+    /// Reported; this happens once.
     Said,
 }
 

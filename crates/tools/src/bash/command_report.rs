@@ -27,9 +27,9 @@ pub(super) struct CommandReport {
 pub(super) enum LeftProcesses {
     /// There were none.
     None,
-    /// They became this job.
+    /// The processes became this job.
     Job(String),
-    /// They were killed, because there was no room for another job.
+    /// The processes were killed, because there was no room for another job.
     Killed,
 }
 

@@ -13,7 +13,7 @@ use super::processes::{self, Process};
 /// The variable.
 pub(super) const MARK: &str = "AGENTX_CALL";
 
-/// Stands for the call in the mark of a command that a person runs in a chat.
+/// The placeholder for the call in the mark of a command that a person runs in a chat.
 const OWN_COMMAND: &str = "!";
 
 /// A longer id of a call is cut: a model may make up any.

@@ -19,7 +19,7 @@ pub(super) enum CommandEnd {
     Exited(ExitStatus),
     TimedOut,
     Interrupted,
-    /// It wrote more than the limit.
+    /// The output exceeded the limit.
     Flooded,
     /// Waiting for it failed.
     Lost,

@@ -25,8 +25,8 @@ pub(super) async fn end(
     for path in &cut_off.files {
         let standing = on_disk(path).await;
         let trail = history.files().get(path);
-        let is_done =
-            standing.blocked.is_none() && trail.is_some_and(|trail| trail.end().is(standing.seen.as_ref()));
+        let is_done = standing.blocked.is_none()
+            && trail.is_some_and(|trail| trail.end().matches(standing.seen.as_ref()));
         if !is_done {
             failed.push(FileFailed {
                 path: path.clone(),

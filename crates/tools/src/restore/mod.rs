@@ -14,7 +14,7 @@ use std::path::Path;
 
 use agentx_history::{FileTrail, FileVersion, IrreversibleEffect, SessionHistory};
 use agentx_runtime::{
-    BlobStore, Doubt, FactRecorder, PlannedFile, RestoreFile, RestorePlan, RestoreReport, RestoreWish,
+    BlobStore, Doubt, FactRecorder, PlannedFile, RestoreFile, RestorePlan, RestoreReport, RestoreRequest,
     RuntimeError, WhatHappens,
 };
 use agentx_types::{
@@ -91,7 +91,7 @@ async fn planned(
         seen,
         mut blocked,
     } = on_disk(path).await;
-    if blocked.is_none() && target.is(seen.as_ref()) {
+    if blocked.is_none() && target.matches(seen.as_ref()) {
         return None;
     }
     let becomes = match bytes_of(target, blobs).await {
@@ -185,7 +185,7 @@ fn during(history: &SessionHistory, trail: &FileTrail, at: Timestamp) -> Option<
 /// not sure.
 pub async fn restore(
     history: &SessionHistory,
-    wish: &RestoreWish,
+    wish: &RestoreRequest,
     blobs: &dyn BlobStore,
     record: &dyn FactRecorder,
 ) -> Result<RestoreReport, RuntimeError> {
@@ -208,7 +208,7 @@ pub async fn restore(
             report.failed.push(fail(CHANGED_MEANWHILE.into()));
             continue;
         }
-        if target.is(standing.seen.as_ref()) {
+        if target.matches(standing.seen.as_ref()) {
             report.restored.push(file.path.clone());
             continue;
         }

@@ -194,7 +194,7 @@ fn find(
                 matched.fetch_add(1, Ordering::Relaxed);
                 local.first.push(key);
             }
-            ended.go_on(stop)
+            ended.walk_state(stop)
         })
     });
     let first = all.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -207,7 +207,7 @@ impl GrepSearch<'_> {
                     Ok(entry) => self.look(&entry, &mut searcher, &mut local.hits),
                     Err(_) => local.hits.unreadable += 1,
                 }
-                ended.go_on(self.stop)
+                ended.walk_state(self.stop)
             })
         });
         Ok((all.into_inner().unwrap_or_else(PoisonError::into_inner), ended))

@@ -68,7 +68,7 @@ pub(crate) struct WalkEnd {
 
 impl WalkEnd {
     /// Returns what a thread does after each entry.
-    pub(crate) fn go_on(&self, stop: &StopFlag) -> WalkState {
+    pub(crate) fn walk_state(&self, stop: &StopFlag) -> WalkState {
         if stop.due() {
             self.early.store(true, Ordering::Relaxed);
             return WalkState::Quit;

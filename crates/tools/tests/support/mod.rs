@@ -144,7 +144,7 @@ impl Place {
             blobs: Arc::clone(&self.blobs) as Arc<dyn BlobStore>,
             cancel: self.cancel.clone(),
             values: Default::default(),
-            places: Default::default(),
+            slots: Default::default(),
         }
     }
 

@@ -62,7 +62,7 @@ impl MatchAgent {
 
     /// Has a model say what an input means, unless a limit forbids it.
     pub(super) fn ask_model(&mut self, message: Arc<Message>, step: &mut RunStep<'_>) {
-        if let Some(cause) = self.course.used_up(&self.config.limits, step) {
+        if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
         }
         self.matching = Some(Matching {
@@ -79,7 +79,7 @@ impl MatchAgent {
         let Some(message) = self.matching.as_ref().map(|matching| matching.message.clone()) else {
             return;
         };
-        self.course.set_status(RunStatus::BuildingContext, step);
+        self.lifecycle.set_status(RunStatus::BuildingContext, step);
         let mut system = vec![self.config.system_prompt.clone(), self.prepared().prompt.clone()];
         system.retain(|part| !part.trim().is_empty());
         let config = &self.config;
@@ -93,12 +93,12 @@ impl MatchAgent {
             turns: false,
             without: Vec::new(),
         };
-        self.course.ask(&config.model, request, step);
+        self.lifecycle.ask(&config.model, request, step);
     }
 
     /// Takes a piece of what the model says. The person does not need it, so it is reported as thinking.
     pub(super) fn on_stream(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
-        if !self.course.answers_model_call(fact.cause.as_ref()) {
+        if !self.lifecycle.answers_model_call(fact.cause.as_ref()) {
             return;
         }
         if let EnvironmentEvent::StreamStart(start) = &fact.event {
@@ -107,12 +107,12 @@ impl MatchAgent {
             step.stream(StreamOutput::MessageStart {
                 message_id: start.message_id.clone(),
             });
-        } else if !self.course.assembler.is_open() {
+        } else if !self.lifecycle.assembler.is_open() {
             return;
         }
-        self.course.assembler.feed(&fact.event);
+        self.lifecycle.assembler.feed(&fact.event);
         if let EnvironmentEvent::ModelFellBack(fallback) = &fact.event {
-            self.course.fell_back(fallback);
+            self.lifecycle.fell_back(fallback);
         }
         let text = match &fact.event {
             EnvironmentEvent::TextChunk(chunk) => {
@@ -143,7 +143,7 @@ impl MatchAgent {
         end: &StreamEnd,
         step: &mut RunStep<'_>,
     ) {
-        if !self.course.stream_ended(fact, end.stop_reason, step) {
+        if !self.lifecycle.stream_ended(fact, end.stop_reason, step) {
             return;
         }
         match end.stop_reason {
@@ -152,7 +152,7 @@ impl MatchAgent {
             StopReason::Interrupted => {
                 self.cut_off(step);
                 self.begin_stop(StopCause::interrupt("the model call was stopped"), step);
-                self.settle(step);
+                self.proceed(step);
             }
             reason => self.on_answer(reason, step),
         }
@@ -160,13 +160,13 @@ impl MatchAgent {
 
     /// Takes a whole answer: pays for it, shows it, and does what it means, unless the run is being stopped.
     fn on_answer(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
-        let answer = self.course.assembler.finish();
-        self.course.pay(answer.usage, &self.config.model, step);
-        if let Some(run) = self.course.active() {
+        let answer = self.lifecycle.assembler.finish();
+        self.lifecycle.pay(answer.usage, &self.config.model, step);
+        if let Some(run) = self.lifecycle.active() {
             run.pending.model_call = None;
         }
         let Some(mut matching) = self.matching.take() else {
-            return self.settle(step);
+            return self.proceed(step);
         };
         // The last line of an answer that was cut off is a half.
         if reason != StopReason::MaxTokens {
@@ -179,10 +179,10 @@ impl MatchAgent {
                 partial: false,
             });
         }
-        if !self.course.is_stopping() {
+        if !self.lifecycle.is_stopping() {
             self.take_answer(matching, reason, step);
         }
-        self.settle(step);
+        self.proceed(step);
     }
 
     /// Does what an answer means. What was found counts, also in one that was cut off; one that was cut off
@@ -212,10 +212,10 @@ impl MatchAgent {
         failed: &AttemptFailed,
         step: &mut RunStep<'_>,
     ) {
-        if self.course.answers_model_call(fact.cause.as_ref())
+        if self.lifecycle.answers_model_call(fact.cause.as_ref())
             && failed.retry_in_ms.is_some()
             && self.config.rules_version >= since::LIMITS_BETWEEN_SORTINGS
-            && let Some(cause) = self.course.used_up(&self.config.limits, step)
+            && let Some(cause) = self.lifecycle.used_up(&self.config.limits, step)
         {
             self.begin_stop(cause, step);
         }
@@ -224,8 +224,8 @@ impl MatchAgent {
     /// Forgets what the open stream has come to, and pays for it; another attempt begins, or an error
     /// follows.
     pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
-        let answer = self.course.assembler.finish_partial();
-        self.course.pay(answer.usage, &self.config.model, step);
+        let answer = self.lifecycle.assembler.finish_partial();
+        self.lifecycle.pay(answer.usage, &self.config.model, step);
         if let Some(matching) = &mut self.matching {
             matching.parser = AnswerParser::default();
             matching.found.clear();
@@ -236,7 +236,7 @@ impl MatchAgent {
     pub(super) fn cut_off(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
         self.matching = None;
-        if let Some(run) = self.course.active() {
+        if let Some(run) = self.lifecycle.active() {
             run.pending.model_call = None;
         }
     }

@@ -80,7 +80,7 @@ impl MatchAgent {
             rule: task.rule.clone(),
         });
         self.send(&child, task, InputMode::Queue, step);
-        self.course.set_status(RunStatus::AwaitingTool, step);
+        self.lifecycle.set_status(RunStatus::AwaitingTool, step);
     }
 
     /// Gives the child that is at work something more, which joins its run.
@@ -91,7 +91,7 @@ impl MatchAgent {
         }
     }
 
-    /// Whether there is a child for this place.
+    /// Returns whether there is a child for this place.
     pub(super) fn has_child(&self, place: RouteTarget) -> bool {
         self.children.iter().any(|child| child.place == place)
     }
@@ -161,7 +161,7 @@ impl MatchAgent {
 
     /// Wants something done in the run in progress.
     fn act(&self, body: ActionBody, step: &mut RunStep<'_>) {
-        step.act_in(self.course.run_id(), body);
+        step.act_in(self.lifecycle.run_id(), body);
     }
 
     /// Hears what a child says: what it spends is this agent's, its words are the run's, and the end of its
@@ -169,7 +169,7 @@ impl MatchAgent {
     pub(crate) fn hear_child(&mut self, id: &AgentStateId, output: &AgentOutput, step: &mut RunStep<'_>) {
         match output {
             AgentOutput::State(StateOutput::Spent { usage, cost, .. }) => {
-                self.course.share(*usage, *cost, step)
+                self.lifecycle.share(*usage, *cost, step)
             }
             AgentOutput::Message(MessageOutput::User { message }) => {
                 if let Some(child) = self.child(id) {
@@ -181,7 +181,7 @@ impl MatchAgent {
                 text, model_calls, ..
             }) => {
                 let works = self.is_at_work(id);
-                if let Some(run) = self.course.active().filter(|_| works) {
+                if let Some(run) = self.lifecycle.active().filter(|_| works) {
                     add_text(&mut run.last_text, text);
                     run.bill.model_calls += model_calls;
                 }
@@ -197,7 +197,7 @@ impl MatchAgent {
             AgentOutput::State(StateOutput::Closed { .. }) => self.child_gone(id, step),
             _ => {}
         }
-        if let Some(run) = self.course.active() {
+        if let Some(run) = self.lifecycle.active() {
             run.seen_at = step.at;
         }
     }
@@ -207,7 +207,7 @@ impl MatchAgent {
         self.children.iter_mut().find(|child| child.id == *id)
     }
 
-    /// Whether this is the child that does something now.
+    /// Returns whether this is the child that does something now.
     fn is_at_work(&self, id: &AgentStateId) -> bool {
         self.at_work.as_ref().is_some_and(|work| work.child == *id)
     }
@@ -221,7 +221,7 @@ impl MatchAgent {
         reason: Option<&str>,
         step: &mut RunStep<'_>,
     ) {
-        let is_stopping = self.course.is_stopping();
+        let is_stopping = self.lifecycle.is_stopping();
         let has_more = |child: &MatchChild| child.id == *id && !child.unheard.is_empty();
         let Some(work) = self.at_work.clone() else { return };
         if self.children.iter().any(has_more) {
@@ -235,7 +235,7 @@ impl MatchAgent {
         if !is_stopping && !work.leaving {
             self.note_outcome(status, reason);
         }
-        self.settle(step);
+        self.proceed(step);
     }
 
     /// Notes how a task ended: where it ended badly, so does the run, and the first such end counts. A person
@@ -273,11 +273,11 @@ impl MatchAgent {
             self.active = None;
         }
         if let Some(work) = self.at_work.take_if(|work| work.child == *id) {
-            if !work.leaving && !self.course.is_stopping() {
+            if !work.leaving && !self.lifecycle.is_stopping() {
                 let unheard = gone.unheard.into_iter().rev().map(|sent| sent.task);
                 unheard.for_each(|task| self.plan.push_front(task));
             }
-            self.settle(step);
+            self.proceed(step);
         }
     }
 }

@@ -14,7 +14,7 @@
 //! for what another process left open.
 //!
 //! Invariants: one child is at work at most, one model call is in progress at most, and never both about the
-//! same input. `settle` (in `plan`) alone begins tasks and ends runs, and may be called after any change.
+//! same input. `prepare_window` (in `plan`) alone begins tasks and ends runs, and may be called after any change.
 
 mod ask;
 mod children;
@@ -48,7 +48,7 @@ pub struct MatchAgent {
     id: AgentStateId,
     pub(crate) config: Arc<AgentConfig>,
     /// Its runs, and the inputs that wait.
-    course: RunLifecycle,
+    lifecycle: RunLifecycle,
     /// The input that a model is asked about, while one is.
     matching: Option<Matching>,
     /// Tasks that are to be done, in order, behind the one at work.
@@ -74,7 +74,7 @@ impl MatchAgent {
         Self {
             id,
             config: Arc::new(config),
-            course: RunLifecycle::default(),
+            lifecycle: RunLifecycle::default(),
             matching: None,
             plan: VecDeque::new(),
             at_work: None,
@@ -98,11 +98,11 @@ impl MatchAgent {
 
     /// The current run, or the last one.
     pub fn run(&self) -> Option<&Run> {
-        self.course.run.as_ref()
+        self.lifecycle.run.as_ref()
     }
 
     pub(crate) fn inputs(&self) -> &InputQueue {
-        &self.course.inputs
+        &self.lifecycle.inputs
     }
 
     /// The child that does something now.
@@ -112,7 +112,7 @@ impl MatchAgent {
 
     /// The cost of all its runs, and those of its children.
     pub fn totals(&self) -> Totals {
-        self.course.totals
+        self.lifecycle.totals
     }
 
     /// Takes the next fact, in the step that it makes this agent take. It has no tools and keeps no
@@ -122,12 +122,12 @@ impl MatchAgent {
         match &fact.event {
             E::UserMessage(message) => self.on_user_message(message, step),
             E::InputRevised(revised) => {
-                let taken = self.course.revise(revised);
+                let taken = self.lifecycle.revise(revised);
                 self.follow_input(taken, step);
             }
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
-                let follows = self.course.hear_of_a_stop(fact, max, step);
+                let follows = self.lifecycle.hear_of_a_stop(fact, max, step);
                 self.follow(follows, step);
             }
             E::StreamStart(_)
@@ -145,7 +145,7 @@ impl MatchAgent {
             // It has no tools, and keeps no conversation.
             _ => {}
         }
-        self.course.note_time(fact);
+        self.lifecycle.note_time(fact);
     }
 
     /// Takes a change of the configuration that comes from an agent above.
@@ -155,7 +155,8 @@ impl MatchAgent {
 
     /// Takes a change of the configuration. What was prepared by it is prepared again.
     fn on_change(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
-        self.course.change(Arc::make_mut(&mut self.config), change, step);
+        self.lifecycle
+            .change(Arc::make_mut(&mut self.config), change, step);
         self.prepared.clear();
     }
 
@@ -168,7 +169,7 @@ impl MatchAgent {
     }
 
     fn on_user_message(&mut self, said: &UserMessage, step: &mut RunStep<'_>) {
-        let taken = self.course.take(said, step);
+        let taken = self.lifecycle.take(said, step);
         self.follow_input(Some(taken), step);
     }
 
@@ -177,17 +178,17 @@ impl MatchAgent {
         match taken {
             Some(InputDecision::Opens(input)) => {
                 self.start_run(input, step);
-                self.settle(step);
+                self.proceed(step);
             }
-            Some(InputDecision::Joins) => self.settle(step),
+            Some(InputDecision::Joins) => self.proceed(step),
             Some(InputDecision::Interrupts) => self.stop(StopCause::interrupt("a new message"), step),
             Some(InputDecision::Waits) | None => {}
         }
     }
 
-    /// Opens a run with this input. The caller has to settle it.
+    /// Opens a run with this input. The caller has to call `proceed`.
     fn start_run(&mut self, input: RunInput, step: &mut RunStep<'_>) {
-        let message = self.course.open(input, self.config.limits.max_wall_ms, step);
+        let message = self.lifecycle.open(input, self.config.limits.max_wall_ms, step);
         self.outcome = None;
         self.take_up(message, step);
     }
@@ -206,10 +207,10 @@ impl MatchAgent {
     /// Ends the current run, if one is, and the agent where it is gone.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.matching = None;
-        if !self.course.finish(status, reason, step) {
+        if !self.lifecycle.finish(status, reason, step) {
             return;
         }
-        if let Some(reason) = self.course.inputs.closed() {
+        if let Some(reason) = self.lifecycle.inputs.closed() {
             let reason = reason.to_owned();
             self.leave(reason, step);
         }

@@ -69,7 +69,7 @@ pub(super) struct ActiveChild {
 const NOBODY: &str = "No rule fits this, and there is no agent for what no rule fits.";
 
 impl MatchAgent {
-    /// Makes tasks of what an input means, as the table above says. The caller has to settle the run.
+    /// Makes tasks of what an input means, as the table above says. The caller has to call `proceed`.
     ///
     /// A child that leaves is told so once; what comes while it leaves only replaces the plan.
     pub(super) fn mean(&mut self, message: &Arc<Message>, intents: Vec<Intent>, step: &mut RunStep<'_>) {
@@ -172,25 +172,25 @@ impl MatchAgent {
             message: Arc::new(message),
             partial: false,
         });
-        if let Some(run) = self.course.active() {
+        if let Some(run) = self.lifecycle.active() {
             add_text(&mut run.last_text, NOBODY);
         }
         self.outcome
             .get_or_insert((RunStatus::Completed, Some(NOBODY.to_owned())));
     }
 
-    /// Goes on: with inputs that wait to be matched, with what is to be done, or to the end.
+    /// Continues with the next input to match, the next task, or the end of the run.
     ///
     /// May be called after any change. It returns when something is in progress (a model call, a child, a
     /// report) or nothing is left to do; each round of the loop uses up an input, a task or the run, so it
     /// ends.
-    pub(super) fn settle(&mut self, step: &mut RunStep<'_>) {
+    pub(super) fn proceed(&mut self, step: &mut RunStep<'_>) {
         loop {
-            let Some(run) = self.course.active() else {
-                if self.course.inputs.closed().is_some() {
+            let Some(run) = self.lifecycle.active() else {
+                if self.lifecycle.inputs.closed().is_some() {
                     return;
                 }
-                match self.course.inputs.next() {
+                match self.lifecycle.inputs.next() {
                     Some(input) => self.start_run(input, step),
                     None => return,
                 }
@@ -203,13 +203,13 @@ impl MatchAgent {
                 if self.at_work.is_some() || cause.record == StopRecord::Asked {
                     return;
                 }
-                if let Some((status, reason)) = self.course.end_stopped(cause, step) {
+                if let Some((status, reason)) = self.lifecycle.end_stopped(cause, step) {
                     self.finish_run(status, Some(reason), step);
                 }
-            } else if let Some(input) = self.course.inputs.next_steering() {
+            } else if let Some(input) = self.lifecycle.inputs.next_steering() {
                 self.take_up(input.message, step);
             } else if self.at_work.is_some() {
-                return self.course.set_status(RunStatus::AwaitingTool, step);
+                return self.lifecycle.set_status(RunStatus::AwaitingTool, step);
             } else if let Some(task) = self.plan.pop_front() {
                 self.begin(task, step);
             } else {
@@ -223,7 +223,7 @@ impl MatchAgent {
     fn begin(&mut self, task: ChildTask, step: &mut RunStep<'_>) {
         let full = step.census().full().filter(|_| !self.has_child(task.place));
         let full = full.map(|why| StopCause::error(RunStatus::Failed, "too_many_agents", &why));
-        match self.course.used_up(&self.config.limits, step).or(full) {
+        match self.lifecycle.used_up(&self.config.limits, step).or(full) {
             Some(cause) => self.begin_stop(cause, step),
             None => self.hand_over(&task, step),
         }

@@ -27,19 +27,19 @@ impl MatchAgent {
             self.at_work = runs.then_some(work);
         }
         self.plan.clear();
-        let Some(asked_model) = self.course.forked(hold) else {
+        let Some(asked_model) = self.lifecycle.forked(hold) else {
             return;
         };
         if asked_model {
             self.cut_off(step);
         }
-        self.course.set_status(RunStatus::Stopping, step);
+        self.lifecycle.set_status(RunStatus::Stopping, step);
     }
 
     /// Makes the model call that was in progress again, unless a limit forbids it by now.
     fn ask_again(&mut self, step: &mut RunStep<'_>) {
         self.set_aside(step);
-        match self.course.used_up(&self.config.limits, step) {
+        match self.lifecycle.used_up(&self.config.limits, step) {
             Some(cause) => {
                 self.cut_off(step);
                 self.stop(cause, step);
@@ -55,7 +55,9 @@ impl MatchAgent {
             self.close_child(child, "its work stayed behind in another session", step);
         }
         let max = self.config.limits.max_wall_ms;
-        let Some(run) = self.course.active() else { return };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
         run.on_takeover(step.at);
         let stopping = run.pending.stop.is_some();
         let asked_model = run.pending.model_call.is_some();
@@ -66,7 +68,7 @@ impl MatchAgent {
             return self.ask_again(step);
         }
         if self.at_work.is_some() {
-            self.course.set_status(
+            self.lifecycle.set_status(
                 if stopping {
                     RunStatus::Stopping
                 } else {
@@ -75,6 +77,6 @@ impl MatchAgent {
                 step,
             );
         }
-        self.settle(step);
+        self.proceed(step);
     }
 }

@@ -1,7 +1,7 @@
 //! The end of runs before their answer: interrupts, limits, errors.
 //!
 //! The plan is given up, the model call is cancelled, and the child that is at work is interrupted. It says
-//! itself how it ended; only then the stop is recorded and the run ends (`settle`, in `plan`).
+//! itself how it ended; only then the stop is recorded and the run ends (`prepare_window`, in `plan`).
 
 use agentx_types::{ActionBody, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RunStatus};
 
@@ -17,11 +17,11 @@ impl MatchAgent {
         error: &ErrorOccurred,
         step: &mut RunStep<'_>,
     ) {
-        let from_model = self.course.answers_model_call(fact.cause.as_ref());
+        let from_model = self.lifecycle.answers_model_call(fact.cause.as_ref());
         if from_model {
             self.cut_off(step);
         }
-        let follows = self.course.failed(fact, error, from_model);
+        let follows = self.lifecycle.failed(fact, error, from_model);
         self.follow(follows, step);
     }
 
@@ -29,7 +29,7 @@ impl MatchAgent {
     pub(super) fn follow(&mut self, follows: StopConsequence, step: &mut RunStep<'_>) {
         match follows {
             StopConsequence::Nothing => {}
-            StopConsequence::GoOn => self.settle(step),
+            StopConsequence::GoOn => self.proceed(step),
             StopConsequence::Stop(cause) => self.stop(cause, step),
             StopConsequence::Leave(reason) => self.leave(reason, step),
         }
@@ -38,15 +38,15 @@ impl MatchAgent {
     /// Stops what runs, and settles the run: it ends at once if nothing does.
     pub(super) fn stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         self.begin_stop(cause, step);
-        self.settle(step);
+        self.proceed(step);
     }
 
-    /// Stops what runs. The first cause counts, and the plan is dropped in any case. The caller has to settle
-    /// the run.
+    /// Stops what runs. The first cause counts, and the plan is dropped in any case. The caller has to call
+    /// `proceed`.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         self.plan.clear();
         let at_work = self.at_work().cloned();
-        let Some(run) = self.course.active().filter(|run| run.pending.stop.is_none()) else {
+        let Some(run) = self.lifecycle.active().filter(|run| run.pending.stop.is_none()) else {
             return;
         };
         let on_record = cause.record == StopRecord::Made;
@@ -54,7 +54,7 @@ impl MatchAgent {
         run.pending.stop = Some(cause);
         let (run_id, model_call) = (run.id.clone(), run.pending.model_call.clone());
         if !on_record || at_work.is_some() || model_call.is_some() {
-            self.course.set_status(RunStatus::Stopping, step);
+            self.lifecycle.set_status(RunStatus::Stopping, step);
         }
         if let Some(action_id) = model_call {
             step.act(&run_id, ActionBody::Cancel(Cancel { action_id }));

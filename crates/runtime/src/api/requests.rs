@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 /// Options for opening a session.
 #[derive(Clone, Debug)]
 pub enum OpenRequest {
-    /// A new one, with this agent.
+    /// A new session, with this agent.
     New(Box<AgentConfig>),
-    /// One that exists, with these changes of its agent.
+    /// An existing session, with these changes of its agent.
     Resume(SessionId, Vec<ConfigChange>),
 }
 
 /// A stream of deliveries.
 pub struct Subscription {
-    /// The channel that they come by; it ends when the session is closed.
+    /// The channel; it ends when the session is closed.
     pub deliveries: tokio::sync::mpsc::Receiver<Delivery>,
 }
 
 impl Subscription {
-    /// The next delivery; `None` at the end.
+    /// Returns the next delivery; `None` at the end.
     pub async fn next(&mut self) -> Option<Delivery> {
         self.deliveries.recv().await
     }
 }
 
-/// Something that a person says.
+/// An input of a person.
 ///
 /// ```
 /// use agentx_runtime::UserInput;
@@ -43,17 +43,16 @@ impl Subscription {
 pub struct UserInput {
     /// The content.
     pub content: Vec<ContentPart>,
-    /// The time at which it is looked at.
+    /// The time at which the agent handles it.
     pub mode: InputMode,
     /// A second input with the same key is the same input.
     pub idempotency_key: Option<String>,
-    /// The person who says it, if that is not the owner of the session. A server fills it in; a client's word
-    /// does not count.
+    /// The person, if not the owner of the session. A server sets it; a client's value does not count.
     pub by: Option<OwnerId>,
 }
 
 impl UserInput {
-    /// These parts, for when the agent has time.
+    /// Creates an input with these parts, for when the agent has time.
     pub fn new(content: Vec<ContentPart>) -> Self {
         Self {
             content,
@@ -63,18 +62,18 @@ impl UserInput {
         }
     }
 
-    /// An input of words alone.
+    /// Creates an input with text alone.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![ContentPart::text(text)])
     }
 
-    /// This input, looked at at another time.
+    /// Sets the time at which the agent handles the input.
     #[must_use]
     pub fn mode(self, mode: InputMode) -> Self {
         Self { mode, ..self }
     }
 
-    /// This input with a key, if there is one: a second input with the same key is the same input.
+    /// Sets the idempotency key, if there is one: a second input with the same key is the same input.
     #[must_use]
     pub fn key(self, idempotency_key: Option<String>) -> Self {
         Self {
@@ -83,7 +82,7 @@ impl UserInput {
         }
     }
 
-    /// This input as somebody else than the owner of the session says it, where `by` names one.
+    /// Sets the person, if `by` names one other than the owner of the session.
     #[must_use]
     pub fn by(self, by: Option<OwnerId>) -> Self {
         Self { by, ..self }
@@ -94,20 +93,20 @@ impl UserInput {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum ContextWish {
-    /// A summary instead of all but the latest exchanges.
+pub enum ContextRequest {
+    /// Replace all but the latest exchanges with a summary.
     Condense {
         /// What the summary must contain, in the person's words.
         #[serde(default)]
         instructions: Option<String>,
     },
-    /// The latest summary out again: what it stands for is as it was.
+    /// Remove the latest summary and restore the messages behind it.
     Restore {},
-    /// An input stays as it is whatever is condensed, or no longer.
+    /// Pin an input, so that condensing keeps it, or unpin it.
     Pin {
         /// The input.
         message_id: MessageId,
-        /// Whether it stays.
+        /// Whether it is pinned.
         pinned: bool,
     },
 }
@@ -120,19 +119,19 @@ pub struct ApprovalInput {
     pub tool_call_id: ToolCallId,
     /// The decision.
     pub decision: ApprovalDecision,
-    /// A word to the model.
+    /// A note to the model.
     pub note: Option<String>,
     /// For `session` and `always`: the rule to keep; by default the one that was suggested.
     pub rule: Option<Rule>,
     /// The person who decided, if several people may.
     pub by: Option<OwnerId>,
-    /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
-    /// keeps no rule.
+    /// Whether the person may not decide for the operator of the server. Such a decision allows nothing that
+    /// the server's settings ask about, and keeps no rule.
     pub limited: bool,
 }
 
 impl ApprovalInput {
-    /// A decision about a call by the owner of the session.
+    /// Creates a decision of the session's owner about a call.
     pub fn new(tool_call_id: ToolCallId, decision: ApprovalDecision) -> Self {
         Self {
             tool_call_id,
@@ -144,25 +143,26 @@ impl ApprovalInput {
         }
     }
 
-    /// This decision with a word to the model, if there is one.
+    /// Sets the note to the model, if there is one.
     #[must_use]
     pub fn note(self, note: Option<String>) -> Self {
         Self { note, ..self }
     }
 
-    /// This decision, which keeps `rule` instead of the suggested one, if there is one.
+    /// Sets the rule to keep in place of the suggested one, if there is one.
     #[must_use]
     pub fn rule(self, rule: Option<Rule>) -> Self {
         Self { rule, ..self }
     }
 
-    /// This decision as another person made it, where `by` names one.
+    /// Sets the person who decided, if `by` names one other than the owner.
     #[must_use]
     pub fn by(self, by: Option<OwnerId>) -> Self {
         Self { by, ..self }
     }
 
-    /// This decision by somebody who may not speak for the operator of the server, where `limited` is set.
+    /// Marks the decision as one of a person who may not decide for the operator of the server, if `limited`
+    /// is set.
     #[must_use]
     pub fn limited(self, limited: bool) -> Self {
         Self { limited, ..self }

@@ -1,4 +1,4 @@
-//! A call that waits for others takes no place of its own: with as many of them as there are places, the others still run.
+//! A call that waits for others takes no place of its own: with as many of them as there are slots, the others still run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -62,7 +62,7 @@ async fn calls_that_wait_leave_the_places_to_what_they_wait_for() {
         tools.register(Arc::new(Told { waits, done })).unwrap();
     }
     let effector: Arc<dyn Effector> =
-        Arc::new(ToolEffector::new(tools, Arc::new(FaultyLog::new())).with_places(CallSlots::new(2)));
+        Arc::new(ToolEffector::new(tools, Arc::new(FaultyLog::new())).with_slots(CallSlots::new(2)));
     let begin = |name: &'static str| {
         let effector = &effector;
         (0..3).map(move |_| start(&**effector, fixture::call_tool("call_1", name, json!({}))))

@@ -8,7 +8,7 @@ use crate::{InputMode, MessageId, OwnerId};
 payloads! {
     /// A person wants what runs to stop.
     InterruptRequested {
-        /// Why, if it was said.
+        /// The reason, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// Whether queued inputs keep waiting until a person sends a message. Set while the session is being
@@ -19,12 +19,12 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
     }
-    /// A person takes back a queued input, or gives it another mode. An input that is no longer queued is not
-    /// changed.
+    /// A person withdraws a queued input, or gives it another mode. An input that is no longer queued does
+    /// not change.
     InputRevised {
         /// The input.
         message_id: MessageId,
-        /// The new mode; absent if the input is taken back.
+        /// The new mode; absent if the input is withdrawn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<InputMode>,
         /// The person, if not the session's owner.

@@ -24,28 +24,28 @@ pub fn as_offered(wanted: &[ToolSpec], offered: &[ToolSpec]) -> Vec<ToolSpec> {
     wanted.iter().filter_map(own).collect()
 }
 
-/// The tools that a session's agent was given, whatever the programs offered that went on with it: one that is not on offer today
-/// comes back with a program that has it.
+/// The tools that the configuration gives a session's agent, independent of what later programs offer: a tool
+/// that is missing today comes back with a program that has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct GivenTools {
-    given: Arc<[ToolSpec]>,
+pub(crate) struct ConfiguredTools {
+    configured: Arc<[ToolSpec]>,
     /// Whether it has all others that are on offer, too.
     all: bool,
     change: ToolsChange,
 }
 
-impl GivenTools {
+impl ConfiguredTools {
     /// The tools that the agent has of those that are `offered`.
     pub(crate) fn of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
-        let mut tools = as_offered(&self.given, offered);
+        let mut tools = as_offered(&self.configured, offered);
         if self.all {
-            let is_new = |tool: &&ToolSpec| !self.given.iter().any(|known| known.name == tool.name);
+            let is_new = |tool: &&ToolSpec| !self.configured.iter().any(|known| known.name == tool.name);
             tools.extend(offered.iter().filter(is_new).cloned());
         }
         tools
     }
 
-    /// Returns the change of tools by the program that opened the session last.
+    /// Returns the change of tools by the last program that opened the session.
     pub(crate) fn change(&self) -> &ToolsChange {
         &self.change
     }
@@ -54,7 +54,7 @@ impl GivenTools {
     pub(crate) fn note(&mut self, fact: &Envelope<EnvironmentEvent>, before: &[ToolSpec]) {
         match &fact.event {
             EnvironmentEvent::SessionOpened(opened) => {
-                (self.given, self.all) = (opened.config.tools.clone(), opened.config.all_tools);
+                (self.configured, self.all) = (opened.config.tools.clone(), opened.config.all_tools);
             }
             EnvironmentEvent::ConfigChanged(changed) => {
                 let ConfigChange::Tools(now) = &changed.change else {
@@ -66,7 +66,7 @@ impl GivenTools {
                         back: only_in(now, before),
                     };
                 } else {
-                    (self.given, self.all) = (now.clone(), false);
+                    (self.configured, self.all) = (now.clone(), false);
                     self.change = ToolsChange::default();
                 }
             }
