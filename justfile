@@ -67,6 +67,10 @@ fuzz-keep:
 schemathesis:
     tests/schemathesis.sh
 
+# A server behind a real nginx with the configuration of docs/PROXY.md
+proxies:
+    tests/proxies.sh
+
 # Random values in and out of the VM of scripts, with the address sanitizer, for so many seconds
 asan seconds="1800":
     AGENTX_FUZZ_SECONDS={{seconds}} RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address RUST_MIN_STACK=134217728 ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \

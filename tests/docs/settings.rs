@@ -387,10 +387,8 @@ fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
             vec![many(some(quotas.visitor_connections))],
         ),
         ("`quotas.challenges`", vec![many(quotas.challenges)]),
-        (
-            "tokens of a person",
-            vec![many(constant("crates/server/src/auth.rs", "TOKENS_EACH"))],
-        ),
+        ("`quotas.tokens`", vec![many(quotas.tokens)]),
+        ("`quotas.idempotency_keys`", vec![many(quotas.idempotency_keys)]),
         (
             "`quotas.agents`",
             vec![many(quotas.agents), size(quotas.config_bytes)],

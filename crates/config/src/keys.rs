@@ -154,6 +154,8 @@ pub const KEYS: &[KeySpec] = &[
     key("quotas.connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("256"), "maximum number of WebSockets and event streams of one member at once"),
     key("quotas.visitor_connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("32"), "maximum number of WebSockets and event streams of visitors from one address at once"),
     key("quotas.challenges", ValueKind::Count, Never, Some("64"), "maximum number of open HTTP challenges per address; beyond it, the oldest is dropped"),
+    key("quotas.tokens", ValueKind::Count, Never, Some("256"), "maximum number of tokens per person, and for all visitors of one address; beyond it, the oldest becomes invalid"),
+    key("quotas.idempotency_keys", ValueKind::Count, Never, Some("1024"), "maximum number of remembered idempotency keys per person; beyond it, the oldest is forgotten"),
     key("quotas.agents", ValueKind::Count, Never, Some("256"), "maximum number of agents in the configuration of a new session on a server, the root agent included"),
     key("quotas.config_bytes", ValueKind::Count, Never, Some("1048576"), "maximum size of a session's configuration on a server, in bytes of JSON"),
     key("quotas.queued", ValueKind::Count, Never, Some("64"), "maximum number of messages that may wait in a session on a server"),

@@ -24,6 +24,12 @@ pub struct Quotas {
     pub visitor_connections: Option<u64>,
     /// Challenges over HTTP that one address may have open; the oldest of its own makes room.
     pub challenges: u64,
+    /// The maximum number of tokens of one person, or of all visitors of one address; the oldest of theirs makes
+    /// room.
+    pub tokens: u64,
+    /// The maximum number of requests of one person whose idempotency keys are remembered; the oldest is then
+    /// forgotten.
+    pub idempotency_keys: u64,
     /// The maximum number of agents in the configuration of a new session, the root agent included, for
     /// everybody.
     pub agents: u64,
@@ -46,6 +52,8 @@ impl Default for Quotas {
             connections: Some(256),
             visitor_connections: Some(32),
             challenges: 64,
+            tokens: 256,
+            idempotency_keys: 1024,
             agents: 256,
             config_bytes: 1 << 20,
             queued: 64,
@@ -65,6 +73,10 @@ pub(crate) fn quotas(get: &Getter<'_>) -> Quotas {
         connections: get.count("quotas.connections"),
         visitor_connections: get.count("quotas.visitor_connections"),
         challenges: get.count("quotas.challenges").unwrap_or(usual.challenges),
+        tokens: get.count("quotas.tokens").unwrap_or(usual.tokens),
+        idempotency_keys: get
+            .count("quotas.idempotency_keys")
+            .unwrap_or(usual.idempotency_keys),
         agents: get.count("quotas.agents").unwrap_or(usual.agents),
         config_bytes: get.count("quotas.config_bytes").unwrap_or(usual.config_bytes),
         queued: get.count("quotas.queued").unwrap_or(usual.queued),

@@ -9,9 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{Answers, world};
-use agentx_luau_tools::{EffectKind, Lanes, Libraries, Owner, Script, ScriptError, ScriptLimits};
+use agentx_luau_tools::{
+    BoxFuture, EffectKind, Host, HostEffect, Lanes, Libraries, Outcome, Owner, Script, ScriptError,
+    ScriptLimits,
+};
 use programs::Programs;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Walks through keys, values and metatables. What the script made itself is left out, for it may hold anything.
@@ -53,7 +57,7 @@ async fn invoke(script: &Script) -> Result<Value, ScriptError> {
     invoke_at(Answers::new(world), script).await
 }
 
-async fn invoke_at(host: Arc<Answers>, script: &Script) -> Result<Value, ScriptError> {
+async fn invoke_at(host: Arc<dyn Host>, script: &Script) -> Result<Value, ScriptError> {
     let limits = ScriptLimits {
         cpu: Duration::from_secs(5),
         memory: 16 << 20,
@@ -85,10 +89,17 @@ function invoke(ctx)
     local late = { pcall(ctx.timeout, 0, function() ctx.sleep(1) end) }
     local both = { ctx.await_all(a, b) }
     local co = coroutine.wrap(function() coroutine.yield(7) end)
+    local waiting = work("c", 0)
+    ctx.kv.set("mine", "before")
+    local held = ctx.invoke("held", {})
+    ctx.kv.set("mine", "after")
+    ctx.state.count = ctx.state.count + 1
+    ctx.log("info", held, waiting:await())
     return {
         both = both, late = late[1], count = #order, wrapped = co(), ready = a:is_ready(), state = ctx.state.count,
         temp = ctx.http.get("https://a").data.temp, text = tostring(a), find = ("abc"):find("b"),
-        said = ctx.generate("m", "p"), leak = leak or "nothing", nothing = getmetatable({}) == nil,
+        said = ctx.generate("m", "p"), env = ctx.env("HOME"), held = held, rows = ctx.kv.list("m"), row = ctx.kv.get("mine"),
+        tool = ctx.invoke("read", { path = "notes" }), leak = leak or "nothing", nothing = getmetatable({}) == nil,
         OLDER
     }
 end"#;
@@ -103,36 +114,145 @@ struct Tried {
     came_through: u32,
 }
 
-/// Runs random programs, and after each of them the victim in the same VM: what the victim found changed, if it did.
-async fn try_programs(
-    host: impl Fn() -> Arc<Answers>,
-    older: bool,
-    (seed, count): (u64, u32),
-) -> (Tried, Option<String>) {
-    let owner = Owner::on(Lanes::new(1));
-    let compile = |text: &str| owner.compile("x", text, Libraries::new()).unwrap();
-    let uses_older = "slept = { rt:sleep(0):await() }, timer = rt:timeout(0):cancel()";
-    let victim = VICTIM.replace("OLDER", if older { uses_older } else { "" });
-    let victim = compile(&(victim + "\n-- state"));
-    let want = invoke_at(host(), &victim).await.unwrap();
-    assert_eq!((&want["both"], &want["state"]), (&json!(["a", "b"]), &json!(1)));
-    let (mut programs, mut tried) = (Programs::new(seed), Tried::default());
-    for number in 0..count {
-        let text = programs.next(older);
-        let at = host();
-        let ended = invoke_at(Arc::clone(&at), &compile(&text)).await;
-        let log = at.log();
-        let says = |word: &str| u32::from(log.iter().any(|line| line.contains(word)));
-        tried.all += 1;
-        tried.began += says(programs::BEGAN);
-        tried.came_through += says(programs::CAME_THROUGH);
-        let got = invoke_at(host(), &victim).await;
-        if got.as_ref() != Ok(&want) {
-            let found = format!("{got:?}, after program {number}, which ended {ended:?}:\n{text}");
-            return (tried, Some(found));
+/// A host whose call of the tool `held` is answered when the test says so.
+struct HeldHost {
+    inner: Arc<Answers>,
+    begun: Arc<Notify>,
+    go: Arc<Notify>,
+}
+
+impl Host for HeldHost {
+    fn perform(&self, effect: HostEffect) -> BoxFuture<'static, Outcome> {
+        if effect.kind != EffectKind::Invoke || effect.request["tool"] != "held" {
+            return self.inner.perform(effect);
         }
+        let answer = self.inner.perform(effect);
+        self.begun.notify_one();
+        let go = Arc::clone(&self.go);
+        Box::pin(async move {
+            go.notified().await;
+            answer.await
+        })
     }
-    (tried, None)
+
+    fn observe(&self, effect: HostEffect, seen: BoxFuture<'static, Value>) -> BoxFuture<'static, Outcome> {
+        self.inner.observe(effect, seen)
+    }
+}
+
+/// When the victim runs beside a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Beside {
+    /// The program runs from its beginning to its end while the victim waits in its middle.
+    Held,
+    /// Both take turns on their lane as they come.
+    InTurns,
+}
+
+/// What a run of the victim shows: its result, and every effect that it asked for.
+type Shown = (Result<Value, ScriptError>, Vec<String>);
+
+/// What random programs are tried against.
+struct Trial<'h> {
+    host: &'h dyn Fn() -> Arc<Answers>,
+    older: bool,
+    /// Whether the program acts through the victim's host: a hole on purpose.
+    one_host: bool,
+}
+
+impl Trial<'_> {
+    async fn alone(&self, victim: &Script) -> Shown {
+        let go = Arc::new(Notify::new());
+        go.notify_one();
+        self.beside(victim, &go, &Arc::default(), (self.host)()).await
+    }
+
+    async fn beside(
+        &self,
+        victim: &Script,
+        go: &Arc<Notify>,
+        begun: &Arc<Notify>,
+        inner: Arc<Answers>,
+    ) -> Shown {
+        let host = HeldHost {
+            inner: Arc::clone(&inner),
+            begun: Arc::clone(begun),
+            go: Arc::clone(go),
+        };
+        let got = invoke_at(Arc::new(host), victim).await;
+        begun.notify_one();
+        let mut effects = inner.log();
+        // Whether something was there before it was waited for depends on the time.
+        effects.retain(|asked| !asked.starts_with("any "));
+        (got, effects)
+    }
+
+    /// Runs a program beside the victim: what the victim shows, how the program ended, and its effects.
+    async fn both(&self, victim: &Script, program: &Script, how: Beside) -> (Shown, Shown) {
+        let (go, begun): (Arc<Notify>, Arc<Notify>) = Default::default();
+        if how == Beside::InTurns {
+            go.notify_one();
+            begun.notify_one();
+        }
+        let of_victim = (self.host)();
+        let of_program = if self.one_host {
+            Arc::clone(&of_victim)
+        } else {
+            (self.host)()
+        };
+        let hostile = async {
+            begun.notified().await;
+            let ended = invoke_at(of_program.clone(), program).await;
+            go.notify_one();
+            (ended, of_program.log())
+        };
+        tokio::join!(self.beside(victim, &go, &begun, of_victim), hostile)
+    }
+
+    /// Runs random programs, the victim beside each of them in the same VM, and once more afterwards: what
+    /// the victim showed differently, if it did.
+    async fn run(&self, seed: u64, count: u32) -> (Tried, Option<String>) {
+        let owner = Owner::on(Lanes::new(1));
+        let compile = |text: &str| owner.compile("x", text, Libraries::new()).unwrap();
+        let uses_older = "slept = { rt:sleep(0):await() }, timer = rt:timeout(0):cancel()";
+        let victim = VICTIM.replace("OLDER", if self.older { uses_older } else { "" });
+        let victim = compile(&(victim + "\n-- state"));
+        let want = self.alone(&victim).await;
+        let result = want.0.as_ref().unwrap();
+        assert_eq!(
+            (&result["both"], &result["state"]),
+            (&json!(["a", "b"]), &json!(2))
+        );
+        for kind in ["kv_set", "kv_get", "env ", "http ", "invoke "] {
+            assert!(
+                want.1.iter().any(|asked| asked.starts_with(kind)),
+                "{kind}: {:?}",
+                want.1
+            );
+        }
+        let (mut programs, mut tried) = (Programs::new(seed), Tried::default());
+        for number in 0..count {
+            let text = programs.next(self.older);
+            let how = if number % 2 == 0 {
+                Beside::Held
+            } else {
+                Beside::InTurns
+            };
+            let (beside, (ended, log)) = self.both(&victim, &compile(&text), how).await;
+            let says = |word: &str| u32::from(log.iter().any(|line| line.contains(word)));
+            tried.all += 1;
+            tried.began += says(programs::BEGAN);
+            tried.came_through += says(programs::CAME_THROUGH);
+            for (when, got) in [("beside", beside), ("after", self.alone(&victim).await)] {
+                if got != want {
+                    let found =
+                        format!("{got:?} {when} program {number} ({how:?}), which ended {ended:?}:\n{text}");
+                    return (tried, Some(found));
+                }
+            }
+        }
+        (tried, None)
+    }
 }
 
 /// The seed that the environment gives, else one of this process; it is printed.
@@ -145,12 +265,16 @@ fn seed() -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_programs_change_nothing_of_another_run() {
-    // Some seconds by default; `AGENTX_RANDOM_SCRIPTS=100000` for a longer look.
-    let count = std::env::var("AGENTX_RANDOM_SCRIPTS").map_or(1_000, |count| count.parse().unwrap());
+    // Half a minute at most by default; `AGENTX_RANDOM_SCRIPTS=100000` for a longer look.
+    let count = std::env::var("AGENTX_RANDOM_SCRIPTS").map_or(600, |count| count.parse().unwrap());
     let seed = seed();
     for older in [false, true] {
-        let host = || Answers::new(world);
-        let (tried, changed) = try_programs(host, older, (seed, count / 2)).await;
+        let trial = Trial {
+            host: &|| Answers::new(world),
+            older,
+            one_host: false,
+        };
+        let (tried, changed) = trial.run(seed, count / 2).await;
         eprintln!("{tried:?}");
         assert_eq!(changed, None);
         // A program may use up a limit on its way, as its memory.
@@ -177,7 +301,26 @@ async fn random_programs_that_reach_another_run_are_noticed() {
                 world(effect)
             })
         };
-        let (tried, changed) = try_programs(host, older, (seed, 500)).await;
+        let trial = Trial {
+            host: &host,
+            older,
+            one_host: false,
+        };
+        let (tried, changed) = trial.run(seed, 500).await;
+        assert!(changed.is_some(), "nothing is noticed: {tried:?}");
+    }
+}
+
+/// Another one: what a program asks for counts as asked for by the victim beside it, whose result is the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_programs_that_act_in_the_name_of_another_run_are_noticed() {
+    for older in [false, true] {
+        let trial = Trial {
+            host: &|| Answers::new(world),
+            older,
+            one_host: true,
+        };
+        let (tried, changed) = trial.run(seed(), 10).await;
         assert!(changed.is_some(), "nothing is noticed: {tried:?}");
     }
 }

@@ -29,8 +29,6 @@ use crate::state::Caller;
 const CHALLENGE_MS: u64 = 60_000;
 /// The lifetime of a token.
 const TOKEN_MS: u64 = 3_600_000;
-/// The largest number of tokens of one person, and of all visitors of one address together.
-const TOKENS_EACH: usize = 256;
 
 /// Decides who a caller is, by signatures and tokens.
 pub struct Authenticator {
@@ -112,13 +110,13 @@ pub struct IssuedToken {
 
 impl Authenticator {
     /// `key` is the server's own, and `origin` what it calls itself; so many nonces are known at once, of all
-    /// addresses and of each, and so many tokens.
+    /// addresses and of each, and so many tokens, of all people and of each.
     pub fn new(
         keyring: Keyring,
         (key, origin): (Arc<SecretKey>, String),
         allowed: Vec<String>,
         visitors: bool,
-        (nonces, tokens): ((usize, usize), usize),
+        (nonces, tokens): ((usize, usize), (usize, usize)),
     ) -> Self {
         Self {
             known: KnownPeople::new(keyring),
@@ -127,7 +125,7 @@ impl Authenticator {
             allowed,
             visitors,
             nonces: Mutex::new(Expiring::new(nonces.0, nonces.1)),
-            tokens: Mutex::new(Expiring::new(tokens, TOKENS_EACH)),
+            tokens: Mutex::new(Expiring::new(tokens.0, tokens.1)),
         }
     }
 

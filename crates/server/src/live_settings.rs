@@ -44,6 +44,8 @@ impl LiveSettings {
             limits: new.limits,
             quotas: Quotas {
                 challenges: settings.quotas.challenges,
+                tokens: settings.quotas.tokens,
+                idempotency_keys: settings.quotas.idempotency_keys,
                 ..new.quotas.clone()
             },
             ..Settings::clone(settings)
@@ -85,6 +87,11 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         (
             "quotas.challenges",
             old.quotas.challenges != new.quotas.challenges,
+        ),
+        ("quotas.tokens", old.quotas.tokens != new.quotas.tokens),
+        (
+            "quotas.idempotency_keys",
+            old.quotas.idempotency_keys != new.quotas.idempotency_keys,
         ),
         (
             "server.trusted_proxies",

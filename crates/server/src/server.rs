@@ -118,14 +118,15 @@ pub async fn bind(
         None => url.clone(),
     };
     let hosts = HostNames::new(options.listen, &origin);
-    let each = usize::try_from(settings.quotas.challenges).unwrap_or(usize::MAX);
-    let nonces = (options.limits.nonces, each);
+    let each = |quota: u64| usize::try_from(quota).unwrap_or(usize::MAX);
+    let nonces = (options.limits.nonces, each(settings.quotas.challenges));
+    let tokens = (options.limits.tokens, each(settings.quotas.tokens));
     let auth = Authenticator::new(
         keyring,
         (key, origin),
         options.allow_origins.clone(),
         options.allow_visitors,
-        (nonces, options.limits.tokens),
+        (nonces, tokens),
     );
     let proxies = Proxies::parse(
         options

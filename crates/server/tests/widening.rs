@@ -14,7 +14,7 @@ use agentx_server::member_bounds::MemberBounds;
 use agentx_testing::fixture;
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, Condensing, ConfigChange, Guard, Instructions, IntentRule, Limits,
-    ModelParams, ModelSpec, Prices, Route, Routing, Rule, RuleEffect, ServerRules, ToolSpec,
+    ModelParams, ModelSpec, Prices, RULES_VERSION, Route, Routing, Rule, RuleEffect, ServerRules, ToolSpec,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
@@ -110,7 +110,7 @@ fn change() -> impl Strategy<Value = ConfigChange> {
         modes().prop_map(ConfigChange::Approval),
         rule().prop_map(ConfigChange::RuleAdded),
         rules().prop_map(ConfigChange::Rules),
-        (0..9_u32).prop_map(ConfigChange::RulesVersion),
+        (0..=RULES_VERSION).prop_map(ConfigChange::RulesVersion),
         prop_oneof![Just(None), Just(Some(guard())), Just(Some(Arc::default()))]
             .prop_map(ConfigChange::Guard),
         server_rules().prop_map(ConfigChange::ServerRules),
@@ -203,7 +203,7 @@ fn config() -> impl Strategy<Value = AgentConfig> {
     let plain = (
         rules(),
         modes(),
-        0..9_u32,
+        0..=RULES_VERSION,
         server_rules(),
         tools(),
         place,

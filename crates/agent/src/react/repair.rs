@@ -49,7 +49,7 @@ impl ReactAgent {
     /// about its successor. From version 9 of the rules on.
     pub(super) fn refused_by_other_model(&self) -> bool {
         self.config.rules_version >= since::REFUSALS_OF_OTHERS_CHANGE_NOTHING
-            && self.course.asks_other_than(&self.config.model)
+            && self.lifecycle.asks_other_than(&self.config.model)
     }
 
     /// Asks the model that was chosen while its predecessor refused the request for its form or its length.
@@ -57,7 +57,7 @@ impl ReactAgent {
     pub(super) fn ask_the_chosen_model(&mut self, error: &ErrorOccurred, step: &mut RunStep<'_>) -> bool {
         let of_other = self.refused_by_other_model();
         let is_condensing = self.condensing().is_some();
-        let Some(run) = self.course.active().filter(|_| of_other) else {
+        let Some(run) = self.lifecycle.active().filter(|_| of_other) else {
             return false;
         };
         let is_full = ["context_window", "too_large"].contains(&error.code.as_str());

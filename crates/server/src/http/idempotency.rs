@@ -11,8 +11,6 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::ApiError;
 
-/// The number of requests that are remembered per person; the oldest is then forgotten.
-const REMEMBERED: usize = 1024;
 /// The number of people whose requests are remembered; the one who asked longest ago is then forgotten.
 const PEOPLE: usize = 1024;
 
@@ -22,14 +20,14 @@ type KeyedRequest = (String, String);
 type OnceResult = Arc<tokio::sync::Mutex<Option<(SessionId, Vec<u8>)>>>;
 
 /// The requests with an idempotency key.
-#[derive(Default)]
 pub(crate) struct IdempotentRequests {
     known: Arc<Mutex<OnceTable>>,
 }
 
 /// The requests of each person; nobody's requests push out another person's.
-#[derive(Default)]
 struct OnceTable {
+    /// The number of requests that are remembered per person; the oldest is then forgotten.
+    each: usize,
     people: HashMap<OwnerId, OwnRequests>,
     /// The number of lookups so far.
     asked: u64,
@@ -43,6 +41,18 @@ struct OwnRequests {
 }
 
 impl IdempotentRequests {
+    /// Remembers so many requests of each person, at least one.
+    pub(crate) fn new(each: u64) -> Self {
+        let table = OnceTable {
+            each: usize::try_from(each).unwrap_or(usize::MAX).max(1),
+            people: HashMap::new(),
+            asked: 0,
+        };
+        Self {
+            known: Arc::new(Mutex::new(table)),
+        }
+    }
+
     /// Returns the session that `make` creates, or that an equal request created before. Of two equal
     /// requests at once, the second waits for the first.
     ///
@@ -104,7 +114,7 @@ impl OnceTable {
         if let Some(place) = own.made.get(asked) {
             return place.clone();
         }
-        if own.order.len() >= REMEMBERED
+        if own.order.len() >= self.each
             && let Some(oldest) = own.order.pop_front()
         {
             own.made.remove(&oldest);
@@ -144,9 +154,11 @@ mod tests {
 
     use super::*;
 
+    const REMEMBERED: usize = 100;
+
     #[tokio::test]
     async fn the_same_key_is_the_same_session_for_the_same_person() {
-        let once = IdempotentRequests::default();
+        let once = IdempotentRequests::new(REMEMBERED as u64);
         let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
         let key = || Some("k".to_owned());
         let made = |id: &'static str| async move { Ok(SessionId::new(id)) };
@@ -167,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_pushes_out_the_keys_of_somebody_else() {
-        let once = IdempotentRequests::default();
+        let once = IdempotentRequests::new(REMEMBERED as u64);
         let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
         let made = |id: String| async move { Ok(SessionId::new(id)) };
         let (create, key) = (("create", &1), || Some("k".to_owned()));
@@ -197,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_failed_takes_no_place() {
-        let once = IdempotentRequests::default();
+        let once = IdempotentRequests::new(REMEMBERED as u64);
         let ann = OwnerId::new("own_ann");
         let made = |id: &'static str| async move { Ok(SessionId::new(id)) };
         let create = ("create", &1);
@@ -216,7 +228,7 @@ mod tests {
     /// A request that waits while another fails creates the session, and its key is remembered.
     #[tokio::test]
     async fn who_waits_for_what_fails_makes_it_once() {
-        let once = IdempotentRequests::default();
+        let once = IdempotentRequests::new(REMEMBERED as u64);
         let ann = OwnerId::new("own_ann");
         let (create, key) = (("create", &1), || Some("k".to_owned()));
         let (fail, told) = tokio::sync::oneshot::channel::<()>();

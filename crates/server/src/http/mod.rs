@@ -355,10 +355,11 @@ pub(crate) struct HandlerState(Arc<HandlerStateInner>);
 impl HandlerState {
     fn new(state: Arc<ServerState>) -> Self {
         let limits = &state.options().limits;
+        let once = IdempotentRequests::new(state.settings().quotas.idempotency_keys);
         let rates = RequestRates::new(limits.rate, limits.burst);
         Self(Arc::new(HandlerStateInner {
             state,
-            once: IdempotentRequests::default(),
+            once,
             folds: PageFolds::default(),
             rates: Mutex::new(rates),
             openapi: OnceLock::new(),

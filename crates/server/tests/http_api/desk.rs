@@ -132,7 +132,7 @@ fn settings(directory: &std::path::Path) -> Settings {
 }
 
 /// A rule of a tool and a pattern of its arguments.
-fn rule_of(words: &str) -> Rule {
+pub(crate) fn rule_of(words: &str) -> Rule {
     let (head, argument) = words.split_once(": ").unwrap();
     let (effect, tool) = head.split_once(' ').unwrap();
     Rule {
@@ -338,6 +338,15 @@ impl Desk {
             .unwrap();
         client.clone_into(&mut caller.seat.client);
         caller
+    }
+
+    /// Whoever has this token, or a visitor.
+    pub(crate) fn caller_or_visitor(&self, token: Option<&str>) -> Caller {
+        let nobody = || {
+            let channel = ConnectionChannel::Plain;
+            self.state.caller_of(&HeaderMap::new(), &channel, "desk").unwrap()
+        };
+        token.map_or_else(nobody, |token| self.caller(token, "desk"))
     }
 
     /// Says something, and waits until it was answered.

@@ -276,6 +276,34 @@ async fn a_configuration_is_no_larger_than_the_server_takes() {
 }
 
 #[tokio::test]
+async fn tokens_and_idempotency_keys_of_a_person_are_as_many_as_the_settings_say() {
+    let desk = desk(|quotas| (quotas.tokens, quotas.idempotency_keys) = (2, 1)).await;
+    let keyring = agentx_identity::Keyring::open(&desk.state.settings().data_dir).unwrap();
+    let key = keyring.identity().unwrap().unwrap();
+    let first = desk.operator.clone();
+    for (whether, status) in [
+        (0, StatusCode::OK),
+        (1, StatusCode::OK),
+        (2, StatusCode::UNAUTHORIZED),
+    ] {
+        let me = desk.get("/v1/me").by(&first).send().await;
+        assert_eq!(me.status, status, "after {whether} more tokens");
+        let answer = desk.answer(&key).await;
+        desk.post("/v1/auth/token", &answer).send().await.ok();
+    }
+    let body = json!({"config": desk.agent().await});
+    let make = async |key: &str| {
+        let asked = desk.post("/v1/sessions", &body).by(&desk.ann);
+        let made = asked.header("idempotency-key", key).send().await.ok();
+        made.json()["session_id"].clone()
+    };
+    let first = make("a").await;
+    assert_eq!(make("a").await, first);
+    make("b").await;
+    assert_ne!(make("a").await, first, "one key is remembered");
+}
+
+#[tokio::test]
 async fn challenges_of_one_address_do_not_push_out_those_of_another() {
     let desk = desk(|quotas| quotas.challenges = 4).await;
     let (auth, now) = (desk.state.auth(), desk.state.now_ms());
