@@ -1,12 +1,11 @@
 //! The host that records: between a run and the world.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
 use agentx_luau_tools::{BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome};
 use agentx_runtime::{Journal, StepMetadata};
 use agentx_types::{EffectOutcome, RecordedEffect};
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::record_mode::{RecordMode, milliseconds};
