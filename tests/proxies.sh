@@ -42,7 +42,7 @@ SESSION=$(agentx sessions list --data "$DATA" --cwd "$WORK" --json | grep -o 'se
 [ -n "$SESSION" ] || { echo "the session is not listed"; exit 1; }
 agentx sessions share --data "$DATA" --cwd "$WORK" "$SESSION" anyone --as watch >/dev/null || exit 1
 
-agentx serve --data "$DATA" --cwd "$WORK" --listen "127.0.0.1:$BEHIND" --origin "https://$NAME" --allow-visitors \
+env -i PATH="$PATH" HOME="$WORK" "$AGENTX" serve --data "$DATA" --cwd "$WORK" --listen "127.0.0.1:$BEHIND" --origin "https://$NAME" --allow-visitors \
   --trusted-proxy 127.0.0.1 --max-connections-per-address 2 >"$WORK/serve.out" 2>&1 &
 STARTED+=($!)
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measures the memory of a server while strangers hold connections open, and 30 seconds after they are gone.
 
-    tests/benches/server/flood.py target/release/agentx [KIND ...]
+    tests/benches/server/flood.py target/release/agentx [--at-most MIB] [KIND ...]
 
 Each kind opens 4,096 connections from 17 loopback addresses and more, sends what is named below, and holds them. One line per kind
-tells the peak and what is left in MiB, and as a multiple of the idle server. Only Linux; nothing is asserted.
+tells the peak and what is left in MiB, and as a multiple of the idle server. With `--at-most` it does not wait for what is left, and
+fails if a peak is further above the idle server. Only Linux.
 """
 
 import os
@@ -98,7 +99,7 @@ def send(connections, data):
             time.sleep(0.01)
 
 
-def measure(kind, server, port, idle):
+def measure(kind, server, port, idle, at_most):
     peak, done = [0.0], threading.Event()
 
     def watch():
@@ -114,13 +115,20 @@ def measure(kind, server, port, idle):
     watcher.join()
     for connection in connections:
         connection.close()
+    above = peak[0] - idle
+    if at_most:
+        print(f"{kind:<16} peak {peak[0]:6.1f} MiB, {above:.1f} MiB above the idle server, of {at_most:.0f} MiB allowed", flush=True)
+        return above <= at_most
     time.sleep(SETTLE_SECONDS)
     after = resident(server.pid)
     print(f"{kind:<16} peak {peak[0]:6.1f} MiB, {SETTLE_SECONDS} s after {after:6.1f} MiB, {after / idle:.2f}x idle", flush=True)
+    return True
 
 
 def main():
-    program, kinds = os.path.abspath(sys.argv[1]), sys.argv[2:] or list(KINDS)
+    program, kinds, at_most = os.path.abspath(sys.argv[1]), sys.argv[2:], None
+    if kinds[:1] == ["--at-most"]:
+        at_most, kinds = float(kinds[1]), kinds[2:]
     with tempfile.TemporaryDirectory() as home:
         environment = {"PATH": os.environ["PATH"], "HOME": home, "AGENTX_DATA": home, "RUST_LOG": "off"}
         server = subprocess.Popen(
@@ -132,12 +140,12 @@ def main():
             time.sleep(1)
             idle = resident(server.pid)
             print(f"idle server      {idle:6.1f} MiB", flush=True)
-            for kind in kinds:
-                measure(kind, server, port, idle)
+            kept = [measure(kind, server, port, idle, at_most) for kind in kinds or KINDS]
         finally:
             server.terminate()
             server.wait(10)
+    return 0 if all(kept) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
