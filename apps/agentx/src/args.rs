@@ -27,7 +27,7 @@ pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, UsageArgs};
 use agentx::runtime::View;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use crate::headless::{Format, Manner};
+use crate::headless::{Format, OutputOptions};
 
 /// Run agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
@@ -132,7 +132,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Show the messages of a session, or step through its events
     Show(ShowArgs),
-    /// List, show, search, name, move, count, check and delete sessions
+    /// Manage sessions: list, search, export, verify, share, delete
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Show tokens and cost
@@ -230,8 +230,8 @@ pub(crate) struct RunArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// How long to wait for a server's operator to decide about a call, for example 90s
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = numbers::time, hide_short_help = true)]
-    pub(crate) wait: Duration,
+    #[arg(long, alias = "wait", value_name = "TIME", default_value = "10m", value_parser = numbers::time, hide_short_help = true)]
+    pub(crate) approval_timeout: Duration,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
@@ -239,9 +239,9 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// How the run is told.
-    pub(crate) fn manner(&self) -> Manner {
-        Manner {
+    /// Returns the options of the output.
+    pub(crate) fn manner(&self) -> OutputOptions {
+        OutputOptions {
             format: match self.output_format {
                 OutputFormat::Text => Format::Text,
                 OutputFormat::Json => Format::Json,
@@ -269,12 +269,12 @@ pub(crate) enum OutputFormat {
     StreamJson,
 }
 
-/// Which events to print.
+/// The events to print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ViewArg {
     /// The stored events
     Environment,
-    /// What they mean
+    /// Events derived from the stored ones
     #[default]
     Runtime,
 }
@@ -314,8 +314,7 @@ pub(crate) struct ContextArgs {
     pub(crate) summary: Option<usize>,
 }
 
-/// `agentx config`
-/// How far a folder is trusted.
+/// `agentx config trust`
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct TrustArgs {
     /// Show what the folder contains and what changed, and save nothing
@@ -332,6 +331,7 @@ pub(crate) struct TrustArgs {
     pub(crate) revoke: bool,
 }
 
+/// `agentx config`
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Show every setting and where it comes from

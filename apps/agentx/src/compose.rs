@@ -19,7 +19,7 @@ use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId};
 use crate::error::ChatError;
 use crate::place::{self, TargetServer};
 
-/// Where commands work, with what this process made for it.
+/// The target of a command: this machine or a server, with what this process made for it.
 pub(crate) struct CommandTarget {
     front: place::Place,
     /// The runtime of this process; `None` on a server.
@@ -62,8 +62,9 @@ impl CommandTarget {
         }
     }
 
-    /// This machine. A session that was left asking nobody asks as the settings say: they include the flags of this command line. What the
-    /// settings deny or ask about, and how far the folder is trusted, holds in sessions that are older, too.
+    /// Makes the target of this machine. A session that a run left without approvals asks again as the
+    /// settings say, which include the flags of this command line. Rules that deny or ask, and the trust in
+    /// the folder, also apply to older sessions.
     pub(crate) fn here(settings: &Settings) -> Result<Self, ChatError> {
         let node = build_node(settings)?;
         let standing = StandingRules {
@@ -99,7 +100,7 @@ impl CommandTarget {
         let place = ServerEndpoint::parse(address).map(|endpoint| endpoint.host_and_port());
         let place = place.unwrap_or_default();
         let before = known(&place);
-        let remote = RemoteRuntime::connect(options).await.map_err(refused)?;
+        let remote = RemoteRuntime::connect(options).await.map_err(connect_error)?;
         let remote = Arc::new(remote);
         let person = remote.person().person.clone();
         if cwd.is_some() && person.as_str() != OPERATOR {
@@ -152,7 +153,8 @@ impl CommandTarget {
     }
 }
 
-/// Begins to keep a session of a server in the database here. The copy is this person's own, whoever owns the session there.
+/// Starts a copy of a server's session in the local database. The copy belongs to this person, whoever owns
+/// the original.
 pub(crate) async fn begin_keeping(
     place: &CommandTarget,
     settings: &Settings,
@@ -243,7 +245,7 @@ fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
-/// Whether the settings say that the way to the server at this address is trusted although it does not prove its key.
+/// Returns whether the settings allow a plain connection to this server, which then does not prove its key.
 fn allows_plain(settings: &Settings, address: &str) -> bool {
     let place = |address: &str| ServerEndpoint::parse(address).map(|endpoint| endpoint.host_and_port());
     let Ok(server) = place(address) else {
@@ -253,8 +255,8 @@ fn allows_plain(settings: &Settings, address: &str) -> bool {
     allowed.any(|allowed| place(allowed).is_ok_and(|allowed| allowed == server))
 }
 
-/// What is denied when one connects is nothing that anybody in a session could grant.
-fn refused(error: RuntimeError) -> ChatError {
+/// Converts an error of connecting: a denial at that point is not about a role in a session.
+fn connect_error(error: RuntimeError) -> ChatError {
     match error {
         RuntimeError::Denied(detail) => RuntimeError::Remote {
             code: "origin".into(),

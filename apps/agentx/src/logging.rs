@@ -1,4 +1,4 @@
-//! What the program says about itself, for those who look for a fault: nothing, unless it was asked for.
+//! The log of the program itself, for finding faults; off by default.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Words that people know from Claude Code, Codex, Gemini CLI, aider and the like, and what does the same here: an error names it.
 
-use crate::chat::slash::Others as Table;
+use crate::chat::slash::ForeignCommands as Table;
 
 const COMMAND_LINE: &Table = &[
     (
@@ -115,12 +115,12 @@ const COMMAND_LINE: &Table = &[
     ),
 ];
 
-/// What to type instead of a word of a command line.
+/// Returns the hint for a word of a command line that another program has.
 pub(crate) fn instead_of_word(word: &str) -> Option<&'static str> {
     find(COMMAND_LINE, word.split('=').next().unwrap_or(word))
 }
 
-/// What to type instead of a command of `agentx COMMAND` that other programs have.
+/// Returns the hint for a subcommand of `agentx COMMAND` that another program has.
 pub(crate) fn instead_of_nested(command: &str, word: &str) -> Option<&'static str> {
     Some(match (command, word) {
         ("sessions", "rm" | "remove") => "to delete a session: agentx sessions delete ID",
@@ -141,7 +141,7 @@ fn find(table: &Table, word: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::args::Cli;
-    use crate::chat::slash::{self, OTHERS};
+    use crate::chat::slash::{self, FOREIGN_COMMANDS};
     use clap::CommandFactory as _;
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
                 assert!(!is_flag && own.find_subcommand(word).is_none(), "{word}: {hint}");
             }
         }
-        for (words, _) in OTHERS {
+        for (words, _) in FOREIGN_COMMANDS {
             assert!(words.iter().all(|word| !slash::NAMES.contains(word)), "{words:?}");
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn what_is_named_exists() {
         let own = Cli::command();
-        for (_, hint) in COMMAND_LINE.iter().chain(OTHERS) {
+        for (_, hint) in COMMAND_LINE.iter().chain(FOREIGN_COMMANDS) {
             for named in hint.split("agentx ").skip(1) {
                 let word = named
                     .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')

@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::folder;
 
-/// Where things are for this command line.
+/// Returns the paths of files for this command line.
 pub(crate) fn places(global: &Global) -> Result<ConfigPaths, ChatError> {
     let cwd = match &global.cwd {
         Some(cwd) if !names_server(global) => cwd.clone(),
@@ -30,7 +30,8 @@ pub(crate) fn places(global: &Global) -> Result<ConfigPaths, ChatError> {
     }
 }
 
-/// Whether a server is named, on the command line or in the environment: then `--cwd` is a directory there.
+/// Returns whether a server is named, on the command line or in the environment: then `--cwd` is a directory
+/// there.
 fn names_server(global: &Global) -> bool {
     let named = global.connect.clone().or_else(|| lookup("AGENTX_CONNECT"));
     named.is_some_and(|server| !server.is_empty() && server != "local")
@@ -52,7 +53,7 @@ pub(crate) fn settings(global: &Global, agent: &AgentArgs) -> Result<Loaded, Cha
     Ok(loaded)
 }
 
-/// The same, and what a person should know about it goes to standard error.
+/// Reads the settings and prints notes about them to standard error.
 pub(crate) fn settings_aloud(
     global: &Global,
     agent: &AgentArgs,
@@ -63,7 +64,8 @@ pub(crate) fn settings_aloud(
     Ok(loaded)
 }
 
-/// The same, where an agent is going to work: what is left out of a folder that is not trusted is said too.
+/// Reads the settings for a command that runs an agent, and also says what of an untrusted folder is not
+/// loaded.
 pub(crate) fn settings_of_run(
     global: &Global,
     agent: &AgentArgs,

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use agentx::tools::LONGEST_PICTURE_SIDE;
 use agentx::types::{ContentPart, MediaPart, MediaSource, Picture, PictureError};
 use base64::Engine as _;
 
@@ -19,17 +20,15 @@ const LONGEST_TEXT: u64 = 256 * 1024;
 const LARGEST_PICTURE: u64 = 5 << 20;
 /// The ends of names of pictures.
 const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
-/// Maximum number of pixels per side that vendors accept: <https://platform.claude.com/docs/en/build-with-claude/vision>, read 2026-11-22.
-const LONGEST_SIDE: u32 = 8_000;
 
-/// What is said, with the files that it names.
+/// A message together with the files that it names.
 #[derive(Debug)]
 pub struct MessageWithFiles {
     /// The words, and after them the files.
     pub content: Vec<ContentPart>,
     /// Where those files are.
     pub files: Vec<PathBuf>,
-    /// What a person should know of names that are no file, a line each.
+    /// Notes about names that are not files, one on each line.
     pub notes: Vec<String>,
     /// Which of them are about a name that is written as a path, so that a file was meant for certain.
     pub missing: Vec<String>,
@@ -99,7 +98,7 @@ pub fn mentions(files: &[PathBuf], elsewhere: bool) -> Result<Vec<String>, ChatE
     files.iter().map(mention).collect()
 }
 
-/// Where a name leads: `~/` is the home directory, what is relative starts at `base`.
+/// Returns the path of a name: `~/` is the home directory, and relative names start at `base`.
 pub(crate) fn place_of(name: &str, base: &Path) -> PathBuf {
     match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
@@ -117,7 +116,7 @@ pub(crate) fn unescaped(written: &str) -> String {
     written.replace("\\ ", " ")
 }
 
-/// Where the word begins that a text ends with.
+/// Returns the index at which the last word of a text begins.
 pub(crate) fn last_word(text: &str) -> usize {
     let after_last = |ends: &dyn Fn(usize, char) -> bool| {
         let last = text.char_indices().rev().find(|(at, sign)| ends(*at, *sign));
@@ -142,7 +141,7 @@ fn end_of_word(text: &str) -> usize {
     }
 }
 
-/// Whether a word with `@` ends here: a blank behind a backslash belongs to it.
+/// Returns whether a word with `@` ends here: a blank behind a backslash belongs to it.
 fn ends_word(text: &str, at: usize, sign: char) -> bool {
     sign.is_whitespace() && !(sign == ' ' && text[..at].ends_with('\\'))
 }
@@ -199,9 +198,9 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
             }
             PictureError::Broken => format!("{name}: {why}; nothing was sent"),
         })?;
-        if picture.longest_side() > LONGEST_SIDE {
+        if picture.longest_side() > LONGEST_PICTURE_SIDE {
             return Err(format!(
-                "{name} has {}x{} pixels, and models accept at most {LONGEST_SIDE} per side; make it smaller",
+                "{name} has {}x{} pixels, and models accept at most {LONGEST_PICTURE_SIDE} per side; make it smaller",
                 picture.width, picture.height
             ));
         }

@@ -11,7 +11,7 @@ use crate::chat::appearance;
 use crate::chat::drawing::DepartedSession;
 use crate::chat::screen::Screen;
 use crate::chat::server_wait::Inputs;
-use crate::chat::welcome::{Where, welcome};
+use crate::chat::welcome::{WelcomeContext, welcome};
 use crate::chat::{Chat, ChatInterface, ChatStart};
 use crate::console::Console;
 use crate::error::ChatError;
@@ -19,20 +19,20 @@ use crate::exit::Exit;
 use crate::new_agent::NewAgent;
 use crate::place::Place;
 use crate::render::conversation;
-use crate::session_opening::{self, ASKS_NOBODY, Target, Wanted};
+use crate::session_opening::{self, ASKS_NOBODY, CommandLineOverrides, Target};
 use crate::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, lines};
 
-/// What a person wants of a chat.
+/// A request to open a chat.
 pub struct ChatRequest {
     /// Which session the chat opens.
     pub target: Target,
     /// Whether it continues in a copy of that session.
     pub fork: bool,
     /// The agent, over what the settings say.
-    pub wanted: Wanted,
+    pub wanted: CommandLineOverrides,
     /// Whether every question is answered with yes.
-    pub says_yes: bool,
+    pub auto_approve: bool,
     /// The first words; empty for none.
     pub prompt: String,
     /// What the person types, where that is read already; a terminal has one reader.
@@ -91,7 +91,7 @@ pub async fn hold_chat(
     let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
     let ends = (inputs, signals);
     let mut chat = Chat::new(place, settings, console, interface, editor, agent, ends);
-    if request.says_yes {
+    if request.auto_approve {
         chat.answer_with_yes();
     }
     chat.set_start(ChatStart {
@@ -172,10 +172,10 @@ fn first_lines(
     let id = session.map(|session| session.id().to_string());
     let is_connected = settings.providers.iter().any(|provider| provider.is_connected());
     let whereabouts = match place.address() {
-        Some(address) => Where::Server(address),
-        None if !settings.scripted_answers.is_empty() => Where::Answered(&settings.user_file),
-        None if config.model.api == Api::Scripted && is_connected => Where::Demo,
-        None => Where::Here(&settings.user_file),
+        Some(address) => WelcomeContext::Server(address),
+        None if !settings.scripted_answers.is_empty() => WelcomeContext::Answered(&settings.user_file),
+        None if config.model.api == Api::Scripted && is_connected => WelcomeContext::Demo,
+        None => WelcomeContext::Here(&settings.user_file),
     };
     let looks = (console.out_style(), console.terminal.width);
     let text = welcome(
@@ -196,7 +196,7 @@ fn first_lines(
     text + &unusual.unwrap_or_default()
 }
 
-/// What a person should know where nothing may be done, whoever says yes, or where nobody is asked.
+/// Returns a note if the folder is read-only, or if calls need no approval.
 fn unusual_decisions(is_read_only: bool, approval: ApprovalMode) -> Option<String> {
     match approval {
         _ if is_read_only => Some(
@@ -211,7 +211,7 @@ fn unusual_decisions(is_read_only: bool, approval: ApprovalMode) -> Option<Strin
     }
 }
 
-/// Whether the terminal can do more than take and print lines.
+/// Returns whether the terminal can do more than take and print lines.
 fn has_keys(console: &Console) -> bool {
     console.terminal.input && console.terminal.output && console.terminal.capable
 }

@@ -27,7 +27,7 @@ impl ClipboardPictures {
     }
 }
 
-/// What is written into the line for a file behind this text: a mention, apart from the word before it.
+/// Returns the mention of a file for the line, with a blank if a word precedes it.
 pub(crate) fn mention(before: &str, file: &Path) -> String {
     let gap = if before.is_empty() || before.ends_with(char::is_whitespace) {
         ""

@@ -1,4 +1,4 @@
-//! What a person should know about their configuration, and what of it cannot be worked with.
+//! Notes and errors about the configuration of a person.
 
 use agentx::assembly::{UnknownTools, misnamed_tools};
 use agentx::config::{ConfigError, Loaded, ProviderKey, ProviderSettings, SettingOrigin, SettingRow};
@@ -7,14 +7,14 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::table::table;
-use crate::render::wrapped_text::fitted;
+use crate::render::wrapped_text::wrap_lines;
 
 /// Reads the environment; a value that is not UTF-8 counts as not set.
 pub fn lookup(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// What a person should know about the configuration.
+/// Returns notes about the configuration.
 pub fn notes(loaded: &Loaded) -> String {
     let mut text = String::new();
     for warning in &loaded.warnings {
@@ -66,7 +66,7 @@ fn warnings(misnamed: &UnknownTools) -> String {
     lines.map(|warning| format!("warning: {warning}\n")).collect()
 }
 
-/// Which settings are listed.
+/// The settings to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsShown {
     /// All of them.
@@ -134,7 +134,7 @@ fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
             });
         }
     }
-    fitted(&text, width)
+    wrap_lines(&text, width)
 }
 
 /// Built-in providers that nobody connected are left out, and the data directory stands at the end.

@@ -10,24 +10,24 @@ use tokio::time::{Instant, sleep_until};
 use crate::place::Place;
 use crate::render::units;
 
-/// How long a run waits for a server that was lost, for example because it ends, to be there again.
+/// Maximum time that a run waits for a lost server, for example while it restarts.
 pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(60);
 
 /// Watches a connection.
-pub struct LinkWatch {
+pub struct ConnectionWatch {
     states: Option<watch::Receiver<ConnectionState>>,
     lost: bool,
 }
 
 /// Since when a server is not there. A run waits for it within a bound.
-pub struct Outage {
+pub struct OutageTimer {
     states: Option<watch::Receiver<ConnectionState>>,
     address: String,
     /// Since when, and why.
     since: Option<(Instant, String)>,
 }
 
-impl LinkWatch {
+impl ConnectionWatch {
     /// The connection of a place; here there is none, and nothing is ever said.
     pub fn new(place: &Place) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl LinkWatch {
         }
     }
 
-    /// Whether it is lost and not there again, as was said last.
+    /// Returns whether it is lost and not there again, as was said last.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost
     }
@@ -80,7 +80,7 @@ impl LinkWatch {
     }
 }
 
-impl Outage {
+impl OutageTimer {
     /// From the server of a place; here none is ever away.
     pub fn new(place: &Place) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Outage {
         }
     }
 
-    /// Whether the connection is down.
+    /// Returns whether the connection is down.
     pub fn is_away(&mut self) -> bool {
         self.look();
         self.since.is_some()
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_loss_and_its_end_are_said_once() {
-        let mut link = LinkWatch {
+        let mut link = ConnectionWatch {
             states: None,
             lost: false,
         };
@@ -248,7 +248,7 @@ mod tests {
         };
         let began = Instant::now();
         let after = |seconds| began + Duration::from_secs(seconds);
-        let mut away = Outage {
+        let mut away = OutageTimer {
             states: None,
             address: "http://server".into(),
             since: None,

@@ -11,12 +11,12 @@ use crate::error::ChatError;
 use crate::output::{self, standard_error, standard_output};
 use crate::render::clean::printable;
 use crate::render::style::Paint;
-use crate::render::wrapped_text::fitted;
+use crate::render::wrapped_text::wrap_lines;
 
 /// What the system calls it when a terminal is written to whose other end was closed.
 const EIO: i32 = 5;
 
-/// Columns where there is no terminal.
+/// The width without a terminal, in columns.
 const ELSEWHERE: usize = 100;
 
 /// Where a command writes, and what it may assume about who reads.
@@ -122,7 +122,7 @@ impl Console {
         }
     }
 
-    /// Writes text and flushes it. Nothing in it drives the terminal, whoever said it: see [`printable`].
+    /// Writes text and flushes it. The text cannot drive the terminal: see [`printable`].
     pub fn out(&mut self, text: &str) -> Result<(), ChatError> {
         self.out_exact(&printable(text))
     }
@@ -175,7 +175,8 @@ impl Console {
         written.map_err(|error| self.gone(error))
     }
 
-    /// Whether anybody may still read standard output: who waits for long before it is written to learns of `| head -1` so.
+    /// Returns whether anybody may still read standard output: who waits for long before it is written to
+    /// learns of `| head -1` so.
     #[cfg(unix)]
     pub fn is_read(&self) -> bool {
         use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -199,7 +200,7 @@ impl Console {
     pub fn say(&mut self, text: &str) {
         let (lines, open) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
         if self.terminal.error {
-            self.say_exact(&(fitted(lines, self.terminal.width) + open))
+            self.say_exact(&(wrap_lines(lines, self.terminal.width) + open))
         } else {
             self.say_exact(text)
         }
@@ -215,14 +216,14 @@ impl Console {
 
     /// Writes whole lines, on a terminal in rows that fit.
     pub fn out_lines(&mut self, lines: &str) -> Result<(), ChatError> {
-        let rows = self.fitted(lines);
+        let rows = self.wrapped(lines);
         self.out(&rows)
     }
 
-    /// Lines as they stand on standard output: on a terminal in rows that fit.
-    pub(crate) fn fitted(&self, lines: &str) -> String {
+    /// Returns lines for standard output: on a terminal, wrapped to its width.
+    pub(crate) fn wrapped(&self, lines: &str) -> String {
         if self.terminal.output {
-            fitted(lines, self.terminal.width)
+            wrap_lines(lines, self.terminal.width)
         } else {
             lines.to_owned()
         }

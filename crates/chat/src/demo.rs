@@ -3,12 +3,12 @@
 use agentx::config::{SCRIPTED_MODEL, Settings};
 use agentx::types::{Api, ModelSpec};
 
-/// Whether this names the demo.
+/// Returns whether this names the demo.
 pub fn is_demo(model: &str) -> bool {
     model == SCRIPTED_MODEL || model == "demo"
 }
 
-/// A note for whoever did not ask for the demo, where it answers.
+/// A note for a person who gets the demo without asking for it.
 pub fn note_of_demo(settings: &Settings, model: &ModelSpec) -> Option<&'static str> {
     let is_wanted = settings.model.as_ref().is_some_and(|model| is_demo(&model.value));
     let is_demo = model.api == Api::Scripted && settings.scripted_answers.is_empty();

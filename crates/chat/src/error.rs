@@ -1,11 +1,12 @@
-//! Everything that can go wrong here, as people and programs read it: a kind, a message, a hint, an exit code.
+//! The errors of the front end for people and programs: a kind, a message, a hint, an exit code.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use agentx::config::{ConfigError, MistakeLocation, SettingOrigin};
+use crate::config_error::{config_hint, is_typed};
+use agentx::config::{ConfigError, SettingOrigin};
 use agentx::identity::KeyringError;
 use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
@@ -20,25 +21,25 @@ use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each variant says what its fields hold")]
 pub enum ChatError {
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Usage { message: String, hint: String },
     /// The configuration has mistakes.
     Config(ConfigError),
-    /// The file of a tool that was asked for has mistakes, each with its place.
+    /// The file of the named tool has mistakes, each with its place.
     BadTool { name: String, mistakes: Vec<String> },
-    /// The files that say who one is and whom one trusts are not in order.
+    /// The files with the identity and the trusted people have errors.
     Keyring(KeyringError),
-    /// It was never needed to be anybody here.
+    /// No identity has been created yet.
     NoIdentity { path: String },
-    /// The runtime says no.
+    /// The runtime returned an error.
     Runtime(RuntimeError),
-    /// A model that nobody knows; where its name comes from.
+    /// The model is unknown; `origin` is the source of its name.
     UnknownModel {
         name: String,
         nearest: Vec<String>,
         origin: SettingOrigin,
     },
-    /// A model whose key is missing.
+    /// The API key of the model is missing.
     MissingKey {
         model: String,
         variable: String,
@@ -46,11 +47,11 @@ pub enum ChatError {
     },
     /// No model is connected, and a command needs one.
     NoModel,
-    /// There is no session to go on with.
+    /// There is no session to continue.
     NoSession { workspace: String },
-    /// There is no session that somebody drives.
+    /// No session is being driven now.
     NobodyDrives,
-    /// A run that ended otherwise than it should; what the model or the runtime said.
+    /// A run failed; `message` is from the model or the runtime.
     Run {
         exit: Exit,
         code: String,
@@ -60,7 +61,7 @@ pub enum ChatError {
     NobodyAsked { calls: u32, allow: String },
     /// A response body that is not what its API promises, or that says that the request failed.
     Body { code: String, message: String },
-    /// A session whose stored bytes are not what was written.
+    /// The stored bytes of a session are damaged.
     Damaged {
         session: String,
         problems: Vec<String>,
@@ -266,7 +267,7 @@ impl fmt::Display for ChatError {
                 write!(f, "model {model} needs an API key, and {variable} is not set")
             }
             Self::NoModel => f.write_str("no model is connected: no API key and no server is configured"),
-            Self::NobodyDrives => f.write_str("there is no session that somebody drives"),
+            Self::NobodyDrives => f.write_str("no session is being driven now"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to continue"),
             Self::Run { message, .. } | Self::Body { message, .. } => f.write_str(message),
             Self::NobodyAsked { calls, .. } => {
@@ -344,37 +345,6 @@ fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
             Some("ports below 1024 need more privileges: choose another port with --listen".into())
         }
         () => Some("--listen takes an address of this machine".into()),
-    }
-}
-
-/// Whether all that is wrong was typed just now.
-fn is_typed(error: &ConfigError) -> bool {
-    match error {
-        ConfigError::Mistakes(mistakes) => mistakes
-            .iter()
-            .all(|mistake| matches!(mistake.at, MistakeLocation::Flag(_))),
-        _ => false,
-    }
-}
-
-fn config_hint(error: &ConfigError) -> Option<String> {
-    match error {
-        ConfigError::Mistakes(mistakes)
-            if mistakes
-                .iter()
-                .any(|mistake| mistake.at == MistakeLocation::Flag("config set".into())) =>
-        {
-            Some("`agentx help settings` lists every key and its values".into())
-        }
-        ConfigError::Mistakes(_) if is_typed(error) => Some("`agentx help run` explains the options".into()),
-        ConfigError::Mistakes(_) => {
-            Some("`agentx help settings` lists every key; `agentx config check` checks the file again".into())
-        }
-        ConfigError::File { .. } => Some("`agentx config path` shows which files are read".into()),
-        ConfigError::NoHome => Some("set HOME, or AGENTX_CONFIG and AGENTX_DATA".into()),
-        ConfigError::Edit { text, .. } => {
-            Some(format!("add it by hand: {}", text.trim_end().replace('\n', " ")))
-        }
     }
 }
 

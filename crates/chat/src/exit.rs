@@ -25,7 +25,7 @@ pub enum Exit {
     Session,
     /// Sessions cannot be read or written, or are damaged.
     Storage,
-    /// The server cannot be reached or says no.
+    /// The server cannot be reached, or refuses.
     Server,
     /// Stopped by Ctrl-C.
     Interrupted,
@@ -33,8 +33,8 @@ pub enum Exit {
     HungUp,
     /// Ended at once by Ctrl-\.
     Quit,
-    /// Nobody reads the output any more.
-    Unread,
+    /// The reader of the output is gone.
+    BrokenPipe,
     /// Stopped by a signal to terminate.
     Terminated,
 }
@@ -88,7 +88,7 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
         "stopped at once by Ctrl-\\ (SIGQUIT), together with running commands",
     ),
     (
-        Exit::Unread,
+        Exit::BrokenPipe,
         141,
         "the run was stopped because the reader of its output is gone",
     ),

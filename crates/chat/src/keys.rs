@@ -1,4 +1,5 @@
-//! How errors of the keyring are told to programs: a kind and an exit code. Their words and hints are the keyring's own.
+//! The kind and exit code of errors of the keyring, for programs. Their messages and hints come from the
+//! keyring.
 
 use agentx::identity::{KeyError, KeyringError};
 
@@ -17,7 +18,7 @@ pub(crate) fn kind(error: &KeyringError) -> &'static str {
     }
 }
 
-/// How the program ends because of it.
+/// Returns the exit code for the error.
 pub(crate) fn exit(error: &KeyringError) -> Exit {
     match error {
         KeyringError::File { .. } | KeyringError::Busy { .. } => Exit::Storage,

@@ -3,7 +3,7 @@
 //!
 //! A front end works at a [`place::Place`], which has a `dyn Runtime` and knows whether it is a server's. The program that is built
 //! on this crate makes the runtime, reads the settings and parses its command line; what of that a session takes over is
-//! [`session_opening::Wanted`].
+//! [`session_opening::CommandLineOverrides`].
 //!
 //! | module | what is in it |
 //! | --- | --- |
@@ -22,12 +22,14 @@
 //! | [`error`], [`exit`], [`run_failure`] | what can go wrong, as people and programs read it |
 
 pub mod attach;
+pub mod branches;
 #[cfg(test)]
 mod catalogue;
 pub mod chat;
 pub mod chat_opening;
 mod clipboard;
 mod clipboard_picture;
+mod config_error;
 pub mod configuration;
 pub mod connection_watch;
 pub mod console;
@@ -48,7 +50,6 @@ mod output;
 mod pending_change;
 pub mod picker;
 pub mod place;
-pub mod relatives;
 pub mod render;
 pub mod rules;
 pub mod run_failure;

@@ -80,7 +80,7 @@ fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
     });
 }
 
-/// Whether a person means this model by the name.
+/// Returns whether a person means this model by the name.
 fn is_called(info: &ModelInfo, name: &str) -> bool {
     let is_it = |name: &str| info.spec.id == name || info.aliases.iter().any(|alias| alias == name);
     let of_provider = name

@@ -1,4 +1,4 @@
-//! The agent of a session that is not opened yet: that of the settings, of the server, or of a file of either.
+//! The agent of a session that is not open yet: that of the settings, of the server, or of a file of either.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct NewAgent {
 }
 
 impl NewAgent {
-    /// One that is known whole.
+    /// Creates an agent from a complete configuration.
     pub fn whole(config: AgentConfig) -> Self {
         Self {
             config: Box::new(config),
@@ -26,7 +26,7 @@ impl NewAgent {
         }
     }
 
-    /// One that a file describes.
+    /// Creates an agent that a file describes.
     pub(crate) fn of_file(config: AgentConfig, named: NamedAgent) -> Self {
         Self {
             named: Some(named),
@@ -34,7 +34,7 @@ impl NewAgent {
         }
     }
 
-    /// It refuses what it would ask about.
+    /// Makes the agent refuse calls that it would ask about.
     pub fn refuse(&mut self) {
         self.config.approval = ApprovalMode::Deny;
         if let Some(named) = &mut self.named {

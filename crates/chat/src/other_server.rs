@@ -64,13 +64,14 @@ impl MovedProvider {
         )
     }
 
-    /// Why a line of a chat is not sent.
+    /// Returns the error for a line of a chat that is not sent.
     pub(crate) fn chat_error(&self) -> ChatError {
         self.error("/model")
     }
 }
 
-/// How the model of a session has moved; `None` where it is asked at the same server as before, or nobody knows where that was.
+/// Returns the move of a session's model to another server, or `None` if the server is the same or the
+/// earlier one is unknown.
 pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<MovedProvider> {
     let provider = settings.catalog.provider(&model.provider)?;
     let asked_at = model.server.clone()?;

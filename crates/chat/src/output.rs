@@ -44,7 +44,7 @@ pub(crate) fn finish() -> io::Result<()> {
     written
 }
 
-/// Whoever waits for a write looks again whether it may wait any longer.
+/// Wakes threads that wait for a write, so that they check again whether they may wait any longer.
 pub(crate) fn wake_writers() {
     OUT.changed.notify_all();
     ERR.changed.notify_all();
@@ -179,13 +179,13 @@ impl Output {
 }
 
 impl OutputWork {
-    /// Whether everything is written.
+    /// Returns whether everything is written.
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && !self.is_busy
     }
 }
 
-/// One of the two streams.
+/// A writer of standard output or standard error.
 pub(crate) struct StreamWriter {
     output: &'static Output,
     kind: OutputStream,

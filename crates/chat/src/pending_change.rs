@@ -1,5 +1,5 @@
-//! What a call that waits for a decision would change: everybody who is shown a question sees the change in the file as it is now, in a
-//! chat, in a run and when looking on.
+//! Finds the change that a call would make once it is allowed: every question shows the change against the
+//! file as it is now, in a chat, in a run and to a spectator.
 
 use std::sync::Arc;
 use std::time::Duration;

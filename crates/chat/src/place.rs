@@ -1,4 +1,4 @@
-//! Where a front end works: with the runtime of its own process, or on a server.
+//! The place at which a front end works: the runtime of its own process, or a server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use agentx::types::{AgentConfig, OwnerId, Seat};
 use crate::console::Console;
 use crate::error::ChatError;
 
-/// Where a front end works: here, or on a server.
+/// The place at which a front end works: this process, or a server.
 pub struct Place {
     runtime: Arc<dyn Runtime>,
     server: Option<TargetServer>,
@@ -29,12 +29,12 @@ pub struct TargetServer {
     pub me: Seat,
     /// The directory there that new sessions are to work in, where one was named.
     pub workspace: Option<String>,
-    /// What the people there are called by whoever uses this program.
+    /// The names that this person has given to people on the server.
     pub names: BTreeMap<OwnerId, String>,
 }
 
 impl Place {
-    /// This process, which has this runtime.
+    /// Makes the place of this process, which has this runtime.
     pub fn of_process(runtime: Arc<dyn Runtime>) -> Self {
         Self {
             runtime,
@@ -56,7 +56,7 @@ impl Place {
             && let Some(key) = &server.new_key
         {
             console.say(&format!(
-                "note: first connection to {}; from now on its key must be {key}\n",
+                "note: first connection to {}; AgentX will accept only the key {key} there\n",
                 server.address
             ));
         }
@@ -87,7 +87,7 @@ impl Place {
         self.server.as_ref().map(|server| server.address.as_str())
     }
 
-    /// Who this program is to the server, if it is one.
+    /// Returns the identity of this program at the server, if the place is one.
     pub(crate) fn me(&self) -> Option<&Seat> {
         self.server.as_ref().map(|server| &server.me)
     }
@@ -97,7 +97,7 @@ impl Place {
         self.server.as_ref().map(|server| &server.names)
     }
 
-    /// Whether it is the server of somebody else, who decides about calls there.
+    /// Returns whether it is the server of somebody else, who decides about calls there.
     pub fn is_of_another(&self) -> bool {
         self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
     }
@@ -119,7 +119,7 @@ impl Place {
         self.server.as_ref()?.workspace.as_deref()
     }
 
-    /// How this program is called to do something at this place.
+    /// Returns the command line that runs `words` at this place.
     pub fn command(&self, words: &str) -> String {
         match &self.server {
             Some(server) => format!("agentx --connect {} {words}", server.address),

@@ -1,4 +1,4 @@
-//! Approval rules as people read them, and taking one out of the file that it stands in.
+//! Renders approval rules, and removes them from their files.
 
 mod trial;
 
@@ -56,7 +56,7 @@ pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, C
     ))
 }
 
-/// A number that no rule has.
+/// Returns the error about a number that no rule has.
 pub fn no_rule(number: usize, rules: usize) -> ChatError {
     let message = match rules {
         0 => format!("there is no rule {number}; there are no rules"),
@@ -66,7 +66,7 @@ pub fn no_rule(number: usize, rules: usize) -> ChatError {
     ChatError::usage(message, "`agentx approvals list` shows them")
 }
 
-/// The tool of this name.
+/// Returns the tool of this name.
 pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec, ChatError> {
     tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names = tools.iter().map(|tool| tool.name.as_str());
@@ -80,7 +80,7 @@ pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec,
     })
 }
 
-/// What is decided where no rule does.
+/// Returns the defaults for calls that no rule covers.
 fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
     let rest = match mode {
         ApprovalMode::Ask => "ask about everything else",

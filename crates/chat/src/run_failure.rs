@@ -1,4 +1,4 @@
-//! How a run that failed is told: which exit its code stands for, and what to do about it. One table for `run` and chat.
+//! Exit codes and hints for failed runs: one table for `run` and chat.
 
 use crate::exit::Exit;
 
@@ -25,14 +25,14 @@ pub fn exit_of(code: &str) -> Exit {
     }
 }
 
-/// What to do about a run of `agentx run` that ended so.
+/// Returns the hint for a failed `agentx run`.
 pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => format!(
             "{GO_ON}; raise the limits with limits.* in the configuration or with --max-iterations, --max-cost, --timeout"
         ),
         Exit::Denied if code == NEEDED => {
-            "the call keeps waiting; `agentx --connect URL run --session ID` without a prompt shows the outcome; use --wait to wait longer".into()
+            "the call keeps waiting; `agentx --connect URL run --session ID` without a prompt shows the outcome; use --approval-timeout to wait longer".into()
         }
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
         Exit::Interrupted => GO_ON.into(),
@@ -43,7 +43,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
     Some(hint)
 }
 
-/// What to do about it in a chat, which goes on.
+/// Returns the hint for a failed run in a chat, which stays open.
 pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
     let hint = match exit {
         Exit::Limit => {
@@ -60,7 +60,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str) -> Option<String> {
     Some(hint)
 }
 
-/// Whether the same question would fail again.
+/// Returns whether the same question would fail again.
 fn asks_otherwise(code: &str) -> bool {
     matches!(code, "content_filter" | "other_server")
 }

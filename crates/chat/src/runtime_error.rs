@@ -1,4 +1,4 @@
-//! What a runtime answers, as the program says it: its kind, its exit code, and what to do.
+//! The kind, exit code and hint of errors of a runtime.
 
 use agentx::runtime::{LogError, RuntimeError};
 
@@ -33,7 +33,7 @@ pub(crate) fn runtime_kind(error: &RuntimeError) -> &'static str {
     }
 }
 
-/// How the program ends with it.
+/// Returns the exit code for the error.
 pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
     match error {
         RuntimeError::Log(LogError::NotFound(_) | LogError::Exists(_))
@@ -55,7 +55,7 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
 const WENT_BACK: &str = "start again to see the current state of the server; a copy made with `agentx mirror \
      --keep` is unchanged: use --data to keep the current state in another directory";
 
-/// What to do about it.
+/// Returns the hint for the error.
 pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     let hint = match error {
         RuntimeError::Log(error) => return log_hint(error),

@@ -22,9 +22,9 @@ pub use crate::place::Place;
 pub use continuing::{ContinuedSession, continue_session, leave_if_failed};
 pub use limits::limits_again;
 use limits::{limit, limits};
-pub use notes::{note_of_cost, note_of_decisions, note_of_tools};
+pub use notes::{note_of_cost, note_of_decisions, note_of_mode, note_of_tools};
 
-/// What is said where nobody is asked.
+/// The notice that calls need no approval.
 pub const ASKS_NOBODY: &str = "calls run without asking";
 /// Number of first facts to read: the facts that the opening of a session records are among them.
 const FIRST_FACTS: usize = 16;
@@ -32,7 +32,7 @@ const FIRST_FACTS: usize = 16;
 /// Records which settings were given on the command line. `Settings` already has the values of those that are
 /// `bool` here.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
+pub struct CommandLineOverrides {
     /// The agent of a file.
     pub agent: Option<String>,
     /// Standing instructions.
@@ -49,7 +49,7 @@ pub struct Wanted {
     pub timeout: bool,
 }
 
-impl Wanted {
+impl CommandLineOverrides {
     /// The limits alone: they hold in every session of the program that they were given to.
     pub(crate) fn only_limits(&self) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Wanted {
     }
 }
 
-/// Which session is meant.
+/// The session that a command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A new one.
@@ -121,7 +121,7 @@ pub async fn workspace(place: &Place, settings: &Settings) -> Result<String, Cha
 pub async fn resume(
     place: &Place,
     settings: &Settings,
-    agent: &Wanted,
+    agent: &CommandLineOverrides,
     id: SessionId,
     fork: bool,
 ) -> Result<Arc<dyn Session>, ChatError> {
@@ -138,7 +138,7 @@ pub async fn resume(
 async fn settle_settings(
     place: &Place,
     settings: &Settings,
-    agent: &Wanted,
+    agent: &CommandLineOverrides,
     session: &dyn Session,
 ) -> Result<(), ChatError> {
     limit(place, settings, agent, session).await?;
@@ -149,7 +149,8 @@ async fn settle_settings(
     Ok(())
 }
 
-/// What opening a session of this machine changed by itself, in the first facts after `last_seq`; nothing on a server.
+/// Returns the changes that opening a local session made by itself, in the first facts after `last_seq`; none
+/// on a server.
 pub async fn changed_by_opening(place: &Place, session: &SessionId, last_seq: u64) -> Vec<ConfigChange> {
     let mut changes = Vec::new();
     if place.remote().is_some() {
@@ -212,7 +213,11 @@ pub async fn leave(place: &Place, session: &dyn Session) {
 }
 
 /// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
-pub async fn new_agent(place: &Place, settings: &Settings, agent: &Wanted) -> Result<NewAgent, ChatError> {
+pub async fn new_agent(
+    place: &Place,
+    settings: &Settings,
+    agent: &CommandLineOverrides,
+) -> Result<NewAgent, ChatError> {
     if let Some(name) = &agent.agent {
         return of_file(place, settings, agent, name).await;
     }
@@ -237,7 +242,7 @@ pub async fn new_agent(place: &Place, settings: &Settings, agent: &Wanted) -> Re
 async fn of_file(
     place: &Place,
     settings: &Settings,
-    agent: &Wanted,
+    agent: &CommandLineOverrides,
     name: &str,
 ) -> Result<NewAgent, ChatError> {
     let is_here = place.remote().is_none();
@@ -260,19 +265,13 @@ async fn of_file(
 }
 
 /// The approval mode that the command line names; that nobody is asked is not for members of a server to say.
-fn mode_named(place: &Place, settings: &Settings, agent: &Wanted) -> Option<ApprovalMode> {
+fn mode_named(place: &Place, settings: &Settings, agent: &CommandLineOverrides) -> Option<ApprovalMode> {
     let is_theirs = !place.is_of_another() || settings.approval != ApprovalMode::Auto;
     (agent.approval && is_theirs).then_some(settings.approval)
 }
 
-/// What a person should know whose command line names a mode that is not theirs to name.
-pub fn note_of_mode(place: &Place, settings: &Settings, agent: &Wanted) -> Option<&'static str> {
-    (agent.approval && mode_named(place, settings, agent).is_none()).then_some(
-        "note: `--yes` has no effect here: the server's operator decides about calls that no rule allows\n",
-    )
-}
-
-/// Who decides about calls that no rule covers. In the session of a member of a server the operator is asked, whatever its mode is.
+/// Returns who decides about calls that no rule covers. In a member's session on a server the operator
+/// decides, whatever its mode.
 pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
     let server = config.server_rules.as_ref();
     let of_member = server.is_some_and(|server| server.member_directory.is_some());
@@ -282,7 +281,7 @@ pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
     }
 }
 
-/// Whether nobody knows what the model of this agent costs.
+/// Returns whether nobody knows what the model of this agent costs.
 pub fn has_no_price(agent: &AgentConfig) -> bool {
     let model = &agent.model;
     agent.kind == AgentKind::React && model.prices == Prices::default() && model.api != Api::Scripted
@@ -378,7 +377,11 @@ fn is_there(info: &ModelInfo) -> Result<(), ChatError> {
 }
 
 /// What flags change about a session that exists, but for its limits; what they do not name stays as it was.
-fn changes(place: &Place, settings: &Settings, agent: &Wanted) -> Result<Vec<ConfigChange>, ChatError> {
+fn changes(
+    place: &Place,
+    settings: &Settings,
+    agent: &CommandLineOverrides,
+) -> Result<Vec<ConfigChange>, ChatError> {
     let mut changes = Vec::new();
     if agent.model {
         changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
@@ -386,8 +389,8 @@ fn changes(place: &Place, settings: &Settings, agent: &Wanted) -> Result<Vec<Con
     changes.extend(mode_named(place, settings, agent).map(ConfigChange::Approval));
     if agent.system.is_some() {
         return Err(ChatError::usage(
-            "--system cannot change a session that exists",
-            "its system prompt is part of its log; start a new session to use another",
+            "--system applies only to new sessions",
+            "the system prompt of a session is part of its log; start a new session to use another",
         ));
     }
     Ok(changes)

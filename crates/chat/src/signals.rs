@@ -13,7 +13,7 @@ use crate::{output, stop_request, terminal};
 
 /// How long the program may take to end by itself after the second signal.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How many signals may wait for whoever listens; there are never more than two.
+/// Maximum number of waiting signals; there are never more than two.
 const WAITING: usize = 8;
 
 /// How the process ends, once the thread ends it.
@@ -47,12 +47,13 @@ impl Signals {
         })
     }
 
-    /// The signal that came comes again: whoever heard it was at something else.
+    /// Repeats the signal, because its receiver was busy with something else.
     pub(crate) fn keep(&mut self, exit: Exit) {
         self.kept = Some(exit);
     }
 
-    /// What the signal asked for is done, and the program continues: the next one is a first one again.
+    /// Notes that the request of the signal is done and the program continues: the next signal counts as a
+    /// first one.
     pub(crate) fn acted(&self) {
         stop_request::clear();
     }
@@ -126,7 +127,7 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
     }
 }
 
-/// How the process ends that is being ended, whatever the rest of it makes of its commands being killed.
+/// Returns the exit code of a process that a signal ends, whatever its killed commands reported.
 pub fn is_ended_with() -> Option<Exit> {
     ENDED.get().copied()
 }

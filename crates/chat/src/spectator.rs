@@ -1,5 +1,5 @@
-//! What is shown to somebody who only looks at a session: as the chat shows it where the terminal can do that, in lines or as events
-//! where it cannot. Used by `watch` and `mirror`.
+//! Shows a session to a spectator: like a chat if the terminal can, else in lines or as events. `watch` and
+//! `mirror` use it.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::chat::screen::Screen;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::pending_change;
-use crate::render::agents::AgentCast;
+use crate::render::agents::LiveAgents;
 use crate::render::transcript::TranscriptRenderer;
 use crate::render::{approval, conversation};
 use crate::terminal::RawMode;
 
-/// Where it is shown.
+/// The output of a spectator.
 pub enum SpectatorStage {
     /// As events, a line each.
     Events,
@@ -35,7 +35,7 @@ pub enum SpectatorStage {
 pub struct Spectator {
     stage: SpectatorStage,
     transcript: TranscriptRenderer,
-    cast: AgentCast,
+    cast: LiveAgents,
     /// Who has the files of the session, and which it is.
     source: (Arc<dyn Runtime>, SessionId),
     /// What comes happens now: of a question from before nobody asks what the file is.
@@ -52,7 +52,7 @@ impl Spectator {
     ) -> Self {
         let (style, width) = (console.out_style(), console.terminal.width);
         let mut transcript = TranscriptRenderer::new(style, width).with_costs().looking_on();
-        let mut cast = AgentCast::new(style, width);
+        let mut cast = LiveAgents::new(style, width);
         transcript.set_thinking(thinking);
         cast.set_thinking(thinking);
         Self {
@@ -80,12 +80,12 @@ impl Spectator {
         }
     }
 
-    /// What was there before has come.
+    /// Notes that all earlier events have arrived.
     pub fn is_live(&mut self) {
         self.live = true;
     }
 
-    /// Whether an event is of another agent than the one that people talk to.
+    /// Returns whether an event is of another agent than the one that people talk to.
     pub fn is_of_another(&self, envelope: &Envelope<RuntimeEvent>) -> bool {
         self.cast.is_of_another(envelope)
     }

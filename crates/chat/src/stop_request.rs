@@ -8,12 +8,12 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 /// Whether signals come to the program; until then they do what the system lets them do.
 static HEARD: AtomicBool = AtomicBool::new(false);
 
-/// Whether the program was told to stop, and has not yet done so.
+/// Returns whether the program was told to stop, and has not yet done so.
 pub(crate) fn is_pending() -> bool {
     PENDING.load(Ordering::Acquire) > 0
 }
 
-/// Whether signals no longer end the program where it stands.
+/// Returns whether signals no longer end the program where it stands.
 pub(crate) fn are_signals_heard() -> bool {
     HEARD.load(Ordering::Acquire)
 }
@@ -28,7 +28,7 @@ pub(crate) fn add() -> u32 {
     PENDING.fetch_add(1, Ordering::AcqRel)
 }
 
-/// What the signals asked for is done, and the program continues.
+/// Clears the request of the signals, because it is done and the program continues.
 pub(crate) fn clear() {
     PENDING.store(0, Ordering::Release);
 }

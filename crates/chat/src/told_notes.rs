@@ -1,4 +1,5 @@
-//! What a person was told about a session already, so that it is not said again each time that they go on with it.
+//! Remembers the notes that a person has seen about a session, so that they do not see them each time they
+//! continue it.
 //!
 //! It is a small file beside the log, of the latest sessions alone. Where it cannot be read or written things are said once more:
 //! that harms nobody.

@@ -14,6 +14,9 @@ use crate::{
     nearest, scalar,
 };
 
+/// The command that set a key, as mistakes name it.
+const SET: &str = "config set";
+
 /// The names of the offline demo, which the catalog does not have.
 const DEMO: [&str; 2] = [SCRIPTED_MODEL, "demo"];
 
@@ -37,7 +40,7 @@ pub struct SetResult {
 /// Returns an error if the key does not exist, it takes something else, the configuration would have mistakes
 /// then, or the key cannot be inserted without changing other parts of the file.
 pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Result<SetResult, ConfigError> {
-    let path = path_of(key)?;
+    let path = path_of(key, SET)?;
     let literal = literal_of(&path, key, value)?;
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
@@ -64,7 +67,7 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
     };
     let loaded = load_as_if(request, file, &changed)?;
     if path == KeyPath::dotted("model") {
-        known_model(&loaded, value, MistakeLocation::Flag("config set".into()))?;
+        known_model(&loaded, value, MistakeLocation::Flag(SET.into()))?;
     }
     let is_new = changed != text;
     if is_new {
@@ -127,7 +130,7 @@ fn known_model(loaded: &Loaded, name: &str, at: MistakeLocation) -> Result<(), C
 
 fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {
     ConfigError::Mistakes(vec![ConfigMistake {
-        at: MistakeLocation::Flag("config set".into()),
+        at: MistakeLocation::Flag(SET.into()),
         key: key.to_owned(),
         what,
         nearest,
@@ -135,7 +138,8 @@ fn mistake(key: &str, what: String, nearest: Option<String>) -> ConfigError {
 }
 
 /// Finds the key for a dotted path. Names that a person chose may contain dots: `models.gpt-4.1.provider`.
-pub(crate) fn path_of(dotted: &str) -> Result<KeyPath, ConfigError> {
+/// `command` is the command that names it.
+pub(crate) fn path_of(dotted: &str, command: &str) -> Result<KeyPath, ConfigError> {
     let plain = KeyPath::dotted(dotted);
     let is_whole = |path: &KeyPath| path.spec().is_some() && path.0.iter().all(|name| !name.is_empty());
     if is_whole(&plain) {
@@ -162,8 +166,12 @@ pub(crate) fn path_of(dotted: &str) -> Result<KeyPath, ConfigError> {
         }
     }
     let near = nearest(dotted, KEYS.iter().map(|spec| spec.path), 1);
-    let near = near.first().map(|word| (*word).to_owned());
-    Err(mistake(dotted, format!("there is no key `{dotted}`"), near))
+    Err(ConfigError::Mistakes(vec![ConfigMistake {
+        at: MistakeLocation::Flag(command.to_owned()),
+        key: dotted.to_owned(),
+        what: format!("there is no key `{dotted}`"),
+        nearest: near.first().map(|word| (*word).to_owned()),
+    }]))
 }
 
 /// The value as it is written in the file: as it was typed where YAML reads that as what is meant, else in quotes.

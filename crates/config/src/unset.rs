@@ -18,7 +18,7 @@ use crate::{ConfigError, KeyPath};
 /// Returns an error if the key does not exist, the configuration would have mistakes without it, or it cannot
 /// be taken out of the file without touching the rest.
 pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResult, ConfigError> {
-    let path = path_of(key)?;
+    let path = path_of(key, "config unset")?;
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
     let turn = FileTurn::wait(&real)?;

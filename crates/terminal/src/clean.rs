@@ -1,4 +1,5 @@
-//! What models and tools say must not drive the terminal: no cursor moves, no titles, no clipboard, no hidden text.
+//! Cleans the text of models and tools so that it cannot drive the terminal: no cursor moves, titles,
+//! clipboard access or hidden text.
 
 use std::borrow::Cow;
 
@@ -31,7 +32,7 @@ enum CleanerState {
 }
 
 impl Cleaner {
-    /// One that leaves a lone carriage return as it is, for who knows what is written over.
+    /// Creates a cleaner that keeps lone carriage returns, for callers that handle overwritten lines.
     pub fn keeping_returns() -> Self {
         Self {
             keeps_returns: true,
@@ -121,7 +122,7 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// The same with its tabs, for what goes on to the agent: in a Makefile or a table they are not blanks.
+/// Cleans a text but keeps its tabs, for text that the agent gets: a Makefile or a table needs them.
 pub fn clean_with_tabs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut cleaner = Cleaner {
@@ -163,15 +164,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// How long a sequence is that only sets colours, where one begins here.
+/// Returns the length of the sequence at the beginning of `text`, if it only sets colours.
 pub fn colours(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\u{1b}[")?;
     let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     inner[end..].starts_with('m').then_some(end + 3)
 }
 
-/// One line in which nothing is hidden: what is not printable is shown as a sign. For commands and paths that a person
-/// decides about.
+/// Returns one line that hides nothing and shows unprintable characters as signs, for commands and paths that
+/// a person decides about.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -187,8 +188,8 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// One line of which nothing drives a terminal, turns text around, ends the line or takes no room: such signs are shown as in [`visible`].
-/// Emoji that are put together stay whole.
+/// Returns one line without characters that drive a terminal, reverse text, end the line or take no room:
+/// they are shown as in [`visible`]. Composed emoji stay whole.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     let hides = |c: char| drives(c) || (shows_nothing(c) && !joins(c));
     if !text.contains(hides) {
@@ -224,7 +225,7 @@ fn joins(c: char) -> bool {
     )
 }
 
-/// Whether a character does something to a terminal or to the text around it.
+/// Returns whether a character does something to a terminal or to the text around it.
 fn drives(c: char) -> bool {
     c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
 }

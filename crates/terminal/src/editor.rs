@@ -23,7 +23,7 @@ use vi::Vi;
 /// The longest text that is taken.
 const LONGEST: usize = 1 << 20;
 
-/// What a key came to.
+/// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
     /// Nothing.
@@ -90,22 +90,22 @@ impl Editor {
         }
     }
 
-    /// What is written.
+    /// Returns the text of the line.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where the next character goes, in bytes.
+    /// Returns the position of the cursor in bytes.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// Whether keys are commands, as in vi's normal mode.
+    /// Returns whether keys are commands, as in vi's normal mode.
     pub fn is_commanded(&self) -> bool {
         self.vi.as_ref().is_some_and(Vi::is_normal)
     }
 
-    /// Whether the person has the keys of vi.
+    /// Returns whether the person has the keys of vi.
     pub fn is_vi(&self) -> bool {
         self.vi.is_some()
     }
@@ -144,7 +144,7 @@ impl Editor {
         self.insert(&shown)
     }
 
-    /// What is looked for in the history, while it is.
+    /// Returns the text of the open search in the history.
     pub fn wanted(&self) -> Option<String> {
         self.wanted.as_ref().map(HistorySearch::told)
     }

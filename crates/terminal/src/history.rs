@@ -1,4 +1,4 @@
-//! What was typed before, in this start of the program and earlier ones.
+//! The history of inputs, of this and earlier starts of the program.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct LineHistory {
 }
 
 impl LineHistory {
-    /// The history in this directory; what cannot be read is no history.
+    /// Reads the history in this directory; an unreadable file counts as empty.
     pub fn load(data_dir: &Path) -> Self {
         let file = data_dir.join(FILE);
         let text = std::fs::read_to_string(&file).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What a terminal front end is made of, without a terminal: styled text and its widths, markdown rendered as it streams, a painter
-//! that turns frames into few bytes and never touches what has scrolled away, a line editor, and a filter that keeps foreign text
-//! from driving the terminal.
+//! The parts of a terminal front end, without a terminal: styled text and its width, a renderer for streaming
+//! Markdown, a painter that turns frames into few bytes and never touches rows that have scrolled away, a
+//! line editor, and a filter that keeps foreign text from driving the terminal.
 //!
 //! Reading keys and writing bytes is the program's. Everything here is a pure function of what it is given, except for
 //! [`LineHistory`], which keeps the lines that were typed in a file.

@@ -12,7 +12,7 @@ use crate::text::{Row, Span, grapheme_width, is_plain, width};
 /// Minimum number of columns that are moved down instead of written again.
 const WORTH_MOVING: usize = 16;
 
-/// What a terminal does with rows that are too long when it becomes narrower.
+/// The behaviour of a terminal with long rows when it becomes narrower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongRows {
     /// It breaks them anew, and the cursor stays with its letter: most terminals, and tmux.
@@ -48,12 +48,12 @@ impl Painter {
         }
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// How many rows may live at once: one less than there are.
+    /// Returns the maximum number of live rows: one less than the terminal has.
     pub fn most(&self) -> usize {
         self.rows - 1
     }

@@ -9,7 +9,7 @@ const WRITTEN_BYTES: usize = 8_000;
 /// Maximum number of sent pastes to keep: a sent text may return to be edited.
 const MOST: usize = 16;
 
-/// What was pasted, and what stands for it.
+/// The long pastes, and the sign that stands for each.
 #[derive(Debug, Default)]
 pub(crate) struct Pastes {
     kept: Vec<Paste>,
@@ -24,7 +24,7 @@ struct Paste {
 }
 
 impl Pastes {
-    /// What is shown for a text.
+    /// Returns the sign for a long text, or the text itself.
     pub(crate) fn fold(&mut self, text: String) -> String {
         let lines = text.lines().count();
         if lines <= SHOWN_LINES && text.len() <= SHOWN_BYTES {
@@ -78,7 +78,7 @@ impl Pastes {
         signs.find(|(from, to)| *from < at && at < *to)
     }
 
-    /// Where a step from one place of a text to another ends: what stands for a paste is one letter.
+    /// Returns the end of a step from one place to another: the sign of a paste counts as one letter.
     pub(crate) fn landed(&self, text: &str, from: usize, to: usize) -> usize {
         match self.sign_around(text, to) {
             Some((begin, _)) if to < from => begin,
@@ -87,7 +87,7 @@ impl Pastes {
         }
     }
 
-    /// What goes where this is taken away: what stands for a paste goes whole.
+    /// Returns the range that is deleted with this range: the sign of a paste goes as a whole.
     pub(crate) fn widened(&self, text: &str, from: usize, to: usize) -> (usize, usize) {
         (self.landed(text, to, from), self.landed(text, from, to))
     }
@@ -107,7 +107,7 @@ impl Pastes {
         })
     }
 
-    /// What is shown for a text that was written elsewhere or said before: the pastes in it by their size again.
+    /// Replaces known pastes in a text from elsewhere or from the history by their signs.
     pub(crate) fn refold(&mut self, mut text: String) -> String {
         for paste in &mut self.kept {
             if text.contains(&paste.text) {

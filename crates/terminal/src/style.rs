@@ -1,7 +1,7 @@
-//! How text may look, and what each look is for. Only the sixteen colours that people set in their terminal are used, so that
-//! text can be read on whatever background they chose.
+//! The styles of text and their uses. Only the sixteen colours of the terminal are used, so that text is
+//! readable on any background that people choose.
 
-/// One of the terminal's own colours.
+/// A colour of the terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Color {
     /// What text has by itself.
@@ -29,7 +29,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// This colour.
+    /// Creates the colour with this number.
     pub fn ansi(color: u8) -> Self {
         Self {
             color: Color::Ansi(color & 15),
@@ -65,7 +65,7 @@ impl Style {
         Self { strike: true, ..self }
     }
 
-    /// This look, and what `over` says beside it.
+    /// Returns this style, overridden by `over`.
     pub fn with(self, over: Self) -> Self {
         Self {
             color: if over.color == Color::Default {
@@ -109,7 +109,7 @@ impl Style {
         }
     }
 
-    /// Whether it can be seen where nothing stands.
+    /// Returns whether it can be seen where nothing stands.
     pub(crate) fn shows_on_blanks(self) -> bool {
         self.underline || self.strike
     }
@@ -134,7 +134,7 @@ impl Style {
         }
     }
 
-    /// This look after the codes of a control sequence (`1;31`). Unknown ones change nothing.
+    /// Returns this style after the codes of a control sequence (`1;31`); unknown codes change nothing.
     pub(crate) fn after(self, codes: &str) -> Self {
         let mut style = self;
         for code in codes.split(';') {
@@ -155,7 +155,7 @@ impl Style {
     }
 }
 
-/// What each part of a text looks like.
+/// The styles of the parts of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
     /// A heading.
@@ -259,7 +259,7 @@ impl Theme {
         }
     }
 
-    /// The same, where the terminal can follow links.
+    /// Returns this theme with or without links.
     pub fn with_links(self, links: bool) -> Self {
         Self { links, ..self }
     }

@@ -8,7 +8,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr as _};
 
 use crate::style::Style;
 
-/// How many columns a text takes.
+/// Returns the width of a text in columns.
 pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
@@ -16,24 +16,25 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(grapheme_width).sum()
 }
 
-/// Whether each byte is a letter of one column: most of what is said, and known without a table.
+/// Returns whether each byte is a letter of one column: most of what is said, and known without a table.
 pub(crate) fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// How many columns a character takes as a person sees it: a letter with its marks, a family of emoji.
+/// Returns the width of a grapheme in columns: a letter with its marks, a composed emoji.
 pub(crate) fn grapheme_width(grapheme: &str) -> usize {
     grapheme.width().min(2)
 }
 
-/// Whether every terminal gives a sign the same columns. Those that are put together of several (a hand with a colour, a family, a
-/// flag, a heart that is a picture) are one sign here and two or three there, and take as many columns.
+/// Returns whether every terminal gives a sign the same columns. Those that are put together of several (a
+/// hand with a colour, a family, a flag, a heart that is a picture) are one sign here and two or three there,
+/// and take as many columns.
 pub(crate) fn is_sure(grapheme: &str) -> bool {
     let flag = |c: char| ('\u{1f1e6}'..='\u{1f1ff}').contains(&c);
     apart(grapheme) == grapheme_width(grapheme) && !grapheme.contains(flag)
 }
 
-/// How many columns a sign takes where it is not put together.
+/// Returns the width of a grapheme in a terminal that does not compose it.
 pub(crate) fn apart(grapheme: &str) -> usize {
     grapheme.chars().filter_map(UnicodeWidthChar::width).sum()
 }
@@ -50,13 +51,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether both look the same and lead to the same place.
+    /// Returns whether both look the same and lead to the same place.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.style == other.style && self.link == other.link
     }
 }
 
-/// What stands in one row of the terminal.
+/// One row of the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// Its pieces; neighbours differ in look.
@@ -92,7 +93,7 @@ impl Row {
         push(&mut self.spans, text, like.style, like.link.as_ref());
     }
 
-    /// How many columns it takes.
+    /// Returns the width of the row in columns.
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| width(&span.text)).sum()
     }
@@ -102,7 +103,7 @@ impl Row {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// How many bytes of its text, and how many columns, stand before the first sign that not every terminal gives the same ones.
+    /// Returns the bytes and columns before the first grapheme whose width differs between terminals.
     pub(crate) fn sure(&self) -> Option<(usize, usize)> {
         let (mut bytes, mut columns) = (0, 0);
         for span in &self.spans {
@@ -122,8 +123,8 @@ impl Row {
         None
     }
 
-    /// Whether `next` may be written behind this row on a terminal of so many columns, so that the terminal breaks the line: the
-    /// row is full there for certain.
+    /// Returns whether `next` may be written behind this row on a terminal of so many columns, so that the
+    /// terminal breaks the line: the row is full there for certain.
     pub(crate) fn wraps_into(&self, next: &Self, columns: usize) -> bool {
         self.wraps && self.sure().is_none() && self.width() + next.first_width() > columns
     }

@@ -1,4 +1,4 @@
-//! Where lines are broken into the rows of a terminal: between words, and never inside a character.
+//! Breaks lines into the rows of a terminal: between words, and never inside a character.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 

@@ -1,11 +1,11 @@
-//! The part of the command line that shapes an agent and names the session that it works in.
+//! Arguments that shape an agent and name the session that it works in.
 
 use clap::{Args, ValueEnum};
 
 use crate::error::ChatError;
-use crate::session_opening::{Target, Wanted};
+use crate::session_opening::{CommandLineOverrides, Target};
 
-/// What shapes the agent.
+/// Options that shape the agent.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct AgentArgs {
     /// Use this agent from `.agentx/agents` or your own files
@@ -52,7 +52,7 @@ pub(crate) struct AgentArgs {
 }
 
 impl AgentArgs {
-    /// What is given here, else what was given before the command.
+    /// Returns these options, completed by those before the command.
     pub(crate) fn or(self, outer: Self) -> Self {
         Self {
             agent: self.agent.or(outer.agent),
@@ -67,9 +67,9 @@ impl AgentArgs {
         }
     }
 
-    /// What of it a session takes over from the settings.
-    pub(crate) fn wanted(&self) -> Wanted {
-        Wanted {
+    /// Returns the options that override a session's own settings.
+    pub(crate) fn wanted(&self) -> CommandLineOverrides {
+        CommandLineOverrides {
             agent: self.agent.clone(),
             system: self.system.clone(),
             model: self.model.is_some(),
@@ -81,7 +81,7 @@ impl AgentArgs {
     }
 }
 
-/// Who decides about calls that no rule covers.
+/// The decider about calls that no rule covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Approve {
     /// Ask a person; without a terminal, refuse
@@ -92,7 +92,7 @@ pub(crate) enum Approve {
     Deny,
 }
 
-/// Which session to go on with.
+/// Options that name the session to continue.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionArgs {
     /// Continue this session
@@ -116,9 +116,9 @@ pub(crate) struct SessionArgs {
 }
 
 impl SessionArgs {
-    /// The session that the flags mean.
+    /// Returns the session that the flags name.
     pub(crate) fn target(&self) -> Result<Target, ChatError> {
-        // As `--session "$ID"` says where no ID is set: what else is there is not to be gone on with by mistake.
+        // `--session "$ID"` without an ID must not continue some other session.
         if self.session.as_ref().is_some_and(|id| id.trim().is_empty()) {
             return Err(ChatError::usage(
                 "--session needs a session id",

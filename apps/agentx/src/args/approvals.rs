@@ -1,4 +1,4 @@
-//! The part of the command line that is about approval rules.
+//! Arguments of the commands about approval rules.
 
 use clap::{Args, Subcommand};
 
@@ -28,7 +28,7 @@ pub(crate) enum ApprovalsCommand {
     Add(AddRuleArgs),
     /// Remove a rule from its file
     Remove {
-        /// Its number in the list
+        /// The number of the rule in the list
         #[arg(value_parser = numbers::count, allow_negative_numbers = true)]
         number: usize,
     },

@@ -1,4 +1,4 @@
-//! The part of the command line that is about going back and trying other ways.
+//! Arguments of the commands that go back in a session or branch off.
 
 use clap::Args;
 

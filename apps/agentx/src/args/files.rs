@@ -1,4 +1,4 @@
-//! The part of the command line that is about agents and tools in files.
+//! Arguments of the commands about agents and tools in files.
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -9,7 +9,7 @@ pub(crate) enum AgentsCommand {
     List,
     /// Show an agent with its resolved instructions, model and tools
     Show {
-        /// Its name
+        /// The name of the agent
         name: String,
     },
     /// Check all agent and tool files and report every mistake, without running anything
@@ -23,7 +23,7 @@ pub(crate) enum AgentsCommand {
 pub(crate) struct NewAgentArgs {
     /// Name of the new file
     pub(crate) name: String,
-    /// What drives it
+    /// Type of agent
     #[arg(long = "type", value_name = "TYPE", default_value = "react")]
     pub(crate) kind: AgentKindArg,
     /// Write it to your own files, for use in every workspace
@@ -31,7 +31,7 @@ pub(crate) struct NewAgentArgs {
     pub(crate) user: bool,
 }
 
-/// What drives an agent.
+/// The type of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AgentKindArg {
     /// Reasons and calls tools
@@ -47,7 +47,7 @@ pub(crate) enum ToolsCommand {
     List,
     /// Show a tool: its purpose, its arguments and what it accesses
     Show {
-        /// Its name
+        /// The name of the tool
         name: String,
     },
     /// Check all agent and tool files and report every mistake, without running anything
@@ -56,9 +56,9 @@ pub(crate) enum ToolsCommand {
     New(NewToolArgs),
     /// Run a tool without an agent
     Run {
-        /// Its name
+        /// The name of the tool
         name: String,
-        /// Its arguments, as a JSON object
+        /// Arguments for the tool, as a JSON object
         #[arg(default_value = "{}")]
         arguments: String,
     },
@@ -69,7 +69,7 @@ pub(crate) enum ToolsCommand {
 pub(crate) struct NewToolArgs {
     /// Name of the new file
     pub(crate) name: String,
-    /// What it is made of
+    /// Type of tool
     #[arg(long = "type", value_name = "TYPE", default_value = "luau")]
     pub(crate) kind: ToolKindArg,
     /// Write it to your own files, for use in every workspace
@@ -77,7 +77,7 @@ pub(crate) struct NewToolArgs {
     pub(crate) user: bool,
 }
 
-/// What a tool is made of.
+/// The type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ToolKindArg {
     /// A Luau script in its own file

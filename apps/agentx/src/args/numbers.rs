@@ -1,16 +1,30 @@
-//! Numbers of the command line, refused in words that say what was wanted.
+//! Parsers of numbers on the command line, whose errors say what is expected.
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
-/// How many of something: one at least.
+/// What [`count`] and its neighbours say about anything else.
+const WANTED: &str = "expected a whole number from 1";
+
+/// Reads a whole number from 1.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("expected a whole number from 1".into()),
+        Ok(0) | Err(_) => Err(WANTED.into()),
         Ok(count) => Ok(count),
     }
 }
 
-/// How many of something, or `all` of them.
+/// Reads a limit of a server: a whole number from 1.
+pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| WANTED.into())
+}
+
+/// Reads a rate: a whole number from 1.
+pub(crate) fn rate(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| WANTED.into())
+}
+
+/// Reads a whole number from 1, or `all`.
 pub(crate) fn count_or_all(text: &str) -> Result<usize, String> {
     match text {
         "all" => Ok(usize::MAX),
@@ -18,7 +32,7 @@ pub(crate) fn count_or_all(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A time with its unit, as in `90s`, `10m` or `2h`; `0` is none.
+/// Reads a time with its unit, such as `90s`, `10m` or `2h`; `0` is no time at all.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a time such as 90s, 10m or 2h".to_owned();
     let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
@@ -34,10 +48,10 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// The longest time that somebody may name, in seconds: a year.
+/// Maximum time in seconds: a year.
 const LONGEST: u64 = 366 * 24 * 3600;
 
-/// The number of an event. Which there are is for the session to say.
+/// Reads the number of an event; the session decides later whether there is one.
 pub(crate) fn event(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "expected the number of an event, counted from 1".into())
@@ -46,6 +60,16 @@ pub(crate) fn event(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_is_at_least_one() {
+        assert_eq!(at_least_one("7").map(NonZeroUsize::get), Ok(7));
+        assert_eq!(rate("7").map(NonZeroU32::get), Ok(7));
+        for wrong in ["0", "-1", "x", ""] {
+            assert_eq!(at_least_one(wrong), Err(WANTED.to_owned()), "{wrong}");
+            assert_eq!(rate(wrong), Err(WANTED.to_owned()), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_time_has_a_unit() {

@@ -1,4 +1,4 @@
-//! The part of the command line that is about servers: serving, mirroring, sharing.
+//! Arguments of the commands about servers: serving, mirroring, sharing.
 
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use agentx::types::SessionRole;
 use clap::{Args, ValueEnum};
 
-use super::OutputFormat;
+use super::{OutputFormat, numbers};
 
-/// The port that is served where nobody says otherwise.
+/// The default port of `agentx serve`.
 pub(crate) const PORT: u16 = 5200;
 
 /// `agentx serve`
@@ -37,7 +37,7 @@ pub(crate) struct ServeArgs {
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Listen without TLS: a proxy terminates it
+    /// Accept plain connections on a public address because a proxy in front terminates TLS
     #[arg(long)]
     pub(crate) insecure_listen: bool,
     /// Trust the forwarding headers of the proxy at this address or network; may be repeated
@@ -47,35 +47,35 @@ pub(crate) struct ServeArgs {
     pub(crate) limits: LimitArgs,
 }
 
-/// What a server puts up with.
+/// The limits of a server.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LimitArgs {
     /// Connections at once
-    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     pub(crate) max_connections: Option<NonZeroUsize>,
     /// Unauthenticated connections of one address at once
-    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     pub(crate) max_connections_per_address: Option<NonZeroUsize>,
     /// WebSockets and event streams of one person at once
-    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     pub(crate) max_connections_per_person: Option<NonZeroUsize>,
     /// Sessions that one WebSocket follows at once
-    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     pub(crate) max_subscriptions: Option<NonZeroUsize>,
     /// Bytes in one frame from a client
-    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     pub(crate) max_frame: Option<NonZeroUsize>,
     /// Bytes in the body of one request
-    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     pub(crate) max_body: Option<NonZeroUsize>,
     /// Bytes buffered for one reader; a slower reader is disconnected and can reconnect
-    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", hide_short_help = true, value_parser = numbers::at_least_one, allow_negative_numbers = true)]
     pub(crate) max_waiting: Option<NonZeroUsize>,
     /// Frames or requests per second for one connection or person
-    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true, value_parser = numbers::rate, allow_negative_numbers = true)]
     pub(crate) max_rate: Option<NonZeroU32>,
     /// Burst size of that rate; twice the rate by default
-    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, value_name = "N", help_heading = "Limits", hide_short_help = true, value_parser = numbers::rate, allow_negative_numbers = true)]
     pub(crate) max_burst: Option<NonZeroU32>,
 }
 
@@ -118,12 +118,12 @@ pub(crate) struct WatchArgs {
     pub(crate) output_format: OutputFormat,
 }
 
-/// Where a mirror begins.
+/// The start of a mirror.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MirrorStart {
     /// After this event; 0 is the start.
     After(u64),
-    /// With what comes now.
+    /// With new events only.
     Live,
 }
 
@@ -155,7 +155,7 @@ pub(crate) struct ShareArgs {
     pub(crate) role: Option<RoleArg>,
 }
 
-/// What a person may do in a session.
+/// The role of a person in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleArg {
     /// Watch the session
@@ -184,7 +184,7 @@ impl RoleArg {
     }
 }
 
-/// The formats that a stream without an end can have.
+/// Reads the formats that an endless stream can have.
 fn mirror_format() -> impl clap::builder::TypedValueParser<Value = OutputFormat> {
     use clap::builder::TypedValueParser as _;
     clap::builder::PossibleValuesParser::new(["text", "stream-json"]).map(|word| match word.as_str() {

@@ -1,11 +1,11 @@
-//! The part of the command line that is about sessions that there are.
+//! Arguments of the commands about existing sessions.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{IdArgs, ShareArgs, numbers};
-use crate::show::Wanted;
+use crate::show::ShowRequest;
 
 /// `agentx sessions`
 #[derive(Debug, Subcommand)]
@@ -43,7 +43,7 @@ pub(crate) enum SessionsCommand {
     },
     /// Check every stored byte of a session
     Verify(IdArgs),
-    /// Name a session
+    /// Change the title of a session
     Rename(RenameArgs),
     /// Export a session, to read it or to import it elsewhere
     Export(ExportArgs),
@@ -71,9 +71,9 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// What is to be shown.
-    pub(crate) fn wanted(&self) -> Wanted<'_> {
-        Wanted {
+    /// Returns the request for the viewer.
+    pub(crate) fn wanted(&self) -> ShowRequest<'_> {
+        ShowRequest {
             id: &self.id,
             at: self.at,
             step: self.step.as_deref(),
@@ -96,7 +96,7 @@ pub(crate) struct RenameArgs {
 pub(crate) struct ExportArgs {
     /// Session id, or a prefix of it
     pub(crate) id: String,
-    /// What is written
+    /// Format of the file
     #[arg(long, value_name = "FORMAT", default_value = "md")]
     pub(crate) format: ExportFormat,
     /// Write to this file instead of standard output
@@ -107,7 +107,7 @@ pub(crate) struct ExportArgs {
     pub(crate) force: bool,
 }
 
-/// What a session is written down as.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// The conversation and the tool calls, as Markdown

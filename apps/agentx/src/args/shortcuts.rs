@@ -33,7 +33,8 @@ pub(super) fn with_command(words: &[OsString], is_command: impl Fn(&str) -> bool
     Some(meant)
 }
 
-/// `agentx "fix the bug"` opens a chat that begins with that: several words in one are no misspelt command.
+/// `agentx "fix the bug"` opens a chat that begins with that: a single argument of several words is not a
+/// misspelt command.
 pub(super) fn with_chat(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;

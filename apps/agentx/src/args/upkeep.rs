@@ -1,4 +1,4 @@
-//! The part of the command line that is about the program and its keeping, not about one session.
+//! Arguments of the commands that look after the program, not after one session.
 
 use agentx::runtime::{Since, UsageBy};
 use agentx::types::Timestamp;
@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// `agentx usage`
 #[derive(Args, Debug)]
 pub(crate) struct UsageArgs {
-    /// What is added up
+    /// Group by
     #[arg(long, value_name = "WHAT", default_value = "day")]
     pub(crate) by: UsageByArg,
     /// Count only what was spent since then: 12h, 7d, 4w, or a day such as 2026-11-21
@@ -29,11 +29,11 @@ pub(crate) struct DoctorArgs {
     after_help = "For bash: agentx completions bash > ~/.local/share/bash-completion/completions/agentx"
 )]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// The shell
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Words that a shell cannot know by itself.
+/// The kinds of words that a shell completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompleteArg {
     /// Ids of the latest sessions, with their titles
@@ -50,14 +50,14 @@ pub(crate) enum CompleteArg {
     Commands,
 }
 
-/// What is added up.
+/// The grouping of a bill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UsageByArg {
     /// By session, the one that spent last first
     Session,
     /// By day, in the local time zone
     Day,
-    /// Each model
+    /// By model
     Model,
     /// By the reason for the model call: answer, tool round, retry, tool, compaction
     Cause,
@@ -74,7 +74,7 @@ impl From<UsageByArg> for UsageBy {
     }
 }
 
-/// A time as people say it.
+/// A point in time, as a person types it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// So many seconds ago.
@@ -118,7 +118,7 @@ impl When {
         }
     }
 
-    /// The point in time that is meant.
+    /// Returns the point in time, seen from `now`.
     pub(crate) fn since(&self, now: Timestamp) -> Since {
         match self {
             Self::Day(day) => Since::Day(day.clone()),

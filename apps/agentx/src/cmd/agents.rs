@@ -7,11 +7,11 @@ use agentx::agent_files::{DefinitionMistake, Library, Scaffold, scaffold};
 use agentx::assembly::{file_tools, user_folder, whole_library, workspace_folder};
 use agentx::config::{Settings, refuse_links};
 use agentx::luau_tools;
-use agentx::node::built_in_tools;
 use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
 use agentx::types::{AgentConfig, AgentKind};
 
 use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
+use crate::cmd::untrusted_files::{agent_names, not_trusted, unless_untrusted};
 use crate::cmd::{only_here, parameter_names, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
-use crate::session_opening::{self, Wanted};
+use crate::session_opening::{self, CommandLineOverrides};
 use crate::start;
 
 /// Does what was asked for.
@@ -41,11 +41,12 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
             AgentsCommand::List => list(place, settings, json, console).await,
             AgentsCommand::Check => check(place, &loaded.settings, json, console).await,
             AgentsCommand::Show { name } => {
-                let wanted = Wanted {
+                let wanted = CommandLineOverrides {
                     agent: Some(name),
-                    ..Wanted::default()
+                    ..CommandLineOverrides::default()
                 };
-                let agent = session_opening::new_agent(place, settings, &wanted).await?;
+                let agent = session_opening::new_agent(place, settings, &wanted).await;
+                let agent = agent.map_err(|error| unless_untrusted(error, place, settings))?;
                 show(&agent.config, json, console)
             }
             AgentsCommand::New(_) => Ok(Exit::Ok),
@@ -73,9 +74,7 @@ async fn list(
         return Ok(Exit::Ok);
     }
     warn_of_mistakes(place.mistakes(), console);
-    let not_trusted = not_trusted(place, settings, |library| {
-        library.agents().keys().cloned().collect()
-    });
+    let not_trusted = not_trusted(place, settings, agent_names);
     console.say(&not_trusted);
     if agents.is_empty() && !not_trusted.is_empty() {
         return Ok(Exit::Ok);
@@ -99,31 +98,6 @@ async fn list(
     }
     console.out(&table(&rows, console.out_width()))?;
     Ok(Exit::Ok)
-}
-
-/// What the folder's files describe and its person has not accepted, in lines for the person. `names` takes them out of a library.
-pub(crate) fn not_trusted(
-    place: &CommandTarget,
-    settings: &Settings,
-    names: impl Fn(&Library) -> BTreeSet<String>,
-) -> String {
-    let Some(library) = place.library() else {
-        return String::new();
-    };
-    let all = names(&whole_library(settings, &built_in_tools()));
-    let left: Vec<String> = all
-        .difference(&names(library))
-        .map(|name| visible(name))
-        .collect();
-    if left.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "note: not used, because the files are not trusted: {}\n\
-             hint: `agentx config trust --show` lists what the folder contains, `agentx config trust` trusts all of it\n",
-            left.join(", ")
-        )
-    }
 }
 
 /// Says that files have mistakes, where they do.
@@ -169,7 +143,7 @@ pub(crate) async fn check(
     notes(place, library, console).await;
     let files: BTreeSet<&Path> = mistakes.iter().map(|mistake| mistake.file.as_path()).collect();
     let wrong = match mistakes.len() {
-        0 => "no mistake".to_owned(),
+        0 => "no mistakes".to_owned(),
         count => format!(
             "{} in {}",
             counted(count, "mistake"),
@@ -189,7 +163,7 @@ pub(crate) async fn check(
     })
 }
 
-/// What is no mistake of a file, and worth to be known.
+/// Prints notes about files that are valid but not used as they may seem.
 async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) {
     for shadow in library.shadows() {
         let (shadowed, used) = (shadow.shadowed.to_string_lossy(), shadow.used.to_string_lossy());
@@ -204,7 +178,7 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
         console.say(&format!("note: {path} is not read: {why}\n"));
     }
     for (name, tool) in file_tools(library) {
-        let refused = parameter_names::refused(&tool.definition.input_schema());
+        let refused = parameter_names::names_refused(&tool.definition.input_schema());
         if !refused.is_empty() {
             let (file, names) = (
                 visible(&tool.file.to_string_lossy()),

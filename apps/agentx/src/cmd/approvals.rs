@@ -19,7 +19,7 @@ use crate::render::table::table;
 use crate::render::tool::describe;
 use crate::render::units;
 use crate::rules::{TestedCall, no_rule, remove_from_file, render};
-use crate::session_opening::{self, Wanted};
+use crate::session_opening::{self, CommandLineOverrides};
 
 /// Maximum number of sessions to count.
 const ALL: usize = 100_000;
@@ -54,7 +54,7 @@ pub(crate) fn run(
                 let config = config_of(place, loaded, session.as_deref()).await?;
                 let is_here = place.remote().is_none();
                 let tested = TestedCall::new(&config, &call, is_here)?;
-                tested.tell(|rule| from(loaded, rule), json, console)?;
+                tested.print(|rule| from(loaded, rule), json, console)?;
             }
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,
             ApprovalsCommand::Remove { number } => remove(loaded, *number, console)?,
@@ -71,7 +71,8 @@ async fn config_of(
     session: Option<&str>,
 ) -> Result<AgentConfig, ChatError> {
     let Some(session) = session else {
-        let agent = session_opening::new_agent(place, &loaded.settings, &Wanted::default()).await?;
+        let agent =
+            session_opening::new_agent(place, &loaded.settings, &CommandLineOverrides::default()).await?;
         return Ok(*agent.config);
     };
     let runtime = place.runtime();
@@ -91,7 +92,7 @@ async fn config_of(
 }
 
 fn from(loaded: &Loaded, rule: &Rule) -> String {
-    match written(loaded, rule).map(|(_, written)| &written.origin) {
+    match configured_rule(loaded, rule).map(|(_, written)| &written.origin) {
         Some(SettingOrigin::User(place)) => format!("your file, {place}"),
         Some(SettingOrigin::Workspace(place)) => format!("the workspace's file, {place}"),
         Some(other) => other.to_string(),
@@ -99,15 +100,16 @@ fn from(loaded: &Loaded, rule: &Rule) -> String {
     }
 }
 
-/// The rule of the configuration that an agent has, with its place among all of them. An equal one of a folder that is gone is another.
-fn written<'a>(loaded: &'a Loaded, rule: &Rule) -> Option<(usize, &'a WrittenRule)> {
+/// Finds the rule of the configuration that equals this rule of an agent, with its index. A rule for a folder
+/// that is gone does not count.
+fn configured_rule<'a>(loaded: &'a Loaded, rule: &Rule) -> Option<(usize, &'a WrittenRule)> {
     let is_it =
         |written: &&WrittenRule| written.value == *rule && !written.is_of_another_folder(&loaded.trust_dir);
     let mut rules = loaded.merged.rules().iter().enumerate();
     rules.find(|(_, written)| is_it(written))
 }
 
-/// Rules that were kept for a folder that lies no more where it lay, in lines for the person: they hold nowhere.
+/// Returns notes about rules for a folder that is no longer at its path: they apply nowhere.
 pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
     let rules = loaded.merged.rules().iter().enumerate();
     rules
@@ -125,7 +127,7 @@ pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
 
 /// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has not.
 fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
-    written(loaded, rule).map(|(index, _)| index + 1)
+    configured_rule(loaded, rule).map(|(index, _)| index + 1)
 }
 
 fn list(
@@ -286,10 +288,10 @@ async fn trial(
         }
         return console.out_pretty(&json!({"rule": rule, "sessions": reports}));
     }
-    console.out(&told(&rule, &reports, args.limit, console.out_width()))
+    console.out(&trial_table(&rule, &reports, args.limit, console.out_width()))
 }
 
-fn told(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> String {
+fn trial_table(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> String {
     let calls: u64 = reports.iter().map(|report| report.calls).sum();
     let changed: u64 = reports.iter().map(|report| report.changed).sum();
     let mut rows = vec![

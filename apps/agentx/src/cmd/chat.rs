@@ -56,7 +56,7 @@ pub(crate) fn run(
             target,
             fork,
             wanted: agent.wanted(),
-            says_yes: agent.yes,
+            auto_approve: agent.yes,
             prompt: prompt.join(" "),
             inputs: typed,
         };

@@ -1,5 +1,5 @@
-//! What a shell completes words with that it cannot know by itself: ids of sessions, agents, models, tools, keys. The scripts of
-//! `agentx completions` ask for it; where anything is wrong, nothing is completed.
+//! Prints words that a shell completes: ids of sessions, agents, models, tools, keys. The scripts of `agentx
+//! completions` call it; if anything fails, nothing is completed.
 
 use agentx::config::KEYS;
 use agentx::runtime::SessionQuery;
@@ -26,7 +26,7 @@ pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> 
     let words = start::settings(global, &AgentArgs::default()).and_then(|loaded| {
         block_on(async {
             let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
-            words(what, &place).await
+            candidates(what, &place).await
         })
     });
     let mut text = String::new();
@@ -38,13 +38,14 @@ pub(crate) fn run(what: CompleteArg, global: &Global, console: &mut Console) -> 
     Ok(Exit::Ok)
 }
 
-/// Whether no shell takes a part of this word for anything but text: names come from files of folders, too.
+/// Returns whether no shell takes a part of this word for anything but text: names come from files of
+/// folders, too.
 fn is_safe(word: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.:/@+".contains(c);
     !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain)
 }
 
-async fn words(what: CompleteArg, place: &CommandTarget) -> Result<Vec<(String, String)>, ChatError> {
+async fn candidates(what: CompleteArg, place: &CommandTarget) -> Result<Vec<(String, String)>, ChatError> {
     let runtime = place.runtime();
     Ok(match what {
         CompleteArg::Sessions => {

@@ -99,7 +99,7 @@ struct OperandWords {
     choices: Vec<String>,
 }
 
-fn words() -> Vec<OperandWords> {
+fn operand_words() -> Vec<OperandWords> {
     fn of(command: &Command, path: &str, found: &mut Vec<OperandWords>) {
         for sub in command.get_subcommands() {
             of(sub, format!("{path} {}", sub.get_name()).trim_start(), found);
@@ -164,7 +164,7 @@ fn flags_of(places: &[CompletionSite], kind: &str) -> Vec<String> {
 
 /// Commands behind which files may stand, as a pattern.
 fn before_files() -> String {
-    let words = words();
+    let words = operand_words();
     let files = words.iter().filter(|words| words.files);
     let patterns: Vec<String> = files.map(|words| format!("\" {}\"*", words.path)).collect();
     patterns.join("|")
@@ -279,7 +279,7 @@ fn zsh(script: &str) -> String {
 fn fish(script: &str) -> String {
     let places = places();
     let mut out = format!("{script}\n# Complete files only where a file is expected.\n");
-    for words in words().iter().filter(|words| !words.files) {
+    for words in operand_words().iter().filter(|words| !words.files) {
         let what = if words.choices.is_empty() {
             "-f".to_owned()
         } else {

@@ -106,7 +106,7 @@ fn path(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatEr
     console.out(&table(&rows, usize::MAX))
 }
 
-/// Whether everything in a file counts that trust in it covers.
+/// Returns whether everything in a file counts that trust in it covers.
 fn counts(loaded: &Loaded, file: &FileStatus) -> bool {
     file.layer != "workspace" || !loaded.ignored.iter().any(|ignored| ignored.waits_for_trust)
 }
@@ -185,16 +185,17 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     let loaded = load(global)?;
     let root = &loaded.places.workspace_root;
     let shown = visible(&root.to_string_lossy());
-    let taken_back = folder::TakenBack::find(&loaded);
+    let taken_back = folder::RevokedGrants::find(&loaded);
     if args.revoke {
         let was = forget_folder(&loaded.trust_dir, root)?;
         let was = distrust(&loaded.trust_dir, &loaded.places.workspace_file)? || was;
-        let word = if was {
-            "is no longer trusted"
-        } else {
-            "was not trusted"
-        };
-        console.out(&format!("{shown} {word}\n"))?;
+        console.out(&match (was, loaded.settings.folder.trust) {
+            (true, FolderTrust::ReadOnly | FolderTrust::Restricted) => {
+                format!("the decision about {shown} is forgotten\n")
+            }
+            (true, _) => format!("{shown} is no longer trusted\n"),
+            (false, _) => format!("{shown} was not trusted\n"),
+        })?;
         return console.out(&taken_back.take(&loaded, true)?);
     }
     let brings = folder_contents(&loaded.settings);

@@ -3,11 +3,11 @@
 use agentx::history::branches_of;
 
 use crate::args::DiffArgs;
+use crate::branches::{only, relatives_of};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::relatives::{only, relatives_of};
 use crate::render::branches;
 
 /// Compares them.

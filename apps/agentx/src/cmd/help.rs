@@ -8,7 +8,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::{self, Exit};
 use crate::render::table::table;
-use crate::render::wrapped_text::fitted;
+use crate::render::wrapped_text::wrap_lines;
 
 /// Explains what was asked for.
 pub(crate) fn run(topic: &[String], console: &mut Console) -> Result<Exit, ChatError> {
@@ -49,7 +49,7 @@ const SCREEN: [(&str, &[&str]); 6] = [
     ("more", &["debug", "help"]),
 ];
 
-/// What `agentx --help` says: a screen of 24 rows.
+/// Returns the text of `agentx --help`: a screen of 24 rows.
 pub(crate) fn screen() -> String {
     let mut text = String::from(
         "Run agents: chat in a terminal, headless runs, sessions that keep every event\n\n\
@@ -169,7 +169,7 @@ fn in_rows(rows: &[Vec<String>], width: usize) -> String {
             text.push_str(&format!("{key}: {takes}\n    {means}\n"));
         }
     }
-    fitted(&text, width)
+    wrap_lines(&text, width)
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn new(
         Some(path) => read_openssh(path)?,
         None => SecretKey::generate().map_err(agentx::identity::KeyringError::Key)?,
     };
-    // One that cannot be read is no loss.
+    // If the earlier identity cannot be read, there is nothing to say about it.
     let before = keyring.identity().ok().flatten();
     keyring.set_identity(&key, force)?;
     if let Some(before) = before.filter(|before| before.public_key() != key.public_key()) {
@@ -184,7 +184,7 @@ struct TrustRequest {
     role: Option<TrustArg>,
 }
 
-/// What a member may do, for whoever lets one in.
+/// Explains the rights of a member to the person who adds one.
 const OF_MEMBERS: &str = "\
 a member has their own sessions. In them:
   read in a directory of their own                        goes on without a question

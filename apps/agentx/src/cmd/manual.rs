@@ -28,7 +28,7 @@ pub(crate) fn page(words: &[String], console: &mut Console) -> Result<Exit, Chat
     Ok(Exit::Ok)
 }
 
-/// The command with its global options, all of which are explained: the short help, which leaves some out, is no page.
+/// Returns the command with all its global options explained; the short help omits some.
 fn explained(command: Command) -> Command {
     let shown = |arg: Arg| arg.hide_short_help(false);
     command.mut_args(shown)

@@ -8,7 +8,7 @@ use agentx::types::SessionId;
 use crate::args::{AgentArgs, Global, MirrorArgs, MirrorStart, OutputFormat};
 use crate::cmd::block_on;
 use crate::compose::{CommandTarget, begin_keeping};
-use crate::connection_watch::LinkWatch;
+use crate::connection_watch::ConnectionWatch;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -101,7 +101,7 @@ async fn follow(
     mut signals: Signals,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let mut link = LinkWatch::new(place);
+    let mut link = ConnectionWatch::new(place);
     loop {
         tokio::select! {
             delivery = events.next() => {

@@ -27,6 +27,7 @@ pub(crate) mod sessions;
 pub(crate) mod spending;
 mod tool_restrictions;
 pub(crate) mod tools;
+mod untrusted_files;
 pub(crate) mod usage;
 pub(crate) mod watch;
 

@@ -1,11 +1,11 @@
-//! Names of a tool's parameters that a vendor refuses. The tool is then left out of what that vendor's models are offered, in each session
-//! anew: whoever writes one wants to know it before.
+//! Names of a tool's parameters that a vendor refuses. The tool is then left out of what that vendor's models
+//! are offered, in each session anew: the author of a tool wants to know that earlier.
 
 use serde_json::Value;
 
 /// The names in this schema that Anthropic refuses: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
 /// (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
-pub(super) fn refused(schema: &Value) -> Vec<String> {
+pub(super) fn names_refused(schema: &Value) -> Vec<String> {
     let mut refused = Vec::new();
     add(schema, &mut refused);
     refused.sort();
@@ -55,7 +55,7 @@ mod tests {
             "properties": {"type": "string"},
         }});
         schema["properties"][&long] = json!({});
-        assert_eq!(refused(&schema), ["", "$ref", "größe", "two words", &long]);
-        assert!(refused(&json!({"type": "object"})).is_empty());
+        assert_eq!(names_refused(&schema), ["", "$ref", "größe", "two words", &long]);
+        assert!(names_refused(&json!({"type": "object"})).is_empty());
     }
 }

@@ -81,7 +81,7 @@ fn list(
             .iter()
             .rev()
             .map(|input| {
-                let words = rewind::words(&input.texts);
+                let words = rewind::own_text(&input.texts);
                 json!({
                     "number": input.number, "seq": input.seq, "at": input.at, "text": words,
                     "undone": history.undone(input.seq),
@@ -131,7 +131,7 @@ impl RewindPlan<'_> {
         let runtime = place.runtime();
         if args.dry_run {
             if as_json {
-                console.out_pretty(&self.told(None, None))?
+                console.out_pretty(&self.report_json(None, None))?
             } else {
                 let text = self.shown(console.out_style(), console.terminal.width);
                 console.out(&text)?;
@@ -156,7 +156,7 @@ impl RewindPlan<'_> {
             None
         };
         if as_json {
-            console.out_pretty(&self.told(report.as_ref(), fork.as_ref()))?;
+            console.out_pretty(&self.report_json(report.as_ref(), fork.as_ref()))?;
         } else {
             if let (Some(report), Some(plan)) = (&report, &self.plan) {
                 console.say(&rewind::report(report, plan));
@@ -185,7 +185,7 @@ impl RewindPlan<'_> {
         text
     }
 
-    fn told(&self, report: Option<&RestoreReport>, fork: Option<&SessionId>) -> Value {
+    fn report_json(&self, report: Option<&RestoreReport>, fork: Option<&SessionId>) -> Value {
         json!({
             "session_id": self.id, "to_seq": self.to_seq, "fork": fork,
             "undone": self.history.undone(self.to_seq),

@@ -21,18 +21,18 @@ pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) ->
     }
     untangle(args, console.terminal.input);
     let result = match block_on(session::run(global, args, console)) {
-        Err(ChatError::ClosedOutput) => return Ok(Exit::Unread),
+        Err(ChatError::ClosedOutput) => return Ok(Exit::BrokenPipe),
         Err(error) => RunResult::failed(error),
         Ok(result) => result,
     };
     if args.output_format != OutputFormat::Text {
         match console.out_json(&result.to_json()) {
-            Err(ChatError::ClosedOutput) => return Ok(Exit::Unread),
+            Err(ChatError::ClosedOutput) => return Ok(Exit::BrokenPipe),
             written => written?,
         }
     }
     match console.finish() {
-        Err(ChatError::ClosedOutput) => return Ok(Exit::Unread),
+        Err(ChatError::ClosedOutput) => return Ok(Exit::BrokenPipe),
         written => written?,
     }
     if let Some(error) = &result.error {

@@ -52,7 +52,7 @@ async fn serve(
     let node = Arc::new(node.runtime);
     let server = agentx_server::open(node, settings, options(args))
         .await
-        .map_err(refused)?
+        .map_err(serve_error)?
         .reloading(changed_settings(global, loaded));
     if global.json {
         console.out_json(&json!({ "url": server.url(), "data_dir": settings.data_dir }))?;
@@ -92,7 +92,7 @@ async fn until_told(server: Server, mut signals: Signals, console: &mut Console)
                     ));
                     return Err(ChatError::Runtime(error.into()));
                 }
-                done.map_err(refused)?;
+                done.map_err(serve_error)?;
                 console.say("stopped; all sessions are saved\n");
                 return Ok(Exit::Ok);
             }
@@ -168,8 +168,8 @@ fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
     text
 }
 
-/// Why it cannot serve, with what to do about it.
-fn refused(error: ServerError) -> ChatError {
+/// Returns the error of a server that cannot start, with a hint.
+fn serve_error(error: ServerError) -> ChatError {
     match error {
         ServerError::Options(what) => ChatError::usage(what, "`agentx help serve` explains the options"),
         ServerError::Listen { listen, what } => ChatError::Listen {

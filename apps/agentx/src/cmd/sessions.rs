@@ -19,7 +19,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
-use crate::render::{conversation, found, units};
+use crate::render::{conversation, search_hits, units};
 use crate::{session_opening, show};
 
 /// Runs one of the commands.
@@ -103,7 +103,7 @@ async fn listed(
     Ok(found)
 }
 
-/// What a server grants to nobody but whoever runs it is not for the owner of any session to grant.
+/// The owner of a session cannot grant rights that a server reserves for its operator.
 fn operator_only_error(error: RuntimeError) -> RuntimeError {
     match error {
         RuntimeError::Denied(detail) => RuntimeError::Remote {
@@ -142,7 +142,7 @@ async fn search(
     if hits.is_empty() {
         console.say("nothing was found\n");
     }
-    console.out(&found::render(&hits, words, console.out_width()))?;
+    console.out(&search_hits::render(&hits, words, console.out_width()))?;
     if let (Some(hit), true) = (hits.first(), console.terminal.output) {
         let place = format!("agentx show {} --at {}", hit.session_id, hit.seq);
         let hint = console

@@ -1,5 +1,6 @@
-//! What is refused where a tool of an agent runs this program: only a person changes settings, trust and rules, or starts an agent. The
-//! approval of a command line does not suffice, because a script, a link or another program may hide what it runs.
+//! Refuses commands if a tool of an agent runs this program: only a person changes settings, trust and rules,
+//! or starts an agent. The approval of a command line does not suffice, because a script, a link or another
+//! program may hide what it runs.
 
 use agentx::tools::is_in_a_call;
 

@@ -1,12 +1,16 @@
 //! `agentx tools`: what an agent can do here, and tools that files describe.
 
+use std::collections::BTreeSet;
+
 use agentx::agent_files::{Library, Scaffold};
 use agentx::assembly::{file_tools, mistakes_of};
+use agentx::config::Settings;
 use agentx::runtime::ToolOutcome;
 use agentx::types::{Access, Api, ContentPart, EnvironmentEvent, ModelSpec, Prices, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
+use crate::cmd::untrusted_files::{not_trusted, untrusted_error};
 use crate::cmd::{agents, only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
@@ -15,7 +19,7 @@ use crate::exit::Exit;
 use crate::render::clean::{Cleaner, clean, visible};
 use crate::render::table::table;
 use crate::rules::tool_named;
-use crate::session_opening::{self, Wanted};
+use crate::session_opening::{self, CommandLineOverrides};
 use crate::signals::Signals;
 use crate::start;
 
@@ -42,15 +46,18 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
         match command {
             ToolsCommand::List => {
                 agents::warn_of_mistakes(place.mistakes(), console);
-                let names = |library: &Library| file_tools(library).into_keys().collect();
-                console.say(&agents::not_trusted(place, &loaded.settings, names));
+                console.say(&not_trusted(place, &loaded.settings, names));
                 list(&tools, json, console)
             }
-            ToolsCommand::Show { name } => show(find_here(place, &tools, &name)?, json, console),
+            ToolsCommand::Show { name } => {
+                show(find_here(place, &loaded.settings, &tools, &name)?, json, console)
+            }
             ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,
             ToolsCommand::Run { name, arguments } => {
-                let input = arguments_of(find_here(place, &tools, &name)?, &arguments)?;
-                let agent = session_opening::new_agent(place, &loaded.settings, &Wanted::default()).await;
+                let input = arguments_of(find_here(place, &loaded.settings, &tools, &name)?, &arguments)?;
+                let agent =
+                    session_opening::new_agent(place, &loaded.settings, &CommandLineOverrides::default())
+                        .await;
                 // Most tools ask no model: they run where there is none, too.
                 let (agent, no_model) = match agent {
                     Ok(agent) => (*agent.config, None),
@@ -105,22 +112,27 @@ fn touches(tool: &ToolSpec) -> &'static str {
     }
 }
 
-/// The same; of one whose file has mistakes, what they are.
+fn names(library: &Library) -> BTreeSet<String> {
+    file_tools(library).into_keys().collect()
+}
+
+/// Returns the tool of this name. The error says why a tool that a file describes is not used: its file has
+/// mistakes, or the person has not trusted it.
 fn find_here<'a>(
     place: &CommandTarget,
+    settings: &Settings,
     tools: &'a [ToolSpec],
     name: &str,
 ) -> Result<&'a ToolSpec, ChatError> {
     tool_named(tools, name).map_err(|error| {
         let told = mistakes_of(place.mistakes(), name);
-        if told.is_empty() {
-            error
-        } else {
-            ChatError::BadTool {
+        if !told.is_empty() {
+            return ChatError::BadTool {
                 name: name.to_owned(),
                 mistakes: told,
-            }
+            };
         }
+        untrusted_error("tool", name, place, settings, names).unwrap_or(error)
     })
 }
 

@@ -1,4 +1,4 @@
-//! What is said when the command line cannot be understood, also to a program that reads results.
+//! Reports an invalid command line, also to a program that reads results.
 
 use agentx::config::nearest;
 use clap::CommandFactory as _;
@@ -10,7 +10,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::headless::result::RunResult;
 use crate::other_programs::{instead_of_nested, instead_of_word};
-use crate::render::wrapped_text::fitted;
+use crate::render::wrapped_text::wrap_lines;
 
 /// Answers a command line that is a question (`--help`, `--version`) or a mistake.
 pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
@@ -18,7 +18,7 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         let text = error.render().to_string();
         // Where a terminal is narrower than what is written there by hand, it is broken between words.
         let text = if console.terminal.output {
-            fitted(&text, console.terminal.width)
+            wrap_lines(&text, console.terminal.width)
         } else {
             text
         };
@@ -125,7 +125,7 @@ fn near_flag(error: &clap::Error, typed: &[String]) -> Option<String> {
     nearest(word, flags, 1).first().map(|near| (*near).to_owned())
 }
 
-/// What helps whoever typed what another program takes: its flags and commands, or a prompt where a command stands.
+/// Returns a hint for flags and commands of other programs, and for a prompt in the place of a command.
 fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
     let told = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
@@ -151,7 +151,7 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
     })
 }
 
-/// Whether a command that takes the id of a session got none, or `--last` in its place.
+/// Returns whether a command that takes the id of a session got none, or `--last` in its place.
 fn lacks_session(error: &clap::Error, text: &str) -> bool {
     let names_last =
         matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if word == "--last");
@@ -162,7 +162,7 @@ fn lacks_session(error: &clap::Error, text: &str) -> bool {
     takes_id && (lacks_id || names_last)
 }
 
-/// Whether a command is called nearly so.
+/// Returns whether a command is called nearly so.
 fn has_near(word: &str) -> bool {
     let command = Cli::command();
     let names = command.get_subcommands().map(|sub| sub.get_name());
@@ -182,7 +182,7 @@ fn command_in(typed: &[String]) -> Option<String> {
     (!path.is_empty()).then(|| path.join(" "))
 }
 
-/// Whether `run` was asked for a result object, as far as that can be read.
+/// Returns whether `run` was asked for a result object, as far as that can be read.
 fn wants_result(typed: &[String]) -> bool {
     let is_run = typed.iter().skip(1).any(|word| word == "run");
     let wanted = |format: &str| format == "json" || format == "stream-json";

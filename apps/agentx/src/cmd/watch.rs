@@ -11,7 +11,7 @@ use crate::args::{Global, MirrorStart, OutputFormat, WatchArgs};
 use crate::chat::past_turns::PastTurns;
 use crate::chat::screen::Screen;
 use crate::compose::CommandTarget;
-use crate::connection_watch::LinkWatch;
+use crate::connection_watch::ConnectionWatch;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Number of latest sessions among which a driven one is searched.
 const LATEST: usize = 200;
 
-/// Watches a session until whoever drives it has left, or the person has seen enough.
+/// Watches a session until its driver leaves, or the person stops watching.
 pub(crate) async fn run(
     place: &CommandTarget,
     args: &WatchArgs,
@@ -128,7 +128,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Shows what comes; returns what is to be said at the end, if whoever drove has left.
+    /// Shows events as they come; returns the closing words if the driver has left.
     async fn follow(
         &mut self,
         mut events: AnyFollower,
@@ -136,7 +136,7 @@ impl Watch<'_> {
         mut signals: Signals,
         console: &mut Console,
     ) -> Result<Option<String>, ChatError> {
-        let mut link = LinkWatch::new(self.place);
+        let mut link = ConnectionWatch::new(self.place);
         let mut looks = looks();
         loop {
             tokio::select! {
@@ -244,7 +244,7 @@ impl Watch<'_> {
         self.spectator.set_status(&status);
     }
 
-    /// Whether that was enough.
+    /// Returns whether that was enough.
     fn input(&mut self, input: TerminalInput, console: &mut Console) -> Result<bool, ChatError> {
         match input {
             TerminalInput::End => return Ok(true),

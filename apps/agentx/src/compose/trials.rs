@@ -47,7 +47,8 @@ impl CommandTarget {
         ended_commands_notice(&node.runtime.end_tried().await)
     }
 
-    /// The same where a session is about to open: costs next to nothing where no `tools run` was killed.
+    /// Says which killed trials it ended before a session opens; costs next to nothing if no `tools run` was
+    /// killed.
     pub(crate) async fn say_ended_trials(&self, console: &mut Console) {
         let may_have = |node: &LocalNode| node.runtime.may_have_tried();
         if self.node.as_ref().is_some_and(may_have)

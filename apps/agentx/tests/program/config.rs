@@ -79,6 +79,9 @@ fn trust_is_given_taken_back_and_lost_by_a_change() {
     sandbox.write("ws/.agentx/config.yaml", "approval: auto # changed\n");
     all.push(sandbox.run(&["config", "check"]).to_string());
     all.push(sandbox.run(&["config", "trust", "--revoke"]).to_string());
+    all.push(sandbox.run(&["config", "trust", "--restricted"]).to_string());
+    all.push(sandbox.run(&["config", "trust", "--revoke"]).to_string());
+    all.push(sandbox.run(&["config", "trust", "--revoke"]).to_string());
     insta::assert_snapshot!("trust", all.join("\n\n"));
 }
 

@@ -74,7 +74,8 @@ fn a_run_at_a_server_says_which_of_its_jobs_go_on_there() {
     let ran = sandbox.run(&["--connect", &server.url, "run", "--yes", "go"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(
-        ran.stderr.contains("1 job goes on at the server: sleep 3000"),
+        ran.stderr
+            .contains("1 job is still running on the server: sleep 3000"),
         "{ran}"
     );
     assert!(

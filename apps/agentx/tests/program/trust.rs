@@ -146,6 +146,35 @@ fn settings_with_a_mistake_are_shown_with_it_and_without_effects() {
 }
 
 #[test]
+fn tools_and_agents_of_untrusted_files_are_named_as_such() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write(
+        "ws/.agentx/tools/tide.yaml",
+        "type: luau\nname: tide\ndescription: d\nlua: return 1\n",
+    );
+    sandbox.write(
+        "ws/.agentx/agents/pilot.yaml",
+        "type: react\nname: pilot\ndescription: d\nprompt: Steer.\n",
+    );
+    for (words, kind, name) in [
+        (&["tools", "show", "tide"][..], "tool", "tide"),
+        (&["tools", "run", "tide", "{}"], "tool", "tide"),
+        (&["agents", "show", "pilot"], "agent", "pilot"),
+    ] {
+        let ran = sandbox.run(words);
+        let told = format!("the {kind} {name:?} is in a file of this folder that you have not trusted");
+        assert_eq!((ran.code, ran.stderr.contains(&told)), (Some(2), true), "{ran}");
+    }
+    let unknown = sandbox.run(&["tools", "show", "tied"]);
+    assert!(unknown.stderr.contains("there is no tool \"tied\""), "{unknown}");
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    for words in [["tools", "show", "tide"], ["agents", "show", "pilot"]] {
+        let ran = sandbox.run(&words);
+        assert_eq!(ran.code, Some(0), "{ran}");
+    }
+}
+
+#[test]
 fn a_folder_that_is_only_to_be_read_is_not_changed() {
     let sandbox = Sandbox::new().of_a_stranger();
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));

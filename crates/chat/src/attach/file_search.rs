@@ -22,7 +22,7 @@ const MOST_FILES: usize = 64;
 /// Minimum time between two reports of one search.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a search has found so far.
+/// The matches that a search has found so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FoundFiles {
     /// The part of a name that was searched for.

@@ -20,7 +20,7 @@ const FOUND: usize = 24;
 /// Directories that hold generated files or the code of others.
 const LEFT_OUT: [&str; 2] = ["target", "node_modules"];
 
-/// How far a search goes.
+/// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkBounds {
     /// Maximum number of entries that it looks at.
@@ -56,7 +56,7 @@ impl<'a> FileWalk<'a> {
         }
     }
 
-    /// Whether one more entry may be looked at.
+    /// Returns whether one more entry may be looked at.
     fn goes_on(&mut self) -> bool {
         let Some(left) = self.entries_left.checked_sub(1) else {
             return false;

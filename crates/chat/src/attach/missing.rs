@@ -12,7 +12,7 @@ use crate::render::clean::visible;
 /// Maximum length of the ending of a file name.
 const LONGEST_ENDING: usize = 4;
 
-/// What to say of a name that is no file; nothing where no file can have been meant.
+/// Returns a note about a name that no file has, or `None` if the person cannot have meant a file.
 pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
     if name.is_empty() {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
     }
 }
 
-/// Whether it is written like a path: `./a`, `src/a` where `src` is there, `a.rs`.
+/// Returns whether it is written like a path: `./a`, `src/a` where `src` is there, `a.rs`.
 pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
     let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
     let ending = last.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());

@@ -10,7 +10,7 @@ use agentx::types::{BlobId, SessionId};
 use crate::error::ChatError;
 use crate::exit::Exit;
 
-/// One of every kind, in the order of the page.
+/// Returns an error of every kind, in the order of the page.
 pub(crate) fn all() -> Vec<ChatError> {
     [settings(), keys(), logs(), runtimes(), runs(), files()]
         .into_iter()

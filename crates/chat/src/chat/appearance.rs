@@ -1,4 +1,4 @@
-//! How a chat looks: the colours and the links that the person wants, as far as the terminal has them.
+//! The appearance of a chat: the colours and links that the person wants and the terminal supports.
 
 use agentx::config::{ChatSettings, Links, ThemeChoice};
 use agentx_terminal::Theme;
@@ -32,7 +32,7 @@ pub fn theme(chat: &ChatSettings, guess: Theme) -> Theme {
     theme.with_links(follows)
 }
 
-/// Whether it is known of a terminal that it follows links that words carry (OSC 8).
+/// Returns whether it is known of a terminal that it follows links that words carry (OSC 8).
 fn follows_links(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     let is = |name: &str, words: &[&str]| lookup(name).is_some_and(|value| words.contains(&value.as_str()));
     let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());

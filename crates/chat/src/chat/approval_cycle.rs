@@ -10,7 +10,7 @@ use crate::error::ChatError;
 /// The notice in a folder in which nothing is changed or run, whatever the mode.
 const READ_ONLY: &str = "this folder is read-only: changes and commands are refused in every mode";
 
-/// Whether a key asks for the next mode.
+/// Returns whether a key asks for the next mode.
 pub(super) fn is_wanted(key: &KeyEvent) -> bool {
     key.code == KeyCode::BackTab && key.kind != KeyEventKind::Release
 }

@@ -5,7 +5,7 @@ use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallI
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
-use super::{Chat, ChatFlow, ChatInterface, attention};
+use super::{Chat, ChatFlow, ChatInterface, question_timing};
 use crate::error::ChatError;
 use crate::render::answers::Answers;
 use crate::render::approval::{self, ApprovalReply, QuestionForm};
@@ -66,7 +66,7 @@ impl Chat<'_> {
 
     /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode` ends that.
     async fn say_yes(&mut self) {
-        if !self.approvals.says_yes || self.status.activity.approval() != ApprovalMode::Auto {
+        if !self.approvals.auto_approve || self.status.activity.approval() != ApprovalMode::Auto {
             return;
         }
         let Some(session) = self.connection.session() else {
@@ -112,7 +112,7 @@ impl Chat<'_> {
         approval::whole_change(question, &file, self.display.style())
     }
 
-    /// Whether what is written now is the answer to a question.
+    /// Returns whether what is written now is the answer to a question.
     pub(super) fn asks_in_line(&self) -> bool {
         self.question().is_some() && !self.approvals.attention.waits()
     }
@@ -134,7 +134,7 @@ impl Chat<'_> {
         }
     }
 
-    /// What was written is sent; a question that has waited may have the line.
+    /// Notes that the line was sent; a waiting question may now take the line.
     pub(super) fn line_was_sent(&mut self) {
         if self.approvals.attention.sent() {
             self.composer.editor.stash();
@@ -151,10 +151,10 @@ impl Chat<'_> {
         }
     }
 
-    /// Whether a key answers the question that is open, whatever is written. With the keys of vi only where nothing is: Esc and a letter,
-    /// typed fast, look like the letter with Alt.
+    /// Returns whether a key answers the question that is open, whatever is written. With the keys of vi only
+    /// where nothing is: Esc and a letter, typed fast, look like the letter with Alt.
     pub(super) fn decides_at_once(&self, key: &KeyEvent) -> bool {
-        attention::decision(key).is_some()
+        question_timing::decision(key).is_some()
             && self.display.has_editor()
             && self.question().is_some()
             && self.composer.editor.wanted().is_none()
@@ -163,12 +163,12 @@ impl Chat<'_> {
 
     /// Answers so; a key that comes before the question can have been read does not.
     pub(super) async fn decide_at_once(&mut self, key: &KeyEvent) -> Result<ChatFlow, ChatError> {
-        let Some(decision) = attention::decision(key) else {
-            return Ok(ChatFlow::On);
+        let Some(decision) = question_timing::decision(key) else {
+            return Ok(ChatFlow::Continue);
         };
         if !self.approvals.attention.pressed(Instant::now()) {
             self.display.set_hint(TOO_EARLY);
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         self.answer(ApprovalReply {
             decision,

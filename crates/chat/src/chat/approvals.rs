@@ -1,8 +1,8 @@
-//! How questions about calls are answered here: which answers count, whose the keys are, and whether `--yes` answers.
+//! The state of the questions about calls: the answers that count, the owner of the keys, and `--yes`.
 
 use agentx::types::{ApprovalDecision, RuntimeEvent, SessionChange, ToolCallId};
 
-use super::attention::Attention;
+use super::question_timing::Attention;
 use crate::render::answers::Answers;
 
 /// The notice that somebody at another program answered an open question.
@@ -10,7 +10,7 @@ const ANSWERED_ELSEWHERE: &str = "  answered elsewhere";
 /// The notice that an open question was settled by a rule or approval mode that changed meanwhile.
 const ALLOWED_BY_RULE: &str = "  allowed by another rule";
 
-/// How questions about calls are answered here.
+/// The state of the questions about calls.
 #[derive(Debug, Default)]
 pub(crate) struct Approvals {
     /// Whose the keys are when a question comes.
@@ -18,7 +18,7 @@ pub(crate) struct Approvals {
     /// The answers to the first question that count.
     pub(super) answers: Answers,
     /// Whether questions are answered with yes, as `--yes` wants it.
-    pub(super) says_yes: bool,
+    pub(super) auto_approve: bool,
     /// Whether rules or the approval mode changed while a question was open, so that they may have settled it.
     pub(super) rules_changed: bool,
 }

@@ -9,7 +9,7 @@ use super::Chat;
 use crate::attach::{MessageWithFiles, attached};
 
 impl Chat<'_> {
-    /// What is said, with the files that it names, for the model that is asked now.
+    /// Returns the message with the files that it names, prepared for the current model.
     ///
     /// # Errors
     /// Returns an error if a file cannot go along, or the model takes no pictures, in words for the person.

@@ -7,9 +7,9 @@ use agentx::runtime::{OpenRequest, Session, SessionState, View};
 
 use super::commands::session_change::session_command;
 use super::{Chat, ConversationSite};
+use crate::branches::{only, relatives_of};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
-use crate::relatives::{only, relatives_of};
 use crate::render::branches;
 use crate::render::clean::visible;
 use crate::render::units::counted;

@@ -1,4 +1,4 @@
-//! What the commands of a chat do.
+//! The slash commands of a chat.
 
 pub(super) mod copy;
 pub(super) mod effort;
@@ -19,16 +19,16 @@ use crate::render::clean::visible;
 use crate::render::sessions::render_list;
 use crate::render::table::table;
 use crate::render::units;
-use crate::session_opening::Wanted;
+use crate::session_opening::CommandLineOverrides;
 use crate::{default_model, models, other_server, session_opening};
 
-/// What the program was started with, for commands that need it again.
+/// The settings and overrides that the program was started with, for commands that need them again.
 #[derive(Clone, Debug, Default)]
 pub struct ChatStart<'a> {
     /// The configuration that the settings were read from, for `/config` and `/doctor`.
     pub loaded: Option<&'a Loaded>,
     /// The flags of the command line, for the agent of a new session.
-    pub wanted: Wanted,
+    pub wanted: CommandLineOverrides,
 }
 
 /// What is said of a window that nobody knows.
@@ -99,8 +99,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Whether the session was asked at another server than its model's provider is at now. Then the words are in the line again, and
-    /// why is said.
+    /// Returns whether the session was asked at another server than its model's provider is at now. Then the
+    /// words are in the line again, and why is said.
     pub(super) async fn is_kept_from_other_server(&mut self, text: &str) -> bool {
         let model = match self.connection.state().await {
             Ok(Some(state)) if self.place.remote().is_none() => state.config.model,
@@ -218,7 +218,7 @@ impl Chat<'_> {
                 (ConversationSite::New(agent), None) => agent.config.approval,
                 (ConversationSite::Open { .. }, None) => self.settings.approval,
             };
-            return Ok(if mode == ApprovalMode::Auto && self.approvals.says_yes {
+            return Ok(if mode == ApprovalMode::Auto && self.approvals.auto_approve {
                 "calls run without asking; `--yes` also answers the questions of rules".to_owned()
             } else {
                 mode_sentence(mode).to_owned()
@@ -226,7 +226,7 @@ impl Chat<'_> {
         };
         self.change(ConfigChange::Approval(mode)).await?;
         // Who names a mode wants that one: `--yes` is more than `auto`.
-        self.approvals.says_yes = false;
+        self.approvals.auto_approve = false;
         let said = format!("from now on {}", mode_sentence(mode));
         Ok(if self.is_read_only() {
             format!("{said}; this folder is read-only, so changes and commands are still refused")
@@ -235,7 +235,7 @@ impl Chat<'_> {
         })
     }
 
-    /// Whether changes and commands are refused whoever decides.
+    /// Returns whether changes and commands are refused in any case.
     pub(super) fn is_read_only(&self) -> bool {
         self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly
     }
@@ -245,7 +245,7 @@ impl Chat<'_> {
         match config.approval {
             _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
             ApprovalMode::Ask => "you are asked",
-            ApprovalMode::Auto if self.approvals.says_yes => {
+            ApprovalMode::Auto if self.approvals.auto_approve => {
                 "calls run without asking; `--yes` also answers the questions of rules"
             }
             ApprovalMode::Auto => mode_sentence(ApprovalMode::Auto),
@@ -274,7 +274,7 @@ impl Chat<'_> {
                     "model      {} ({})\neffort     {}\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",
                     visible(&model.id),
                     visible(&model.provider),
-                    effort::words(state.config.params.thinking_tokens),
+                    effort::level_name(state.config.params.thinking_tokens),
                     session.id(),
                     units::counted(state.last_seq, "event"),
                     visible(&state.config.workspace),
@@ -294,7 +294,7 @@ impl Chat<'_> {
                 "model      {} ({})\neffort     {}\nsession    starts with your first message\nworkspace  {}\napproval   {}{}",
                 visible(&config.model.id),
                 visible(&config.model.provider),
-                effort::words(config.params.thinking_tokens),
+                effort::level_name(config.params.thinking_tokens),
                 visible(&config.workspace),
                 self.mode_words(config),
                 self.trust(),
@@ -323,7 +323,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Who drives, as far as is known.
+    /// Says who drives, as far as the chat knows.
     pub(super) fn wheel_notice(&self) -> String {
         self.connection.company.wheel().unwrap_or_else(|| self.who())
     }
@@ -376,7 +376,7 @@ impl Chat<'_> {
     }
 }
 
-/// What happens to calls in an approval mode, as a sentence.
+/// Describes an approval mode in a sentence.
 pub(super) fn mode_sentence(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "you are asked about calls that no rule covers",

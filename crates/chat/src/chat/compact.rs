@@ -50,7 +50,7 @@ impl Chat<'_> {
             ));
         };
         let (message_id, pinned) = (said.message_id.clone(), wish.stays);
-        let words = cut(&visible(&conversation::words(said)), 40);
+        let words = cut(&visible(&conversation::own_text(said)), 40);
         let wish = ContextRequest::Pin { message_id, pinned };
         self.wait_for(async { session.context(wish).await }).await?;
         Ok(if pinned {

@@ -25,7 +25,7 @@ const SHOWN: usize = 24;
 /// Maximum number of completions to show in a row each.
 const ROWS: usize = 8;
 
-/// What may stand from `from` to the cursor.
+/// The candidates for the text from `from` to the cursor.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub(crate) from: usize,
@@ -160,7 +160,8 @@ impl Chat<'_> {
             .collect()
     }
 
-    /// What may follow `/resume`: the latest sessions of this directory, as `agentx resume` lists them, and the word for all others.
+    /// Returns the candidates after `/resume`: the latest sessions of this directory, as `agentx resume`
+    /// lists them, and the word for all others.
     pub(super) async fn sessions_to_continue(&mut self) -> NameDescriptions {
         let (place, settings) = (self.place, self.settings);
         let here = self

@@ -1,4 +1,4 @@
-//! What a person writes: the line, what goes along with it, and what was typed ahead.
+//! The input of a chat: the line, its attachments, and keys that were typed ahead.
 
 use agentx::types::ContentPart;
 use agentx_terminal::Editor;
@@ -12,7 +12,7 @@ use crate::clipboard_picture::ClipboardPictures;
 use crate::render::approval;
 use crate::terminal::TerminalInput;
 
-/// What a person writes.
+/// The input of a chat.
 pub(crate) struct Composer {
     pub(super) editor: Editor,
     pub(super) inputs: Inputs,
@@ -20,7 +20,7 @@ pub(crate) struct Composer {
     pub(super) ended: bool,
     /// What goes to the agent with the next words.
     pub(super) shared: Vec<ContentPart>,
-    /// What was said and is not on record yet.
+    /// The message that the log does not have yet.
     pub(super) sending: Option<String>,
     /// What the chat itself asks, about going back.
     pub(super) asking: Option<RewindQuestion>,
@@ -33,7 +33,7 @@ pub(crate) struct Composer {
 }
 
 impl Composer {
-    /// Nothing is written yet.
+    /// Creates a composer with an empty line.
     pub(super) fn new(editor: Editor, inputs: Inputs) -> Self {
         Self {
             editor,
@@ -55,7 +55,7 @@ impl Composer {
         }
     }
 
-    /// Whether a key takes back the line that was sent last and waits.
+    /// Returns whether a key takes back the line that was sent last and waits.
     pub(super) fn takes_line_back(&self, key: &KeyEvent) -> bool {
         let plain = key.modifiers.is_empty() && self.editor.text().is_empty();
         key.kind != KeyEventKind::Release
@@ -72,7 +72,8 @@ impl Composer {
         }
     }
 
-    /// Whether a person does not want to wait any longer. Esc may have to end something in the line first.
+    /// Returns whether a person does not want to wait any longer. Esc may have to end something in the line
+    /// first.
     pub(super) fn is_stop(&self, input: &TerminalInput) -> bool {
         let types = self.editor.is_vi() && !self.editor.is_commanded() && !self.editor.text().is_empty();
         match input {

@@ -1,17 +1,17 @@
-//! Where the conversation is: its session, who else is there, and whether it was lost.
+//! The session of a chat, its other participants, and whether the session was lost.
 
 use std::sync::Arc;
 
 use agentx::runtime::{Delivery, Session, SessionState};
 use agentx::types::AgentKind;
 
-use super::lost_session::Stood;
-use super::participants::Company;
+use super::lost_session::StateAtLoss;
+use super::participants::Participants;
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::new_agent::NewAgent;
 
-/// Where the conversation is.
+/// The session of the conversation, open or about to be opened.
 pub(crate) enum ConversationSite {
     /// Nowhere yet: the session is opened with the first words.
     New(NewAgent),
@@ -48,14 +48,14 @@ pub(crate) struct ChatConnection {
     /// What kind of agent it is that people talk to.
     pub(super) kind: AgentKind,
     /// The others at this session.
-    pub(super) company: Company,
+    pub(super) company: Participants,
     /// How the session stood when it was closed because nothing could be written any more. It is opened again with the next line.
-    pub(super) lost: Option<Stood>,
+    pub(super) lost: Option<StateAtLoss>,
 }
 
 impl ChatConnection {
     /// A conversation with an agent that nobody has said anything to.
-    pub(super) fn new(agent: NewAgent, company: Company) -> Self {
+    pub(super) fn new(agent: NewAgent, company: Participants) -> Self {
         Self {
             kind: agent.config.kind,
             site: ConversationSite::New(agent),
@@ -72,7 +72,7 @@ impl ChatConnection {
         }
     }
 
-    /// What the runtime reports of the session, once it is open.
+    /// Returns the state that the runtime reports, once the session is open.
     pub(super) async fn state(&self) -> Result<Option<SessionState>, ChatError> {
         match self.session() {
             Some(session) => Ok(Some(session.state().await?)),
@@ -80,7 +80,7 @@ impl ChatConnection {
         }
     }
 
-    /// Whether the agent is a router, which matches what is said also while one of its agents speaks.
+    /// Returns whether the agent is a router, which matches what is said also while one of its agents speaks.
     pub(super) fn is_router(&self) -> bool {
         self.kind == AgentKind::Match
     }

@@ -1,18 +1,18 @@
-//! What a person sees of a chat: the console, the screen or the lines on it, and what fills them.
+//! The output of a chat: the console, the screen or lines on it, and the renderers that fill them.
 
 use agentx::config::{Settings, ThinkingDisplay};
 use agentx::types::RuntimeEvent;
 use tokio::time::Instant;
 
-use super::pace::Pace;
-use super::participants::CompanyNews;
+use super::frame_pacer::Pace;
+use super::participants::ParticipantsUpdate;
 use super::prompt::Prompt;
 use super::status_row::StatusRow;
 use super::title::TerminalTitle;
 use super::{ChatFlow, ChatInterface};
 use crate::console::Console;
 use crate::error::ChatError;
-use crate::render::agents::AgentCast;
+use crate::render::agents::LiveAgents;
 use crate::render::answers::REFUSE_OR_STOP;
 use crate::render::clean::visible;
 use crate::render::conversation;
@@ -22,13 +22,13 @@ use crate::render::transcript::TranscriptRenderer;
 use crate::render::units::counted;
 use crate::terminal::title;
 
-/// What a person sees.
+/// The output of a chat.
 pub(crate) struct Display<'a> {
     pub(super) console: &'a mut Console,
     pub(super) face: ChatInterface,
     pub(super) transcript: TranscriptRenderer,
     /// The agents beside the one that people talk to.
-    pub(super) cast: AgentCast,
+    pub(super) cast: LiveAgents,
     /// The row above the line, as the person wants to read it.
     pub(super) status_row: StatusRow,
     /// What the terminal was asked about itself.
@@ -101,12 +101,12 @@ impl<'a> Display<'a> {
         self.console.out_style()
     }
 
-    /// How many columns there are.
+    /// Returns the width of the terminal in columns.
     pub(super) fn width(&self) -> usize {
         self.console.terminal.width
     }
 
-    /// Whether there is a line editor.
+    /// Returns whether there is a line editor.
     pub(super) fn has_editor(&self) -> bool {
         matches!(self.face, ChatInterface::Editor { .. })
     }
@@ -125,19 +125,19 @@ impl<'a> Display<'a> {
         self.transcript.print_notice(&text);
     }
 
-    /// Whether the session is listened to. While its words stream, they are taken a frame at a time: to wake up for each costs
-    /// more than to show it.
+    /// Returns whether the session is listened to. While its words stream, they are taken a frame at a time:
+    /// to wake up for each costs more than to show it.
     pub(super) fn listens(&self) -> bool {
         matches!(self.face, ChatInterface::Lines { .. }) || !self.pace.rests(Instant::now())
     }
 
-    /// What was said and is not on record yet, in a row.
+    /// Returns a row with a message that the log does not have yet.
     pub(super) fn row_of_sending(&self, text: &str) -> String {
         let row = format!("  … {}", visible(text.lines().next().unwrap_or_default()));
         self.style().dim(&cut(&row, self.width()))
     }
 
-    /// What may be printed of a text that goes on: for who listens only lines that have ended.
+    /// Returns the part of a growing text that may be printed: for a screen reader, only complete lines.
     pub(super) fn whole_lines(&mut self, text: String) -> String {
         if !self.console.terminal.words {
             return text;
@@ -218,13 +218,13 @@ impl<'a> Display<'a> {
             self.console.paint(&bytes)?;
             raw.suspend()?;
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// Says what to type instead of a line that is meant for the chat itself, and sends nothing.
     pub(super) fn not_sent_for_this(&mut self, instead: &str) -> ChatFlow {
         self.transcript.print_notice(&format!("not sent: {instead}"));
-        ChatFlow::On
+        ChatFlow::Continue
     }
 
     /// Prints what the person said, all of it, where the terminal has not done so.
@@ -239,15 +239,15 @@ impl<'a> Display<'a> {
     /// Says why no editor was opened.
     pub(super) fn report_no_editor(&mut self, what: &str) -> Result<ChatFlow, ChatError> {
         self.transcript.aside(&self.style().bad(what));
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// Tells of the others, and of the connection to them.
-    pub(super) fn tell_company(&mut self, news: CompanyNews) {
+    pub(super) fn tell_participants_update(&mut self, news: ParticipantsUpdate) {
         let style = self.style();
         match news {
-            CompanyNews::Connection(line) => self.transcript.aside(&style.warn(&format!("· {line}"))),
-            CompanyNews::People(lines) => {
+            ParticipantsUpdate::Connection(line) => self.transcript.aside(&style.warn(&format!("· {line}"))),
+            ParticipantsUpdate::People(lines) => {
                 for line in lines {
                     self.transcript.note(&style.dim(&format!("· {line}")));
                 }
@@ -258,7 +258,7 @@ impl<'a> Display<'a> {
     /// Prints a line, after which the chat continues.
     pub(super) fn print_line(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
         self.transcript.print_notice(line);
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// Prints what somebody said.
@@ -269,12 +269,9 @@ impl<'a> Display<'a> {
 
     /// Says that the model reads messages again that were not answered.
     pub(super) fn tell_of_unanswered(&mut self, count: usize) {
-        let (was, goes) = match count {
-            1 => ("was", "goes"),
-            _ => ("were", "go"),
-        };
-        let messages = counted(count, "message");
-        let line = format!("· {messages} that {was} not answered {goes} along");
+        let are = if count == 1 { "is" } else { "are" };
+        let messages = counted(count, "unanswered message");
+        let line = format!("· {messages} {are} sent with it");
         self.transcript.note(&self.style().dim(&line));
     }
 }
@@ -284,10 +281,10 @@ fn voices(
     console: &Console,
     face: &ChatInterface,
     thinking: ThinkingDisplay,
-) -> (TranscriptRenderer, AgentCast) {
+) -> (TranscriptRenderer, LiveAgents) {
     let (style, width) = (console.out_style(), console.terminal.width);
     let mut transcript = TranscriptRenderer::new(style, width).with_costs();
-    let mut cast = AgentCast::new(style, width);
+    let mut cast = LiveAgents::new(style, width);
     if matches!(face, ChatInterface::Editor { .. }) {
         // A screen has room for what runs.
         transcript = transcript.holding_calls();

@@ -1,10 +1,10 @@
-//! What a chat puts on the screen, and how it gives the screen back.
+//! Draws a chat on the screen, and gives the screen back.
 
 use agentx::runtime::LogError;
 use agentx::types::SessionRole;
 use tokio::time::Instant;
 
-use super::lost_session::Stood;
+use super::lost_session::StateAtLoss;
 use super::rewinding::RewindQuestion;
 use super::screen::InputLine;
 use super::title::TitleState;
@@ -20,10 +20,11 @@ use crate::session_status::queue::QueuedDelivery;
 pub struct DepartedSession {
     /// The id of the session, cleaned for the terminal.
     pub session: String,
-    /// How many messages wait until the person comes back. A session on a server goes on without them.
+    /// The number of messages that wait until the person comes back. A session on a server continues without
+    /// them.
     pub queued: usize,
-    /// Why that the session was left could not be put on record, and how it stood then.
-    pub unsaved: Option<(LogError, Stood)>,
+    /// The reason why the log could not record the departure, and the state at that time.
+    pub unsaved: Option<(LogError, StateAtLoss)>,
     /// The notice about background commands that were ended with the session.
     pub jobs: Option<String>,
 }
@@ -32,7 +33,7 @@ pub struct DepartedSession {
 const SHOWN_LATER: usize = 3;
 
 impl Chat<'_> {
-    /// Writes what is new: at once after what a person did, else no more often than can be seen.
+    /// Paints changes: at once after input of a person, otherwise at the frame rate.
     pub(super) fn paint_in_time(&mut self) -> Result<(), ChatError> {
         if matches!(self.display.face, ChatInterface::Lines { .. })
             || self.display.pace.is_due(Instant::now())
@@ -70,7 +71,7 @@ impl Chat<'_> {
         } else {
             QueuedDelivery::AfterTheRun
         };
-        let (line, beside) = (self.written(asked), self.beside());
+        let (line, beside) = (self.input_line(asked), self.beside());
         let menu = if asked { Vec::new() } else { self.menu_rows() };
         let (width, style) = (self.display.width(), self.display.style());
         let ChatInterface::Editor { screen, .. } = &mut self.display.face else {
@@ -96,9 +97,9 @@ impl Chat<'_> {
         painted
     }
 
-    /// The line that is written, and what stands before it. While an answer streams and nobody types, there is none to take away
-    /// and put back.
-    fn written(&self, asked: bool) -> Option<InputLine> {
+    /// Returns the input line with its prompt. While an answer streams and nobody types, there is no line, so
+    /// that the screen need not redraw it.
+    fn input_line(&self, asked: bool) -> Option<InputLine> {
         let (editor, wanted) = (&self.composer.editor, self.composer.editor.wanted());
         let hidden = (self.status.is_busy() || self.programs.running.is_some())
             && !asked
@@ -120,7 +121,7 @@ impl Chat<'_> {
         })
     }
 
-    /// What goes on now, in rows.
+    /// Returns the rows about current activities.
     fn beside(&self) -> Vec<String> {
         // Without a connection nobody knows what goes on.
         let mut beside = if self.status.is_busy() && !self.connection.company.is_cut_off() {
@@ -181,7 +182,7 @@ impl Chat<'_> {
                 let stood = self
                     .connection
                     .lost
-                    .unwrap_or_else(|| Stood::from_status(&self.status));
+                    .unwrap_or_else(|| StateAtLoss::from_status(&self.status));
                 session_opening::leave(self.place, session.as_ref()).await;
                 let unsaved = session.failure().map(|error| (error, stood));
                 let is_here = self.place.remote().is_none();

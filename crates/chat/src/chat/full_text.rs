@@ -20,7 +20,7 @@ const MOST_LINES: usize = 1_000;
 /// So much of an output is read.
 const MOST_BYTES: usize = 4 << 20;
 
-/// What a key wishes to be shown.
+/// The commands of keys about reasoning and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadingCommand {
     /// Reasoning, from here on, or not.

@@ -1,4 +1,4 @@
-//! How the further rows of a line are indented that is too long for one.
+//! The indent of the further rows of a line that is too long for one row.
 
 use agentx_terminal::{Line, Row};
 

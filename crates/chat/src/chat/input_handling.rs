@@ -1,4 +1,4 @@
-//! What a person types: keys into the line, lines to the agent, to an open question or to the chat itself.
+//! Handles the input of a person: keys go into the line, lines go to the agent, an open question or the chat.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, UserInput};
 use agentx::types::{ApprovalDecision, ContentPart, InputMode};
@@ -32,13 +32,13 @@ impl Chat<'_> {
             let opens_list = menu::opens_list(&input);
             let flow = self.input(input).await?;
             self.refresh_menu(opens_list).await;
-            if flow != ChatFlow::On {
+            if flow != ChatFlow::Continue {
                 return Ok(flow);
             }
             let keys = self.display.has_editor();
             next = if keys { self.composer.inputs.ready() } else { None };
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     pub(super) async fn input(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
@@ -54,7 +54,7 @@ impl Chat<'_> {
                 self.display.prompt.answered();
                 EditOutcome::Submit(line)
             }
-            TerminalInput::Waited(line) => return self.words(&line).await,
+            TerminalInput::Waited(line) => return self.submit_line(&line).await,
             TerminalInput::End => {
                 self.composer.ended = true;
                 EditOutcome::Nothing
@@ -100,32 +100,32 @@ impl Chat<'_> {
     /// Does what follows from what happened to the line.
     async fn edited(&mut self, edited: EditOutcome) -> Result<ChatFlow, ChatError> {
         match edited {
-            EditOutcome::Nothing | EditOutcome::Changed => Ok(ChatFlow::On),
+            EditOutcome::Nothing | EditOutcome::Changed => Ok(ChatFlow::Continue),
             EditOutcome::Submit(line) => self.line(&line).await,
             EditOutcome::Steer => self.steer_at_once().await,
             EditOutcome::Elsewhere => self.write_elsewhere().await,
             EditOutcome::Interrupt | EditOutcome::Escape if self.composer.asking.is_some() => {
                 self.do_not_go_back();
-                Ok(ChatFlow::On)
+                Ok(ChatFlow::Continue)
             }
             EditOutcome::Interrupt if !self.composer.editor.text().is_empty() && !self.status.is_busy() => {
                 self.composer.editor.discard();
-                Ok(ChatFlow::On)
+                Ok(ChatFlow::Continue)
             }
             EditOutcome::Interrupt => self.interrupt().await,
             EditOutcome::Escape if self.works() && !self.status.stopping => self.stop().await,
-            EditOutcome::Escape => Ok(ChatFlow::On),
+            EditOutcome::Escape => Ok(ChatFlow::Continue),
             EditOutcome::Leave => Ok(self.leave_by_key()),
             EditOutcome::Clear => {
                 if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
                     screen.clear();
                 }
-                Ok(ChatFlow::On)
+                Ok(ChatFlow::Continue)
             }
             EditOutcome::Suspend => self.display.suspend(),
             EditOutcome::Complete => {
                 self.complete().await;
-                Ok(ChatFlow::On)
+                Ok(ChatFlow::Continue)
             }
         }
     }
@@ -139,26 +139,26 @@ impl Chat<'_> {
                 return self.answer(answer).await;
             }
             if line.trim().is_empty() {
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
             if is_nearly_answer(line) {
                 let note = self.approvals.answers.wrong(line);
                 self.display.transcript.print_notice(&note);
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
         }
-        self.words(line).await
+        self.submit_line(line).await
     }
 
-    /// Takes a line that answers no question about a call.
-    async fn words(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
+    /// Handles a line that does not answer a question about a call.
+    async fn submit_line(&mut self, line: &str) -> Result<ChatFlow, ChatError> {
         if let Some(flow) = self.answer_back(line).await {
             return Ok(flow);
         }
         if line.trim().is_empty() {
             self.find_again().await?;
             self.send_held().await;
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         let command = slash::parse(line);
         if is_exit(line) || command == Some(Ok(Slash::Quit)) {
@@ -175,7 +175,7 @@ impl Chat<'_> {
                     Ok(command) => self.command(command).await,
                     Err(what) => self.display.transcript.print_notice(&what),
                 }
-                Ok(ChatFlow::On)
+                Ok(ChatFlow::Continue)
             }
             None => match line.strip_prefix('!').map(str::trim) {
                 Some(command) => self.own_command(line, command).await,
@@ -189,17 +189,17 @@ impl Chat<'_> {
     pub(super) async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
         if let Err(error) = self.find_again().await {
             self.not_sent(text, Vec::new(), error)?;
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         if self.is_kept_from_other_server(text).await {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         let mut content = match self.attached(text).await {
             Ok(content) => content,
             Err(what) => {
                 self.display.transcript.aside(&self.display.style().bad(&what));
                 self.composer.editor.bring_back(&[text.to_owned()]);
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
         };
         let shared = std::mem::take(&mut self.composer.shared);
@@ -208,7 +208,8 @@ impl Chat<'_> {
             return self.say_at_once(text, content, shared).await;
         }
         let waits = self.status.begin_sending(text, shared.clone());
-        // Only what is on record is printed for good. Until then a row shows it, where the terminal has one.
+        // A message is printed for good only when the log has it. Until then a row shows it, if the terminal
+        // has one.
         let has_rows = self.display.has_editor();
         let echoes_later = !waits && (has_rows || self.place.remote().is_none());
         if echoes_later {
@@ -246,7 +247,7 @@ impl Chat<'_> {
                 self.not_sent(text, shared, error)?;
             }
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// Says something that is heard while an agent speaks.
@@ -257,7 +258,7 @@ impl Chat<'_> {
         shared: Vec<ContentPart>,
     ) -> Result<ChatFlow, ChatError> {
         let Some(session) = self.connection.session() else {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         };
         let session = session.clone();
         self.composer.sending = Some(text.to_owned());
@@ -269,7 +270,7 @@ impl Chat<'_> {
             Ok(_) => self.display.echo(&self.composer.editor.folded(text)),
             Err(error) => self.not_sent(text, shared, error)?,
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// Shows an error and goes on.
@@ -294,10 +295,10 @@ impl Chat<'_> {
 
     pub(super) async fn answer(&mut self, answer: ApprovalReply) -> Result<ChatFlow, ChatError> {
         let Some(question) = self.question().cloned() else {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         };
         let Some(session) = self.connection.session() else {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         };
         let session = session.clone();
         if !self.approvals.answers.has(answer.decision) {
@@ -305,11 +306,11 @@ impl Chat<'_> {
             self.display
                 .transcript
                 .print_notice(&self.display.style().warn(&note));
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         let answer = self.as_it_counts(&question, answer).await;
         let Some(rule) = self.rule_of(&question, &answer).await else {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         };
         let note = format!("  {}", approval::answered(&answer));
         let decision = ApprovalInput::new(question.tool_call_id.clone(), answer.decision)
@@ -336,11 +337,11 @@ impl Chat<'_> {
                     error => self.complain(error),
                 }
                 self.ask_if_new(None).await;
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
         }
         self.status.settle_question(&question.tool_call_id);
         self.ask_if_new(None).await;
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 }

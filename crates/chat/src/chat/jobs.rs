@@ -52,7 +52,7 @@ impl JobList {
         id
     }
 
-    /// Whether a command of the person's own is among them.
+    /// Returns whether a command of the person's own is among them.
     pub(crate) fn has_own(&self) -> bool {
         self.running.iter().any(|job| job.left.is_some())
     }
@@ -123,7 +123,7 @@ impl JobList {
         self.running.iter().map(|job| job.id.clone()).collect()
     }
 
-    /// Whether a job of this name runs.
+    /// Returns whether a job of this name runs.
     pub(crate) fn runs(&self, job: &str) -> bool {
         self.running.iter().any(|running| running.id == job)
     }
@@ -185,7 +185,7 @@ impl JobList {
         self.running.iter().map(|job| job.command.clone()).collect()
     }
 
-    /// How many there are, for the status row; empty where there are none.
+    /// Returns the number of jobs for the status row, or an empty text.
     pub(crate) fn row(&self) -> String {
         match self.running.len() {
             0 => String::new(),
@@ -201,7 +201,8 @@ impl JobList {
         Some(warning)
     }
 
-    /// The same before a `command` that leaves the session and not the chat: jobs of the person's own go on then.
+    /// Returns the same warning before a `command` that leaves the session but not the chat: the person's own
+    /// jobs continue.
     pub(crate) fn warning_of_session(&mut self, command: &str, is_here: bool) -> Option<String> {
         let of_agent = self.running.iter().filter(|job| is_here && job.left.is_none());
         let ends: Vec<&ShownJob> = of_agent.collect();
@@ -230,7 +231,7 @@ impl JobList {
         self.warned.take_if(|warned| command != Some(warned));
     }
 
-    /// What is said after the chat has left.
+    /// Returns the text about jobs that ended together with the chat.
     pub(crate) fn ended_with_the_chat(&self, is_here: bool) -> Option<String> {
         ended_jobs_notice(self.that_end(is_here)).map(|told| told + "\n")
     }
@@ -250,19 +251,19 @@ fn ended_jobs_notice<'a>(jobs: impl IntoIterator<Item = &'a ShownJob>) -> Option
     (!jobs.is_empty()).then(|| format!("{} {were} ended: {names}", units::counted(jobs.len(), "job")))
 }
 
-/// The text about commands that continue at a server; `None` without any.
+/// Returns the text about commands that continue on a server, or `None` if there are none.
 pub(crate) fn jobs_at_server(commands: &[String]) -> Option<String> {
-    let go = if commands.len() == 1 { "goes" } else { "go" };
+    let are = if commands.len() == 1 { "is" } else { "are" };
     let names = listed(commands.iter().map(String::as_str));
     (!commands.is_empty()).then(|| {
         format!(
-            "{} {go} on at the server: {names}",
+            "{} {are} still running on the server: {names}",
             units::counted(commands.len(), "job")
         )
     })
 }
 
-/// The text about commands that end with a run of this program; `None` without any.
+/// Returns the text about commands that end with this program, or `None` if there are none.
 pub(crate) fn jobs_that_end(commands: &[String]) -> Option<String> {
     let end = if commands.len() == 1 { "ends" } else { "end" };
     let names = listed(commands.iter().map(String::as_str));
@@ -390,7 +391,7 @@ mod tests {
         );
         assert_eq!(
             jobs.left_at_server().unwrap(),
-            "1 job goes on at the server: cargo watch"
+            "1 job is still running on the server: cargo watch"
         );
         jobs.event(&done("c4", json!({ "job": "job_2", "running": false })), BEGAN);
         assert_eq!(

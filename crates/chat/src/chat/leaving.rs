@@ -23,12 +23,12 @@ const ASKED: &str = "a question is open; press Ctrl-D again to leave without run
 /// The notice for an interrupt where nothing runs.
 const AGAIN: &str = "Ctrl-C again leaves AgentX.";
 
-/// Whether the line is a word that leaves the chat, such as `exit`, rather than a message.
+/// Returns whether the line is a word that leaves the chat, such as `exit`, rather than a message.
 pub(super) fn is_exit(line: &str) -> bool {
     matches!(line.trim(), "exit" | "quit" | ":q" | ":q!" | ":wq" | ":wq!")
 }
 
-/// Whether the answer to a question is a wish to leave: such a word, or the command.
+/// Returns whether the answer to a question is a wish to leave: such a word, or the command.
 pub(crate) fn leaves(answer: &str) -> bool {
     is_exit(answer) || matches!(answer.trim(), "/quit" | "/exit")
 }
@@ -38,7 +38,7 @@ impl Chat<'_> {
         match exit {
             Exit::Interrupted => {
                 let flow = self.stop().await;
-                if matches!(flow, Ok(ChatFlow::On)) {
+                if matches!(flow, Ok(ChatFlow::Continue)) {
                     self.signals.acted();
                 }
                 flow
@@ -67,7 +67,7 @@ impl Chat<'_> {
                 self.display
                     .transcript
                     .print_notice(&self.display.style().warn(&warning));
-                ChatFlow::On
+                ChatFlow::Continue
             }
             None => ChatFlow::Leave(Exit::Ok),
         }
@@ -79,7 +79,8 @@ impl Chat<'_> {
         (!self.works() && self.status.queue.is_empty()).then(|| session.clone())
     }
 
-    /// Whether something can be stopped: the agent, or one that it made and that works in the background.
+    /// Returns whether something can be stopped: the agent, or one that it made and that works in the
+    /// background.
     pub(super) fn works(&self) -> bool {
         self.status.is_busy() || self.display.cast.is_at_work()
     }
@@ -88,7 +89,7 @@ impl Chat<'_> {
     pub(super) async fn interrupt(&mut self) -> Result<ChatFlow, ChatError> {
         let stops = self.works() && !self.status.stopping;
         let flow = self.stop().await?;
-        if stops && flow == ChatFlow::On && self.connection.lost.is_none() {
+        if stops && flow == ChatFlow::Continue && self.connection.lost.is_none() {
             let _ = self.approvals.attention.leaves(Instant::now());
             // What came back into the line is discarded first.
             if self.composer.editor.text().is_empty() {
@@ -106,7 +107,7 @@ impl Chat<'_> {
                 Some(_) => ASKED,
                 None => RUNS,
             });
-            return ChatFlow::On;
+            return ChatFlow::Continue;
         }
         self.leave()
     }
@@ -128,14 +129,14 @@ impl Chat<'_> {
         if let Err(error) = self.take_all_back().await {
             self.failed(error)?;
             if self.connection.lost.is_some() {
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
         }
         let reason = Some("the person stopped it".into());
         if let Err(error) = self.wait_for(async { session.interrupt(reason).await }).await {
             self.failed(error)?;
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// Leaves on the second press of the key: what it was meant to stop may have ended before it was pressed. Without a terminal there is
@@ -153,7 +154,7 @@ impl Chat<'_> {
             ChatInterface::Editor { screen, .. } => screen.set_hint(notice.to_owned()),
             ChatInterface::Lines { .. } => self.display.transcript.print_notice(notice),
         }
-        ChatFlow::On
+        ChatFlow::Continue
     }
 
     /// Says on leaving what becomes of the calls that nobody has answered. Where nothing can be saved any more they stay asked.
@@ -177,7 +178,8 @@ impl Chat<'_> {
         self.display.transcript.aside(&self.display.style().warn(&note));
     }
 
-    /// What the session was left with, for whoever comes back to it.
+    /// Prints what an earlier program left behind in the session: commands that were ended, and queued
+    /// messages.
     pub(super) fn say_what_is_left(&mut self, past: &PastTurns) {
         let style = self.display.style();
         if let Some(note) = past.ended_on_opening() {

@@ -10,9 +10,9 @@ use crate::error::ChatError;
 use crate::session_opening;
 use crate::session_status::SessionStatus;
 
-/// What a session was at when nothing could be written any more.
+/// The state of a session when its log could no longer be written.
 #[derive(Clone, Copy, Debug)]
-pub struct Stood {
+pub struct StateAtLoss {
     /// Whether a run was under way.
     pub runs: bool,
     /// Whether the person had asked to stop it.
@@ -21,8 +21,8 @@ pub struct Stood {
     pub queued: usize,
 }
 
-impl Stood {
-    /// What the session is at now.
+impl StateAtLoss {
+    /// Returns the present state.
     pub(super) fn from_status(status: &SessionStatus) -> Self {
         Self {
             runs: status.is_busy(),
@@ -55,7 +55,7 @@ impl Chat<'_> {
         }
         let is_open = matches!(self.connection.site, ConversationSite::Open { .. });
         if is_open && self.connection.lost.is_none() {
-            self.connection.lost = Some(Stood::from_status(&self.status));
+            self.connection.lost = Some(StateAtLoss::from_status(&self.status));
             self.display.transcript.break_off();
             // They ended with the session.
             if let Some(ended) = self.programs.jobs.ended_with_their_program() {
@@ -120,14 +120,15 @@ impl Chat<'_> {
         let note = self.display.style().dim("· the session is open again");
         self.display.transcript.print_notice(&note);
         if stood.stopping && self.status.is_busy() {
-            // The person wanted that already, and it could not be put on record.
+            // The person already asked for that, but the log could not record it.
             return self.stop().await.map(drop);
         }
         Ok(())
     }
 }
 
-/// Whether the same line may be sent later: the server cannot be reached, or has no room for more at the moment.
+/// Returns whether the same line may be sent later: the server cannot be reached, or has no room for more at
+/// the moment.
 fn is_later(error: &ChatError) -> bool {
     const NO_ROOM: [&str; 5] = [
         "queue_full",
@@ -143,12 +144,14 @@ fn is_later(error: &ChatError) -> bool {
     }
 }
 
-/// Whether nothing can be written for a reason that passes: no space is left, or another program keeps the database locked.
+/// Returns whether nothing can be written for a reason that passes: no space is left, or another program
+/// keeps the database locked.
 pub(super) fn is_passing(error: &ChatError) -> bool {
     remedy(error, false).is_some()
 }
 
-/// What to do where nothing can be written for a reason that passes; `is_lost` where a session is closed because of it.
+/// Returns advice for a log that cannot be written at the moment; `is_lost` means that the session was closed
+/// because of it.
 pub(super) fn remedy(error: &ChatError, is_lost: bool) -> Option<&'static str> {
     let is_full = match error {
         ChatError::Runtime(RuntimeError::Log(LogError::Full { .. })) => true,

@@ -7,7 +7,6 @@ mod approval_cycle;
 mod approval_keys;
 mod approvals;
 mod attachments;
-mod attention;
 mod away;
 mod branch;
 pub(crate) mod commands;
@@ -17,22 +16,23 @@ mod composer;
 mod connection;
 mod display;
 pub mod drawing;
+mod frame_pacer;
 mod full_text;
 mod hanging_indent;
 pub(crate) mod input_handling;
+mod input_layout;
 pub mod jobs;
 pub(crate) mod leaving;
-mod line;
 pub(crate) mod lost_session;
 mod menu;
 pub mod own_editor;
-mod pace;
 mod participants;
 pub mod past_turns;
 mod pasted_picture;
 mod printed_question;
 mod programs;
 mod prompt;
+mod question_timing;
 mod rewinding;
 mod rules;
 pub mod screen;
@@ -73,7 +73,7 @@ use commands::session_change::past_of;
 use composer::Composer;
 use connection::{ChatConnection, ConversationSite};
 use display::Display;
-use participants::Company;
+use participants::Participants;
 use programs::Programs;
 use screen::Screen;
 use server_wait::Inputs;
@@ -87,7 +87,7 @@ const COMMANDED: &str = "‹ ";
 /// runtime remembers its fold for, so that a long session opens as fast as a short one.
 const LOOK_BACK: u64 = 4_000;
 
-/// How the person is talked to.
+/// The kind of terminal or pipe between the chat and the person.
 pub enum ChatInterface {
     /// With a line editor on a terminal.
     Editor {
@@ -126,12 +126,12 @@ pub struct Chat<'a> {
     leaving: Option<Exit>,
 }
 
-/// Whether the chat continues.
+/// The next step of the chat after an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChatFlow {
-    /// It does.
-    On,
-    /// It ends so.
+    /// The chat continues.
+    Continue,
+    /// The chat ends with this exit code.
     Leave(Exit),
 }
 
@@ -155,7 +155,7 @@ impl<'a> Chat<'a> {
             composer: Composer::new(editor, inputs),
             approvals: Approvals::default(),
             status: SessionStatus::new(&agent.config, Instant::now()),
-            connection: ChatConnection::new(agent, Company::new(place)),
+            connection: ChatConnection::new(agent, Participants::new(place)),
             programs: Programs::new(settings),
             signals,
             leaving: None,
@@ -166,7 +166,7 @@ impl<'a> Chat<'a> {
 
     /// Answers every question with yes, as `--yes` wants it.
     pub fn answer_with_yes(&mut self) {
-        self.approvals.says_yes = true;
+        self.approvals.auto_approve = true;
     }
 
     /// Says what the program was started with, for commands that need it again.
@@ -200,7 +200,7 @@ impl<'a> Chat<'a> {
         Ok(())
     }
 
-    /// Another session takes the place of this one: what was asked in the old one is asked no more.
+    /// Switches to another session: questions of the old one are closed.
     fn switch_status(&mut self, state: &SessionState) {
         self.status.switch_to(state);
         self.drop_questions();
@@ -251,20 +251,20 @@ impl<'a> Chat<'a> {
                 () = self.display.pace.rested(), if !listens => continue,
                 input = self.composer.inputs.next(), if wants_input => self.inputs(input).await,
                 news = self.connection.company.news() => {
-                    self.display.tell_company(news);
-                    Ok(ChatFlow::On)
+                    self.display.tell_participants_update(news);
+                    Ok(ChatFlow::Continue)
                 }
                 found = self.composer.files.news() => {
                     self.show_files(found);
-                    Ok(ChatFlow::On)
+                    Ok(ChatFlow::Continue)
                 }
                 exit = self.signals.next() => self.signal(exit).await,
                 () = self.display.status_row.changed(ticks) => {
                     self.say_what_is_waited_for();
-                    Ok(ChatFlow::On)
+                    Ok(ChatFlow::Continue)
                 }
             };
-            let flow = flow.or_else(|error| self.lose(error).map(|()| ChatFlow::On))?;
+            let flow = flow.or_else(|error| self.lose(error).map(|()| ChatFlow::Continue))?;
             self.give_line_to_question();
             self.paint_in_time()?;
             if let Some(exit) = self.leaving {
@@ -276,7 +276,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// What the person is asked now, where they may answer.
+    /// Returns the open question, if this person may answer it.
     pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
         let question = self.status.question();
         question.filter(|_| self.connection.company.may(SessionRole::Approve))
@@ -292,7 +292,7 @@ impl<'a> Chat<'a> {
 
     /// What follows when there is nothing more to type.
     async fn after(&mut self, flow: ChatFlow) -> Result<ChatFlow, ChatError> {
-        if flow != ChatFlow::On || !self.composer.ended {
+        if flow != ChatFlow::Continue || !self.composer.ended {
             return Ok(flow);
         }
         // Where others are there, one of them may answer.
@@ -300,7 +300,7 @@ impl<'a> Chat<'a> {
             return self.refuse("nobody can answer any more").await;
         }
         Ok(if self.status.is_busy() || self.display.cast.is_at_work() {
-            ChatFlow::On
+            ChatFlow::Continue
         } else {
             ChatFlow::Leave(Exit::Ok)
         })
@@ -317,7 +317,7 @@ impl<'a> Chat<'a> {
             self.delivery(&delivery).await;
         }
         self.ask_how_it_stands().await?;
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     async fn delivery(&mut self, delivery: &Delivery) {

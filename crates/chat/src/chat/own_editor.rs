@@ -14,12 +14,12 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::terminal::{TerminalInput, TerminalLoan};
 
-/// A text that is longer is no line for an agent.
+/// Maximum size of a text from the editor.
 const LONGEST: u64 = 1 << 20;
-/// How a shell says that there is no such program, and that it cannot be run.
+/// The exit codes with which a shell reports that a program does not exist or cannot run.
 const NO_PROGRAM: [i32; 2] = [127, 126];
 
-/// How a visit to the editor ended.
+/// The result of a visit to the editor.
 pub(super) enum Visit {
     /// So.
     Over(ExitStatus),
@@ -112,7 +112,7 @@ impl Chat<'_> {
             }
         };
         let Some(lent) = self.lend_terminal()? else {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         };
         let visit = match begin(&editor, &draft.path, &program_environment(self.settings)) {
             Ok(child) => self.visit(child).await?,
@@ -145,9 +145,9 @@ impl Chat<'_> {
         match draft.read() {
             Ok(text) => {
                 if text != before {
-                    self.composer.editor.written(&text, was_stashed);
+                    self.composer.editor.set_edited(&text, was_stashed);
                 }
-                Ok(ChatFlow::On)
+                Ok(ChatFlow::Continue)
             }
             Err(what) => {
                 draft.keep = draft.path.exists();
@@ -201,7 +201,7 @@ impl Chat<'_> {
                         return Ok(ended.map_or(Visit::Leaves(Exit::Storage), Visit::Over));
                     }
                 },
-                news = self.connection.company.news() => self.display.tell_company(news),
+                news = self.connection.company.news() => self.display.tell_participants_update(news),
                 exit = self.signals.next() => {
                     // Ctrl-C in the terminal is for the program that has it.
                     if exit != Exit::Interrupted {

@@ -9,7 +9,7 @@ use agentx::remote::{CallsWaiting, People, Presence, RemoteRuntime};
 use agentx::types::wire::WheelWish;
 use agentx::types::{OwnerId, RuntimeEvent, Seat, SessionId, SessionRole};
 
-use crate::connection_watch::LinkWatch;
+use crate::connection_watch::ConnectionWatch;
 use crate::error::ChatError;
 use crate::place::Place;
 use crate::render::clean::visible;
@@ -21,7 +21,7 @@ use crate::render::style::Paint;
 const ANSWER_SECONDS: u32 = 20;
 
 /// Something worth saying.
-pub(crate) enum CompanyNews {
+pub(crate) enum ParticipantsUpdate {
     /// The connection is lost, or there again: this is said at once.
     Connection(String),
     /// Somebody came, went, drives or asks: this may wait for the end of a line.
@@ -29,8 +29,8 @@ pub(crate) enum CompanyNews {
 }
 
 /// The other participants; empty for a local session.
-pub(crate) struct Company {
-    link: LinkWatch,
+pub(crate) struct Participants {
+    link: ConnectionWatch,
     server: Option<(Arc<RemoteRuntime>, Seat)>,
     session: Option<SessionId>,
     presence: Option<Presence>,
@@ -40,17 +40,17 @@ pub(crate) struct Company {
     unseen: bool,
     /// As they were told last.
     told: People,
-    /// What they are called by whoever sits here.
+    /// The names that this person has given them.
     names: BTreeMap<OwnerId, String>,
 }
 
-impl Company {
-    /// Nobody yet.
+impl Participants {
+    /// Creates an empty list of participants.
     pub(crate) fn new(place: &Place) -> Self {
         let server = place.remote().cloned().zip(place.me().cloned());
         let calls = place.remote().map(|remote| remote.calls_waiting());
         Self {
-            link: LinkWatch::new(place),
+            link: ConnectionWatch::new(place),
             server,
             session: None,
             presence: None,
@@ -61,12 +61,12 @@ impl Company {
         }
     }
 
-    /// Whether there can be others at all.
+    /// Returns whether there can be others at all.
     pub(crate) fn is_possible(&self) -> bool {
         self.server.is_some()
     }
 
-    /// Whether the connection to them is lost and not there again.
+    /// Returns whether the connection to them is lost and not there again.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.link.is_lost()
     }
@@ -87,7 +87,7 @@ impl Company {
         self.told = People::default();
     }
 
-    /// What another person did, in a line: somebody else than the owner of the session and than whoever sits here.
+    /// Describes in a line what another person did: neither the owner of the session nor the person here.
     pub(crate) fn act(&self, event: &RuntimeEvent, style: Paint) -> Option<String> {
         let (by, what) = act_of_another(event)?;
         let me = self.server.as_ref().map(|(_, me)| &me.person);
@@ -99,16 +99,16 @@ impl Company {
     }
 
     /// Waits for something worth saying. Safe to drop while it waits.
-    pub(crate) async fn news(&mut self) -> CompanyNews {
+    pub(crate) async fn news(&mut self) -> ParticipantsUpdate {
         loop {
             tokio::select! {
-                text = self.link.news() => return CompanyNews::Connection(text),
-                call = waiting(&mut self.calls, self.session.as_ref()) => return CompanyNews::People(vec![call]),
+                text = self.link.news() => return ParticipantsUpdate::Connection(text),
+                call = waiting(&mut self.calls, self.session.as_ref()) => return ParticipantsUpdate::People(vec![call]),
                 () = changed(&mut self.presence, self.unseen) => {
                     self.unseen = false;
                     let lines = self.look();
                     if !lines.is_empty() {
-                        return CompanyNews::People(lines);
+                        return ParticipantsUpdate::People(lines);
                     }
                 }
             }
@@ -126,13 +126,13 @@ impl Company {
         lines
     }
 
-    /// Whether one may do what needs this role, as far as is known.
+    /// Returns whether one may do what needs this role, as far as is known.
     pub(crate) fn may(&self, role: SessionRole) -> bool {
         let known = self.presence.as_ref().and_then(|presence| presence.now().role);
         known.is_none_or(|mine| mine >= role)
     }
 
-    /// What to do where somebody may not drive, or another one does.
+    /// Returns advice for a person who may not drive, or while somebody else drives.
     pub(crate) fn advice(&self) -> String {
         if self.may(SessionRole::Drive) {
             let wheel = self.presence.as_ref().and_then(|presence| presence.now().wheel);
@@ -149,13 +149,13 @@ impl Company {
         format!("the owner can allow it: `agentx sessions share {session} {person} --as drive`")
     }
 
-    /// Who is there, for a table.
+    /// Returns the participants as rows of a table.
     pub(crate) fn who(&self) -> Option<Vec<Vec<String>>> {
         let (presence, (_, me)) = (self.presence.as_ref()?, self.server.as_ref()?);
         Some(words::people_table(&presence.now().present, me, &self.names))
     }
 
-    /// Who drives.
+    /// Returns the name of the driver.
     pub(crate) fn wheel(&self) -> Option<String> {
         let (presence, (_, me)) = (self.presence.as_ref()?, self.server.as_ref()?);
         Some(match presence.now().wheel {
@@ -164,7 +164,8 @@ impl Company {
         })
     }
 
-    /// Wishes something about the wheel; says what came of it, where that is no news to others who are there.
+    /// Sends a command about the wheel, and returns a line about the result unless the participants learn of
+    /// it anyway.
     pub(crate) async fn wish(&self, wish: WheelWish) -> Result<String, ChatError> {
         let (Some((server, _)), Some(session)) = (&self.server, &self.session) else {
             return Err(nobody());
@@ -185,7 +186,7 @@ impl Company {
         })
     }
 
-    /// Whether anybody else is there.
+    /// Returns whether anybody else is there.
     pub(crate) fn has_others(&self) -> bool {
         let present = self.presence.as_ref().map(|presence| presence.now().present);
         present.is_some_and(|present| present.len() > 1)

@@ -1,4 +1,4 @@
-//! What a chat shows of a session that is opened again: its last turns, whole, through the same eyes as live ones.
+//! The last turns of a session that is opened again, rendered in the same way as live ones.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl PastTurns {
         conversation::ended_commands_notice(&resumed?.ended)
     }
 
-    /// Whether all that is shown is there: the last turns, and nothing of agents that came before.
+    /// Returns whether all that is shown is there: the last turns, and nothing of agents that came before.
     fn is_enough(&self) -> bool {
         let mut agents = self
             .events
@@ -98,7 +98,7 @@ impl PastTurns {
         &self.events
     }
 
-    /// Whether it begins with the session.
+    /// Returns whether it begins with the session.
     pub fn is_whole(&self) -> bool {
         self.events.first().is_none_or(|envelope| envelope.seq <= 1)
     }
@@ -146,7 +146,8 @@ impl PastTurns {
     }
 }
 
-/// Whether a person said it, or an agent on behalf of one: notes about commands that have ended are no inputs.
+/// Returns whether a person said it, or an agent on behalf of one: notes about commands that have ended are
+/// no inputs.
 fn is_input(envelope: &Envelope<RuntimeEvent>) -> bool {
     matches!(&envelope.event, RuntimeEvent::UserMessageAdded(added) if !conversation::is_note(&added.message))
 }

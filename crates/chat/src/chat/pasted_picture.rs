@@ -10,7 +10,7 @@ use crate::clipboard_picture::{self, mention};
 /// Maximum time for which the chat waits for the desktop, which may not answer.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Whether a key asks for the picture in the clipboard. Text is pasted by the terminal.
+/// Returns whether a key asks for the picture in the clipboard. Text is pasted by the terminal.
 pub(super) fn is_wanted(key: &KeyEvent) -> bool {
     key.code == KeyCode::Char('v')
         && key.modifiers == KeyModifiers::CONTROL

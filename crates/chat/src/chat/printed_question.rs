@@ -37,7 +37,7 @@ impl PrintedQuestion {
         }
     }
 
-    /// So many rows are printed with a frame.
+    /// Notes that a frame printed this number of rows.
     pub(super) fn printed(&mut self, rows: usize) {
         self.printed += rows.saturating_sub(std::mem::take(&mut self.before));
     }

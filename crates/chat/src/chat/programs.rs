@@ -10,16 +10,16 @@ use super::withheld_variables::WithheldNotice;
 pub(crate) struct Programs {
     /// Commands in the background.
     pub(super) jobs: JobList,
-    /// The command of the person's own that runs.
+    /// The running command of the person.
     pub(super) running: Option<ShellCommand>,
-    /// The event that records the command that the person ran last here.
+    /// The event of the latest command that the person ran.
     pub(super) recorded: Option<u64>,
-    /// What commands go without.
+    /// The notice about variables that commands do not get.
     pub(super) withheld: WithheldNotice,
 }
 
 impl Programs {
-    /// Nothing runs.
+    /// Creates the list without any running program.
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
             jobs: JobList::default(),

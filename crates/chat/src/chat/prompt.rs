@@ -3,7 +3,7 @@
 
 use super::{Chat, ChatInterface, PROMPT};
 
-/// What stands on the last row.
+/// The text on the last row of a terminal that prints lines.
 #[derive(Debug, Default)]
 pub(super) struct Prompt {
     /// The prompt, and what the person has typed behind it.
@@ -53,7 +53,8 @@ impl Prompt {
 }
 
 impl Chat<'_> {
-    /// What is printed where lines are read. Who listens is told in words when it is their turn, and a pipe has nobody who looks.
+    /// Returns the prompt to print before a line is read. A screen reader gets it in words, and a pipe gets
+    /// none.
     pub(super) fn prompted(&mut self, text: String) -> String {
         let terminal = &self.display.console.terminal;
         let is_seen = matches!(self.display.face, ChatInterface::Lines { eager: true })

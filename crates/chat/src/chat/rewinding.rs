@@ -59,7 +59,7 @@ impl PendingRewind {
             .nth(self.asked)
     }
 
-    /// Whether putting that file back deletes it.
+    /// Returns whether putting that file back deletes it.
     fn deletes(&self) -> bool {
         self.doubted()
             .is_some_and(|file| file.happens == WhatHappens::Removed)
@@ -125,7 +125,7 @@ impl Chat<'_> {
                 history.inputs().len()
             ));
         };
-        let words = rewind::words(&input.texts);
+        let words = rewind::own_text(&input.texts);
         self.put_the_question(history, input.seq, Some(words), false)
             .await
     }
@@ -206,7 +206,7 @@ impl Chat<'_> {
         Ok(self.ask_back(text, RewindQuestion::What(Box::new(going))))
     }
 
-    /// Opens a question. Where there is no line editor, it is printed.
+    /// Opens a question; without a line editor, prints it.
     fn ask_back(&mut self, mut text: String, asking: RewindQuestion) -> String {
         if matches!(self.display.face, ChatInterface::Lines { .. }) {
             text.push_str(asking.prompt().trim_end());
@@ -215,7 +215,7 @@ impl Chat<'_> {
         text
     }
 
-    /// Nothing happens.
+    /// Cancels the rewind.
     pub(super) fn do_not_go_back(&mut self) {
         self.composer.asking = None;
         let text = self.display.style().dim("  nothing was changed");
@@ -228,7 +228,7 @@ impl Chat<'_> {
         let word = line.trim();
         if word.is_empty() || matches!(word, "n" | "no") {
             self.do_not_go_back();
-            return Some(ChatFlow::On);
+            return Some(ChatFlow::Continue);
         }
         if leaves(word) {
             self.do_not_go_back();
@@ -248,7 +248,7 @@ impl Chat<'_> {
             Ok(text) => self.display.transcript.aside(&text),
             Err(error) => self.complain(&error),
         }
-        Some(ChatFlow::On)
+        Some(ChatFlow::Continue)
     }
 
     async fn chosen(&mut self, mut going: Box<PendingRewind>, word: &str) -> Result<String, ChatError> {

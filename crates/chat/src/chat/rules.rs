@@ -140,7 +140,7 @@ impl Chat<'_> {
             )),
             Rules::Test(call) => {
                 let tested = rules::TestedCall::new(&config, &call, !self.connection.company.is_possible())?;
-                Ok(tested.words(|rule| self.origin(rule)))
+                Ok(tested.render(|rule| self.origin(rule)))
             }
             Rules::Remove(number) => self.without_rule(config.rules, number).await,
         }

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use agentx_terminal::{Line as Text, Markdown, Painter, Row, Style, Theme};
 
 use super::hanging_indent::hanging;
-pub(crate) use super::line::InputLine;
-use super::line::layout;
+pub(crate) use super::input_layout::InputLine;
+use super::input_layout::layout;
 use super::printed_question::PrintedQuestion;
 use crate::render::transcript::{TextPiece, TextRegion};
 use crate::terminal::long_rows;
@@ -72,7 +72,7 @@ impl Screen {
     /// Adds what was said, each as what it is.
     pub(crate) fn say(&mut self, pieces: &[TextPiece]) {
         for piece in pieces {
-            match piece.lane {
+            match piece.region {
                 TextRegion::Answer => self.print_answer(&piece.text),
                 TextRegion::Aside => self.print(&piece.text),
                 TextRegion::Question => self.print_question(&piece.text),
@@ -183,7 +183,7 @@ impl Screen {
         self.queue = queue.iter().map(|row| self.readable(row).into_owned()).collect();
     }
 
-    /// Whether it has this size already.
+    /// Returns whether it has this size already.
     pub(crate) fn has_size(&self, columns: usize, rows: usize) -> bool {
         (self.painter.columns(), self.rows) == (columns, rows)
     }
@@ -212,7 +212,7 @@ impl Screen {
         self.menu = menu.iter().map(|row| self.readable(row).into_owned()).collect();
     }
 
-    /// How many rows the terminal has.
+    /// Returns the height of the terminal in rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -227,12 +227,12 @@ impl Screen {
         std::mem::take(&mut self.bytes)
     }
 
-    /// What comes looks so.
+    /// Sets the theme of everything that is drawn from now on.
     pub(crate) fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
     }
 
-    /// How it looks.
+    /// Returns the theme.
     pub(crate) fn theme(&self) -> Theme {
         self.theme
     }

@@ -20,7 +20,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// How many inputs are kept while something is waited for; the rest waits in the terminal.
 const KEPT: usize = 1024;
 
-/// What a person does, in order.
+/// The input of a person, in order.
 pub struct Inputs {
     source: mpsc::Receiver<TerminalInput>,
     kept: VecDeque<TerminalInput>,
@@ -48,12 +48,12 @@ impl Inputs {
         self.kept.pop_front().or_else(|| self.source.try_recv().ok())
     }
 
-    /// Whether one more may be kept.
+    /// Returns whether one more may be kept.
     pub(super) fn has_room(&self) -> bool {
         self.kept.len() < KEPT
     }
 
-    /// Whether nothing is kept but lines that were sent.
+    /// Returns whether nothing is kept but lines that were sent.
     pub(super) fn keeps_only_lines(&self) -> bool {
         self.kept
             .iter()
@@ -65,7 +65,7 @@ impl Inputs {
         self.kept.push_back(input);
     }
 
-    /// Where they come from, for a list that takes the keys while it is open.
+    /// Returns the source of the input, for a list that takes the keys while it is open.
     pub(super) fn source(&mut self) -> &mut mpsc::Receiver<TerminalInput> {
         &mut self.source
     }
@@ -121,7 +121,7 @@ impl Chat<'_> {
                 biased;
                 done = &mut work => return Ok(done?),
                 news = self.connection.company.news() => {
-                    self.display.tell_company(news);
+                    self.display.tell_participants_update(news);
                     self.paint()?;
                 }
                 exit = self.signals.next() => {
@@ -151,7 +151,7 @@ impl Chat<'_> {
     }
 }
 
-/// Whether a person does not want to wait any longer.
+/// Returns whether a person does not want to wait any longer.
 fn is_enough(input: &TerminalInput) -> bool {
     let is_control = |key: &KeyEvent, letter| {
         key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL)

@@ -53,8 +53,8 @@ enum ShellEnd {
 }
 
 impl ShellEnd {
-    /// How it ended, for the agent and for the screen.
-    fn words(self, style: Paint) -> (String, String) {
+    /// Describes the end for the agent and for the screen.
+    fn describe(self, style: Paint) -> (String, String) {
         match self {
             Self::Stopped => ("stopped".to_owned(), style.warn("■ stopped")),
             Self::TookTooLong => {
@@ -82,7 +82,7 @@ impl Chat<'_> {
             self.display
                 .transcript
                 .print_notice(&format!("not run: {instead}"));
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         self.paint()?;
         self.shell(command).await
@@ -111,7 +111,7 @@ impl Chat<'_> {
         drop(group);
         let left = left.map(|left| self.programs.jobs.left_running(command, left, units::now()));
         let Some(own) = self.programs.running.take() else {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         };
         let mut waited = Vec::new();
         if matches!(ended, Ok(ShellEnd::Stopped)) {
@@ -124,7 +124,7 @@ impl Chat<'_> {
             let line = style.dim(&format!("  │ {}", cut(&line, LONGEST_LINE)));
             self.display.transcript.print_notice(&line);
         }
-        let (end, shown) = ended?.words(style);
+        let (end, shown) = ended?.describe(style);
         self.keep_for_agent(command, own.output_text(), end).await;
         let (corner, note) = (
             style.dim("  └ "),
@@ -142,7 +142,7 @@ impl Chat<'_> {
                 .transcript
                 .print_notice(&style.warn(&not_sent(&waited)));
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// The mark of the session for a command: by it the command is found again if this program is killed. The session begins with the
@@ -165,8 +165,9 @@ impl Chat<'_> {
         }
     }
 
-    /// Puts on record what a command came to, so that the agent reads it with the next words, even if the chat is left before.
-    /// Where no session can begin, or it cannot take it, it goes along with the next words.
+    /// Records the result of a command, so that the agent reads it with the next message, even if the person
+    /// leaves the chat before. Where no session can begin, or it cannot take it, it goes along with the next
+    /// words.
     async fn keep_for_agent(&mut self, command: &str, output: String, how: String) {
         let ran = CommandRan {
             command: command.to_owned(),
@@ -250,7 +251,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Whether what is typed is looked at: on a terminal, as long as what waits has room.
+    /// Returns whether what is typed is looked at: on a terminal, as long as what waits has room.
     fn takes_keys(&self) -> bool {
         self.display.has_editor() && self.composer.inputs.has_room()
     }
@@ -268,17 +269,17 @@ impl Chat<'_> {
             TerminalInput::Key(key) if self.composer.takes_line_back(key) => {
                 let line = self.composer.inputs.take_last_line();
                 self.composer.bring_lines_back(line.as_slice());
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
             TerminalInput::Key(key) => self.key(*key).await,
             TerminalInput::Paste(text) => self.composer.editor.paste(text),
             TerminalInput::Resize(columns, rows) => {
                 self.display.resize(*columns, *rows);
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
             _ => {
                 self.composer.inputs.keep(input);
-                return Ok(ChatFlow::On);
+                return Ok(ChatFlow::Continue);
             }
         };
         match edited {
@@ -294,7 +295,7 @@ impl Chat<'_> {
             }
             _ => {}
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
@@ -305,12 +306,12 @@ impl Chat<'_> {
             return self.answer(answer).await;
         }
         if line.trim().is_empty() {
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         if is_nearly_answer(&line) && self.asks_in_line() {
             let note = self.approvals.answers.wrong(&line);
             self.display.transcript.print_notice(&note);
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         if is_exit(&line) {
             return Ok(self.leave());
@@ -324,7 +325,7 @@ impl Chat<'_> {
             }
             _ => self.composer.inputs.keep(TerminalInput::Waited(line)),
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// The lines that wait until it has ended, a row each.
@@ -353,7 +354,7 @@ fn not_sent(lines: &[String]) -> String {
     }
 }
 
-/// Reads what is there; 0 where no more comes.
+/// Reads the available output; returns 0 at its end.
 async fn read(out: &mut Option<ChildStdout>, buffer: &mut [u8]) -> usize {
     match out {
         Some(out) => out.read(buffer).await.unwrap_or(0),

@@ -4,13 +4,13 @@ use agentx::config::nearest;
 use agentx::runtime::UsageBy;
 use agentx::types::ApprovalMode;
 
+mod foreign_commands;
 mod help;
 mod only_shows;
-mod others;
 
+use foreign_commands::instead_of_slash;
+pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
 pub(crate) use help::{about, help};
-use others::instead_of_slash;
-pub use others::{OTHERS, Others};
 
 /// A command that a person types with a slash, with its arguments read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub(crate) enum Slash {
     Pin(PinWish),
 }
 
-/// What a person wants with the older part of the conversation.
+/// The arguments of `/compact`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CompactWish {
     /// That a summary stands for it, which minds these words.
@@ -93,7 +93,7 @@ pub(crate) enum CompactWish {
     Undo,
 }
 
-/// Which input is to stay, or no longer.
+/// The arguments of `/pin` and `/unpin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PinWish {
     /// Counted from the first; the latest where none is named.
@@ -102,7 +102,7 @@ pub(crate) struct PinWish {
     pub(crate) stays: bool,
 }
 
-/// Where a person wants to go back to.
+/// The target of `/rewind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RewindTarget {
     /// To one of those that are listed.
@@ -113,7 +113,7 @@ pub(crate) enum RewindTarget {
     Undo,
 }
 
-/// What a person wants with the approval rules.
+/// The arguments of `/approvals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
     /// To see them.
@@ -124,7 +124,7 @@ pub(crate) enum Rules {
     Remove(usize),
 }
 
-/// What a person wants with what is queued.
+/// The arguments of `/queue`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueWish {
     /// To see it.
@@ -137,7 +137,7 @@ pub(crate) enum QueueWish {
     Steer(usize),
 }
 
-/// What a person wants with the wheel.
+/// The arguments of `/wheel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WheelCommand {
     /// To know who has it.
@@ -274,7 +274,7 @@ fn unknown(name: &str) -> String {
     let near = nearest(name, NAMES.iter().copied(), 1);
     let near = near.first().map(|near| format!(" did you mean /{near}?"));
     format!(
-        "there is no command /{name};{} /help lists them all",
+        "there is no command /{name};{} /help lists the commands",
         near.unwrap_or_default()
     )
 }

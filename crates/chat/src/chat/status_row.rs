@@ -126,7 +126,7 @@ impl StatusRow {
         }
     }
 
-    /// What went wrong with the command, once.
+    /// Returns the error of the status command, once.
     pub(crate) fn complaint(&mut self) -> Option<String> {
         let command = self.command.as_mut()?;
         let failure = command.failure.take().filter(|_| !command.complained)?;
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(row("{model}", None).text(&stand), "read-only · opus");
         let stand = StatusSummary {
             read_only: false,
-            says_yes: true,
+            auto_approve: true,
             ..stand
         };
         assert_eq!(row("{model}", None).text(&stand), "auto-yes · opus");

@@ -1,5 +1,5 @@
-//! How a session stands, and how that reaches the person: the row above the line, a notice when a long run ends, and the colours
-//! that fit the terminal's background.
+//! Updates of the status: the row above the input line, a notice when a long run ends, and the colours that
+//! fit the terminal's background.
 
 use agentx::config::{Notice, ThemeChoice};
 use agentx::runtime::RuntimeError;
@@ -13,7 +13,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::units;
 use crate::session_status::TICK;
-use crate::terminal::{self, TerminalInput, background, tmux};
+use crate::terminal::{self, TerminalInput, reply_filter, tmux};
 
 /// How often it is said aloud that something is still waited for.
 const ALOUD: Duration = Duration::from_secs(30);
@@ -58,7 +58,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// How often time alone changes what is shown.
+    /// Returns the interval at which time alone changes the screen.
     pub(super) fn ticks(&self) -> Option<Duration> {
         let moves = self.status.activity.moves();
         match self.display.face {
@@ -88,7 +88,7 @@ impl Chat<'_> {
         };
         let mut stand = self.status.activity.summary(session);
         let catalog = &self.settings.catalog;
-        stand.says_yes = self.approvals.says_yes;
+        stand.auto_approve = self.approvals.auto_approve;
         stand.is_assumed = catalog.assumes_window(&stand.provider, stand.window, &stand.prices);
         self.display.status_row.tell(&stand);
         if let Some(what) = self.display.status_row.complaint() {
@@ -116,7 +116,7 @@ impl Chat<'_> {
         }
     }
 
-    /// What goes on, for who listens, each time that it was waited for long.
+    /// Tells a screen reader about a long activity at intervals.
     pub(super) fn say_what_is_waited_for(&mut self) {
         if self.display.console.terminal.words
             && matches!(self.display.face, ChatInterface::Lines { .. })
@@ -128,7 +128,7 @@ impl Chat<'_> {
         }
     }
 
-    /// What begins or ends, for who listens.
+    /// Tells a screen reader about activities that begin or end.
     pub(super) fn say_aloud(&mut self, event: &RuntimeEvent, is_of_another: bool) {
         if !self.display.console.terminal.words || is_of_another {
             return;
@@ -176,7 +176,7 @@ impl Chat<'_> {
         if let ChatInterface::Editor { screen, .. } = &mut self.display.face
             && terminal::may_be_asked()
         {
-            screen.tell(background::ASK_NAME);
+            screen.tell(reply_filter::ASK_NAME);
             self.display.queries.name = Some(Instant::now());
         }
         let chat = &self.settings.chat;
@@ -187,7 +187,7 @@ impl Chat<'_> {
             && chat.theme == ThemeChoice::Auto
             && std::env::var("TERM").is_ok_and(knows)
         {
-            screen.tell(background::ASK);
+            screen.tell(reply_filter::ASK);
             self.display.queries.background = Some(Instant::now());
         }
     }
@@ -222,7 +222,7 @@ impl Chat<'_> {
             let bytes = screen.take_told();
             self.display.console.paint(&bytes)?;
         }
-        let until = asked + background::PATIENCE;
+        let until = asked + reply_filter::PATIENCE;
         while waited_for(self).is_some()
             && let Ok(input) = tokio::time::timeout_at(until, self.composer.inputs.newest()).await
         {

@@ -14,7 +14,7 @@ use crate::session_status::queue::QueuedInput;
 const IDLE: &str = "nothing is running; send it as a normal message";
 
 impl Chat<'_> {
-    /// Whether a key takes back what was queued last: Alt-Up, and Up where nothing is written.
+    /// Returns whether a key takes back what was queued last: Alt-Up, and Up where nothing is written.
     pub(super) fn takes_back(&self, key: &KeyEvent) -> bool {
         let plain = key.modifiers.is_empty()
             && self.composer.editor.text().is_empty()
@@ -97,7 +97,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Makes something else of an input that waits. Returns it as it was; nothing where it waits no more.
+    /// Changes a queued input. Returns the earlier one, or `None` if it is no longer queued.
     async fn revise(
         &mut self,
         id: &MessageId,
@@ -115,7 +115,7 @@ impl Chat<'_> {
         }
     }
 
-    /// What `/queue` wants.
+    /// Does what `/queue` asks for.
     pub(super) async fn queue_wish(&mut self, wish: QueueWish) -> Result<String, ChatError> {
         if self.status.queue.is_empty() {
             return Ok("nothing is queued".to_owned());
@@ -167,7 +167,7 @@ impl Chat<'_> {
             {
                 self.complain(&error);
             }
-            return Ok(ChatFlow::On);
+            return Ok(ChatFlow::Continue);
         }
         let is_words = !text.starts_with(['/', '!']) || text.starts_with("//");
         let text = self.composer.editor.take();
@@ -183,7 +183,7 @@ impl Chat<'_> {
                 self.composer.editor.bring_back(&[text]);
             }
         }
-        Ok(ChatFlow::On)
+        Ok(ChatFlow::Continue)
     }
 
     /// `/steer`: says something to the agent in the middle of its work.

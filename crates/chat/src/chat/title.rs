@@ -9,7 +9,7 @@ use crate::terminal::title;
 
 /// The longest name of a session in a title.
 const LONGEST: usize = 60;
-/// How a session stands, as far as a title says it.
+/// The states that a title shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TitleState {
     Waits,
@@ -70,7 +70,7 @@ impl TerminalTitle {
         }
     }
 
-    /// What to write so that the terminal shows this state; nothing where it does already.
+    /// Returns the bytes that make the terminal show this state, or nothing if it already does.
     pub(super) fn take(&mut self, state: TitleState) -> String {
         if !self.is_wanted {
             return String::new();

@@ -1,4 +1,4 @@
-//! What a chat says when it opens.
+//! The text at the opening of a chat.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use crate::render::style::Paint;
 /// How wide a paragraph is at most.
 const WIDEST: usize = 76;
 
-/// Where the chat is.
+/// The place of a chat, as far as the welcome text mentions it.
 #[derive(Clone, Copy, Debug)]
-pub enum Where<'a> {
+pub enum WelcomeContext<'a> {
     /// On this machine, with this file for settings.
     Here(&'a Path),
     /// On this machine, where answers are given from a file if no model gives them.
@@ -29,14 +29,14 @@ pub fn welcome(
     model: &ModelSpec,
     session: Option<&str>,
     workspace: &str,
-    place: Where<'_>,
+    place: WelcomeContext<'_>,
     (style, width): (Paint, usize),
 ) -> String {
     let session = session.map(|id| format!(" · {id}")).unwrap_or_default();
     let name = format!("agentx {}", env!("CARGO_PKG_VERSION"));
     let server = match place {
-        Where::Server(address) => format!(" · {}", visible(address)),
-        Where::Here(_) | Where::Answered(_) | Where::Demo => String::new(),
+        WelcomeContext::Server(address) => format!(" · {}", visible(address)),
+        WelcomeContext::Here(_) | WelcomeContext::Answered(_) | WelcomeContext::Demo => String::new(),
     };
     let head = format!(
         "{} · {}{session} · {}{server}\n",
@@ -45,22 +45,22 @@ pub fn welcome(
         visible(workspace)
     );
     match place {
-        Where::Here(file) if model.api == Api::Scripted && session.is_empty() => {
+        WelcomeContext::Here(file) if model.api == Api::Scripted && session.is_empty() => {
             format!(
                 "{head}\n{}{}\n",
                 demo(", because no API key is set", style, width),
                 real(file)
             )
         }
-        Where::Answered(file) if model.api == Api::Scripted && session.is_empty() => {
+        WelcomeContext::Answered(file) if model.api == Api::Scripted && session.is_empty() => {
             format!("{head}\n{}{}\n", answered(style, width), real(file))
         }
-        Where::Demo if session.is_empty() => format!("{head}\n{}", demo("", style, width)),
-        Where::Here(_) | Where::Answered(_) | Where::Demo => format!(
+        WelcomeContext::Demo if session.is_empty() => format!("{head}\n{}", demo("", style, width)),
+        WelcomeContext::Here(_) | WelcomeContext::Answered(_) | WelcomeContext::Demo => format!(
             "{head}{}\n",
             style.dim("/help explains, Ctrl-C stops the agent, Ctrl-D leaves")
         ),
-        Where::Server(_) => format!(
+        WelcomeContext::Server(_) => format!(
             "{head}{}\n",
             style.dim(
                 "/help explains, /who shows who is there, Ctrl-C stops the agent, Ctrl-D leaves it at work"

@@ -14,7 +14,7 @@ use crate::render::conversation::ended_commands_notice;
 /// Maximum number of variables to name at once.
 const NAMED: usize = 5;
 
-/// What commands go without, and whether that was said.
+/// The notice about variables that commands do not get, and whether it was printed.
 #[derive(Debug)]
 pub(super) struct WithheldNotice {
     variables: Vec<WithheldVariable>,
@@ -25,7 +25,7 @@ pub(super) struct WithheldNotice {
 }
 
 impl WithheldNotice {
-    /// What is left out here.
+    /// Creates the notice for the variables that these settings withhold.
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
             variables: program_environment(settings).withheld(),
@@ -35,7 +35,7 @@ impl WithheldNotice {
         }
     }
 
-    /// What is said with the person's own command: the first time that anything was left out of its environment.
+    /// Returns the notice for the person's own command, the first time that its environment lacks a variable.
     pub(super) fn note_own_command(&mut self, command: &str) -> Option<String> {
         let note = self.note(command).filter(|_| !self.told_of_own)?;
         self.told_of_own = true;
@@ -104,7 +104,7 @@ impl WithheldNotice {
     }
 }
 
-/// Whether a command line names a variable.
+/// Returns whether a command line names a variable.
 fn names(command: &str, variable: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     command.split(|c| !is_part(c)).any(|word| word == variable)

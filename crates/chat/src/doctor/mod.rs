@@ -151,9 +151,13 @@ pub fn render(checks: &[DoctorCheck], console: &Console) -> String {
             Level::Warn => style.warn("warn"),
             Level::Bad => style.bad("bad "),
         };
-        let mut rows: Vec<String> = check.found.lines().flat_map(|line| fitted(line, width)).collect();
+        let mut rows: Vec<String> = check
+            .found
+            .lines()
+            .flat_map(|line| wrapped_rows(line, width))
+            .collect();
         if let Some(advice) = check.advice.as_ref().filter(|advice| !advice.is_empty()) {
-            rows.extend(fitted(&format!("→ {advice}"), width));
+            rows.extend(wrapped_rows(&format!("→ {advice}"), width));
         }
         let first = if indent == INDENT {
             rows.drain(..1.min(rows.len())).next()
@@ -170,7 +174,7 @@ pub fn render(checks: &[DoctorCheck], console: &Console) -> String {
 }
 
 /// A line in as many rows as it needs.
-fn fitted(line: &str, width: usize) -> Vec<String> {
+fn wrapped_rows(line: &str, width: usize) -> Vec<String> {
     let rows = Line::new(&visible(line), Default::default()).rows(width);
     rows.iter().map(|row| row.text().trim_end().to_owned()).collect()
 }

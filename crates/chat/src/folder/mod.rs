@@ -1,4 +1,4 @@
-//! Trust in the folder that somebody starts in: what is said about one that nobody trusts, and the question at the first start.
+//! Trust in the current folder: notes about an untrusted folder, and the question at the first start.
 
 mod question;
 pub mod screen;
@@ -7,7 +7,7 @@ pub mod withdraw_trust;
 
 pub use question::{FolderDecision, ask};
 pub use screen::{changes, contents_list, folder_summary};
-pub use withdraw_trust::TakenBack;
+pub use withdraw_trust::RevokedGrants;
 
 use agentx::assembly::{FileRole, FolderContents, FolderFile, folder_contents};
 use agentx::config::{FileAcceptance, FolderTrust, Loaded};
@@ -21,7 +21,8 @@ const READ_ONLY: &str = "made this folder read-only";
 /// Names that are listed in a note.
 const MOST: usize = 5;
 
-/// What a person should know where nobody can be asked: what of this folder is left out, and how it counts. Empty where nothing is.
+/// Returns notes about the folder if nobody can be asked: the files that are not loaded, and the state of the
+/// trust. Empty if there is nothing to say.
 pub fn note(loaded: &Loaded) -> String {
     if loaded.settings.connect.is_some() || loaded.settings.folder.trusted_by_env {
         return String::new();
@@ -43,7 +44,7 @@ pub fn note(loaded: &Loaded) -> String {
     format!("{}{out}{followed}hint: {hint}\n", another(loaded))
 }
 
-/// That another folder lies at the path of one that a person decided about; empty where none does.
+/// Returns a note if another folder is at the path of one that the person decided about.
 fn another(loaded: &Loaded) -> String {
     let root = visible(&loaded.places.workspace_root.to_string_lossy());
     match loaded.settings.folder.previous_trust {
@@ -81,14 +82,14 @@ fn left_out(brings: &FolderContents, trust: FolderTrust) -> String {
     }
 }
 
-/// Whether a file of a folder that is not trusted is loaded all the same.
+/// Returns whether a file of an untrusted folder is loaded anyway.
 fn counts(file: &FolderFile, trust: FolderTrust) -> bool {
     file.role == FileRole::Instructions
         && (trust == FolderTrust::ReadOnly
             || (trust == FolderTrust::Restricted && file.standing == FileAcceptance::Accepted))
 }
 
-/// What changed in a folder that is trusted and is left out: what runs.
+/// Returns a note about changed files of a trusted folder that are not loaded, because they run code.
 fn changed(brings: &FolderContents) -> String {
     // Settings whose files do not count are named one by one already; what Git runs is named where Git is asked about.
     let is_left_out = |file: &FolderFile| matches!(file.role, FileRole::Settings | FileRole::Definition);
@@ -103,7 +104,7 @@ fn changed(brings: &FolderContents) -> String {
     }
 }
 
-/// Which instructions are followed that were others when the person said something about the folder.
+/// Returns a note about instructions that are followed although they changed since the person's decision.
 fn followed(brings: &FolderContents, said: &str) -> String {
     let read = not_accepted(brings, |file| file.role == FileRole::Instructions);
     if read.is_empty() {

@@ -7,7 +7,7 @@ use agentx::assembly::{FileRole, FolderContents, folder_contents};
 use agentx::config::{FolderTrust, Loaded, trust_folder};
 
 use super::screen::{changes, contents_list, folder_summary};
-use super::withdraw_trust::TakenBack;
+use super::withdraw_trust::RevokedGrants;
 use crate::chat::leaving::leaves;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -112,7 +112,7 @@ fn first(
             },
             FolderTrust::Unknown => Vec::new(),
         };
-        let taken_back = TakenBack::find(loaded);
+        let taken_back = RevokedGrants::find(loaded);
         trust_folder(&loaded.trust_dir, &loaded.places.workspace_root, trust, &accepted)?;
         if trust == FolderTrust::Restricted {
             console.out(&taken_back.take(loaded, false)?)?;
@@ -186,14 +186,14 @@ fn not_understood(answer: &str, console: &mut Console) -> Result<(), ChatError> 
     console.out(&message)
 }
 
-/// Whether an answer is a wish to leave.
+/// Returns whether an answer is a wish to leave.
 fn wants_to_leave(word: &str) -> bool {
     word == "q" || leaves(word)
 }
 
 /// Reads one line from the person; `q` at the end of input.
 fn answer(question: &str, console: &mut Console) -> Result<String, ChatError> {
-    let rows = console.fitted(question);
+    let rows = console.wrapped(question);
     console.out(&format!("{} ", rows.trim_end()))?;
     console.flush()?;
     let mut line = String::new();

@@ -90,7 +90,7 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
     rows.iter().map(|row| format!("  {}\n", visible(row))).collect()
 }
 
-/// Whether the settings do more than make things stricter.
+/// Returns whether the settings do more than make things stricter.
 fn shows_settings(loaded: &Loaded) -> bool {
     // Of a file that cannot be read nothing would hold.
     loaded.workspace_mistakes.is_empty() && shows_more(loaded)

@@ -1,4 +1,5 @@
-//! The tools of a folder, a row each, the farthest-reaching first: what a person sees before they trust them.
+//! Lists the tools of a folder for a person who is about to trust them, one row each, the farthest-reaching
+//! first.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +9,10 @@ use agentx::types::Access;
 
 use crate::render::units::counted;
 
-/// Tools that run whatever they are told to.
+/// Tools that run any command.
 const RUN_ANYTHING: &[&str] = &["*", "bash", "job", "write", "edit"];
 
-/// How far a tool reaches; what is smaller reaches farther.
+/// The reach of a tool; smaller values reach farther.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     /// It sends or runs something, and gets variables, which may be credentials; or it stands for a tool of the person's own.

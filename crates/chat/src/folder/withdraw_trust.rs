@@ -1,4 +1,4 @@
-//! What goes with the trust in a folder: the rules that answers kept for it, and what its tools keep.
+//! Withdraws the grants of a folder together with the trust in it: saved rules, and values of its tools.
 
 use agentx::assembly::{forget_values, kept_values};
 use agentx::config::{ConfigError, Loaded, WrittenRule, folder_now, show_rule};
@@ -9,14 +9,14 @@ use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::rules::remove_from_file;
 
-/// What goes with the trust in the folder that lies here now. It is looked for before anything is said about the folder: what was kept for
-/// another one at its path stays.
-pub struct TakenBack {
+/// The grants to withdraw from the folder that is here now. Grants of another folder at the same path stay,
+/// so these are collected before the decision changes.
+pub struct RevokedGrants {
     rules: Vec<WrittenRule>,
     now: Option<FolderNow>,
 }
 
-impl TakenBack {
+impl RevokedGrants {
     /// Looks for it.
     pub fn find(loaded: &Loaded) -> Self {
         Self {
@@ -25,8 +25,8 @@ impl TakenBack {
         }
     }
 
-    /// Takes the rules that allow something in this folder out of the person's file, and with `values` removes what its tools keep. Each
-    /// is named in lines for the person, and so is what stays.
+    /// Removes the rules that allow something in this folder from the person's file, and with `values` the
+    /// values of its tools. Returns lines that name everything removed and kept.
     pub fn take(&self, loaded: &Loaded, values: bool) -> Result<String, ChatError> {
         let mut text = String::new();
         for rule in &self.rules {

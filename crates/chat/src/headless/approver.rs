@@ -1,4 +1,5 @@
-//! Who answers when a call needs an approval in a headless run: nobody, a person at the terminal, or `--yes`.
+//! Answers the approvals of a headless run: `--yes` does, a person at the terminal, the operator of a server,
+//! or nobody.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,16 +17,16 @@ use crate::render::approval::{self, ApprovalReply};
 
 /// Answers approvals.
 pub enum Approver {
-    /// Everything is allowed.
+    /// Allows everything.
     Yes,
-    /// Nobody can be asked, or nobody wants to be: the session refuses what it would ask.
-    No {
-        /// Nobody can be asked who would have been.
-        alone: bool,
+    /// Refuses what the session would ask, because nobody can or wants to be asked.
+    Refuse {
+        /// The session would ask, but there is no terminal at which a person could answer.
+        no_terminal: bool,
     },
-    /// A person at the terminal is asked.
+    /// Asks the person at the terminal.
     Person(Questions),
-    /// Somebody else decides, elsewhere: the operator of the server.
+    /// Leaves the decision to the operator of the server.
     Elsewhere(RemoteApprovals),
 }
 
@@ -44,25 +45,26 @@ pub struct Questions {
 const NOT_HERE: &str = "nobody is there to be asked in this run; `--yes` answers such questions with yes";
 
 impl Approver {
-    /// The one for these: whether `--yes` was given, and whether nobody is there who would be asked.
-    pub fn new((yes, alone): (bool, bool), runtime: Arc<dyn Runtime>, console: &Console) -> Self {
+    /// Creates the approver for a run. `yes` means that `--yes` was given; `no_terminal` means that the
+    /// session would ask a person, and there is no terminal.
+    pub fn new(yes: bool, no_terminal: bool, runtime: Arc<dyn Runtime>, console: &Console) -> Self {
         match (yes, console.terminal.input && console.terminal.error) {
             (true, _) => Self::Yes,
             (false, true) => Self::Person(Questions::start(runtime)),
-            (false, false) => Self::No { alone },
+            (false, false) => Self::Refuse { no_terminal },
         }
     }
 
-    /// Whether refusals are for want of a person.
-    pub(crate) fn is_alone(&self) -> bool {
-        matches!(self, Self::No { alone: true })
+    /// Returns true if calls are refused because there is no terminal.
+    pub(crate) fn lacks_terminal(&self) -> bool {
+        matches!(self, Self::Refuse { no_terminal: true })
     }
 
     /// Takes a question; the answer, if there is one at once.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
         match self {
             Self::Yes => Some(answer(&request.tool_call_id, ApprovalDecision::Once, None)),
-            Self::No { .. } => Some(answer(
+            Self::Refuse { .. } => Some(answer(
                 &request.tool_call_id,
                 ApprovalDecision::Deny,
                 Some(NOT_HERE.to_owned()),
@@ -95,7 +97,7 @@ impl Approver {
         match self {
             Self::Person(questions) => questions.open.retain(|open| open.tool_call_id != *id),
             Self::Elsewhere(calls) => calls.settled(id),
-            Self::Yes | Self::No { .. } => {}
+            Self::Yes | Self::Refuse { .. } => {}
         }
     }
 
@@ -107,7 +109,7 @@ impl Approver {
         let questions = match self {
             Self::Person(questions) => questions,
             Self::Elsewhere(calls) => return Err(calls.over().await),
-            Self::Yes | Self::No { .. } => return std::future::pending().await,
+            Self::Yes | Self::Refuse { .. } => return std::future::pending().await,
         };
         loop {
             let line = questions.lines.recv().await;

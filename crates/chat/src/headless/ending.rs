@@ -29,9 +29,9 @@ const MOST_SHOWN: usize = 200;
 
 /// Watches the events of one run for its end.
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub(crate) struct RunOutcomeCollector {
     run_id: RunId,
-    /// What the run answers, costs and comes to.
+    /// The answer, the cost and the outcome of the run so far.
     pub(crate) result: RunResult,
     last_error: Option<(String, String)>,
     reason: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Ending {
     jobs: JobList,
 }
 
-impl Ending {
+impl RunOutcomeCollector {
     /// For this run.
     pub(crate) fn new(run_id: RunId) -> Self {
         let result = RunResult {
@@ -102,7 +102,7 @@ impl Ending {
         self.result.status = Some(RunStatus::Interrupted);
     }
 
-    /// Whether the run is over.
+    /// Returns whether the run is over.
     pub(crate) fn is_over(&self) -> bool {
         self.finished
     }
@@ -255,7 +255,7 @@ fn command_that_allows(tool: &str, input: &Value) -> String {
     format!("agentx approvals add allow {}{rest} --here", quoted(tool))
 }
 
-/// Whether a person can read it at a glance and paste it.
+/// Returns whether a person can read it at a glance and paste it.
 fn fits_in_a_line(text: &str) -> bool {
     text.chars().count() <= MOST_SHOWN && !text.chars().any(char::is_control)
 }
@@ -382,7 +382,7 @@ mod tests {
                 iterations: 1,
             })
         };
-        let mut ending = Ending::new("run_1".into());
+        let mut ending = RunOutcomeCollector::new("run_1".into());
         ending.tool_failed(&ToolFailed {
             tool_call_id: "call_1".into(),
             name: "bash".into(),

@@ -1,4 +1,4 @@
-//! The facts of a session beside the meaning of them, where `--view environment` wants them.
+//! Prints the facts of a session if `--view environment` asks for them.
 
 use agentx::runtime::Delivery;
 
@@ -6,7 +6,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
 
-/// The next fact; never, where they are not wanted.
+/// Returns the next fact; waits for ever if none are wanted.
 pub(super) async fn next_fact(facts: &mut Option<AnyFollower>) -> Result<Option<Delivery>, ChatError> {
     match facts {
         Some(facts) => facts.next().await,

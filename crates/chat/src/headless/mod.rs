@@ -13,13 +13,13 @@ use std::sync::Arc;
 use agentx::runtime::{Delivery, Session, SessionState, View};
 use agentx::types::{AgentStateId, ApprovalRequested, ContentPart, Envelope, RunId, RuntimeEvent};
 
-use crate::connection_watch::{LinkWatch, Outage};
+use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::headless::result::RunResult;
-use crate::render::agents::AgentCast;
+use crate::render::agents::LiveAgents;
 use crate::render::approval;
 use crate::render::clean::clean;
 use crate::render::conversation;
@@ -27,11 +27,11 @@ use crate::render::transcript::{TextRegion, TranscriptRenderer};
 use crate::session_opening;
 use crate::signals::Signals;
 pub use approver::{Approver, deny_where_it_would_ask};
-use ending::Ending;
+use ending::RunOutcomeCollector;
 pub use ending::leave;
 use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
-use run_start::Words;
+use run_start::AnswerOutput;
 
 /// What standard output gets of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +44,9 @@ pub enum Format {
     StreamJson,
 }
 
-/// How a run is told.
+/// The output that a run prints.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct OutputOptions {
     /// What standard output gets.
     pub format: Format,
     /// Which events are printed, where events are.
@@ -61,9 +61,9 @@ pub struct Manner {
 pub async fn with_session(
     session: &Arc<dyn Session>,
     prompt: Option<Vec<ContentPart>>,
-    manner: Manner,
+    manner: OutputOptions,
     approver: Approver,
-    ends: (LinkWatch, &mut Outage, Signals),
+    ends: (ConnectionWatch, &mut OutageTimer, Signals),
     (there, console): (u64, &mut Console),
 ) -> Result<RunResult, ChatError> {
     let before = session.state().await?;
@@ -102,7 +102,7 @@ pub async fn with_session(
         result.fill_cost(&before, &state);
     }
     ending::notes(&result, before.config.limits.max_cost, console);
-    if manner.format == Format::Text && Words::choose(manner, console) == Words::AtTheEnd {
+    if manner.format == Format::Text && AnswerOutput::choose(manner, console) == AnswerOutput::AtTheEnd {
         ending::print(&result, manner.quiet, console)?;
     }
     Ok(result)
@@ -111,8 +111,8 @@ pub async fn with_session(
 struct Headless {
     session: Arc<dyn Session>,
     transcript: TranscriptRenderer,
-    cast: AgentCast,
-    ending: Ending,
+    cast: LiveAgents,
+    ending: RunOutcomeCollector,
     run_id: RunId,
     /// The run that was there before the prompt.
     earlier: Option<RunId>,
@@ -126,7 +126,7 @@ struct Headless {
     asked_until: u64,
     format: Format,
     frames: bool,
-    words: Words,
+    words: AnswerOutput,
     quiet: bool,
     approver: Approver,
     signal: Option<Exit>,
@@ -136,19 +136,19 @@ impl Headless {
     fn new(
         session: Arc<dyn Session>,
         run_id: RunId,
-        manner: Manner,
+        manner: OutputOptions,
         approver: Approver,
         console: &Console,
     ) -> Self {
-        let words = Words::choose(manner, console);
-        let cast = AgentCast::new(console.err_style(), console.terminal.width).apart(manner.streams);
+        let words = AnswerOutput::choose(manner, console);
+        let cast = LiveAgents::new(console.err_style(), console.terminal.width).apart(manner.streams);
         Self {
             session,
             transcript: TranscriptRenderer::new(console.err_style(), console.terminal.width)
                 .with_silent_end()
-                .without_person(approver.is_alone()),
-            cast: cast.whole_messages(words == Words::Printed),
-            ending: Ending::new(run_id.clone()),
+                .without_person(approver.lacks_terminal()),
+            cast: cast.whole_messages(words == AnswerOutput::Printed),
+            ending: RunOutcomeCollector::new(run_id.clone()),
             run_id,
             earlier: None,
             agent: None,
@@ -168,7 +168,7 @@ impl Headless {
         mut self,
         mut events: AnyFollower,
         mut facts: Option<AnyFollower>,
-        (mut link, away, mut signals): (LinkWatch, &mut Outage, Signals),
+        (mut link, away, mut signals): (ConnectionWatch, &mut OutageTimer, Signals),
         console: &mut Console,
     ) -> Result<RunResult, ChatError> {
         let mut over = false;
@@ -221,7 +221,8 @@ impl Headless {
         Ok(())
     }
 
-    /// Whether the run will never begin, because it was stopped while its input waited behind another run.
+    /// Returns whether the run will never begin, because it was stopped while its input waited behind another
+    /// run.
     async fn is_taken_back(&mut self) -> Result<bool, ChatError> {
         let is_taken_back =
             self.signal.is_some() && run_start::take_back(&self.session, &self.run_id).await?;
@@ -231,7 +232,8 @@ impl Headless {
         Ok(is_taken_back)
     }
 
-    /// Whether another input waits, or its run is under way, or an agent in the background is at work.
+    /// Returns whether another input waits, or its run is under way, or an agent in the background is at
+    /// work.
     async fn has_more(&self) -> Result<bool, ChatError> {
         if !self.is_onward || self.signal.is_some() {
             return Ok(false);
@@ -287,7 +289,9 @@ impl Headless {
                 self.print(console)?;
                 self.asked(request, console).await?;
             }
-            RuntimeEvent::ToolFailed(failed) if self.approver.is_alone() => self.ending.tool_failed(failed),
+            RuntimeEvent::ToolFailed(failed) if self.approver.lacks_terminal() => {
+                self.ending.tool_failed(failed)
+            }
             RuntimeEvent::ToolCallAnswered(answered) => {
                 self.approver.settled(&answered.tool_call_id);
                 self.approver.put_next(&self.session, console).await;
@@ -325,7 +329,7 @@ impl Headless {
         {
             self.run_id.clone_from(&started.run_id);
             let said = self.ending.continue_as(started.run_id.clone());
-            if self.words == Words::AtTheEnd && !said.is_empty() {
+            if self.words == AnswerOutput::AtTheEnd && !said.is_empty() {
                 // Only the last answer is what the command comes to.
                 self.transcript.aside(&clean(&said));
             }
@@ -352,9 +356,9 @@ impl Headless {
     /// Writes what was said since the last time.
     fn print(&mut self, console: &mut Console) -> Result<(), ChatError> {
         for piece in self.transcript.take() {
-            match piece.lane {
-                TextRegion::Answer if self.words == Words::Printed => console.out(&piece.text)?,
-                TextRegion::Answer if self.words == Words::AtTheEnd => {}
+            match piece.region {
+                TextRegion::Answer if self.words == AnswerOutput::Printed => console.out(&piece.text)?,
+                TextRegion::Answer if self.words == AnswerOutput::AtTheEnd => {}
                 _ if self.quiet => {}
                 _ => console.say(&piece.text),
             }

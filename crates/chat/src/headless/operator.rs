@@ -40,7 +40,7 @@ impl RemoteApprovals {
         self.open.push((request.tool_call_id.clone(), name.clone()));
         self.until.get_or_insert_with(|| Instant::now() + self.within);
         format!(
-            "· {name} waits for the server's operator, for at most {} (--wait); `{}` shows the outcome later",
+            "· {name} waits for the server's operator, for at most {} (--approval-timeout); `{}` shows the outcome later",
             in_words(self.within),
             self.later
         )

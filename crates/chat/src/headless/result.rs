@@ -35,7 +35,7 @@ pub struct RunResult {
     /// The commands of the run that still run in the background at its end. They end with a program that runs the
     /// session itself, and continue at a server.
     pub jobs: Vec<String>,
-    /// Why it is no success.
+    /// The reason of the failure.
     pub error: Option<ChatError>,
 }
 

@@ -7,7 +7,7 @@ use agentx::types::{
     AgentConfig, ApprovalMode, ContentPart, InputMode, MessageId, RunId, RunStatus, RuntimeEvent,
 };
 
-use super::{Format, Manner};
+use super::{Format, OutputOptions};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::conversation;
@@ -73,9 +73,9 @@ pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Res
     Ok(true)
 }
 
-/// What becomes of the words of an answer while they come.
+/// The place where the words of an answer are printed, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum AnswerOutput {
     /// A person sees them, on standard error; so no attempt that breaks off is ever on standard output.
     Shown,
     /// They go to standard output, each message when it has ended.
@@ -84,9 +84,9 @@ pub(super) enum Words {
     AtTheEnd,
 }
 
-impl Words {
+impl AnswerOutput {
     /// As the person wants it, and has it in a terminal.
-    pub(super) fn choose(manner: Manner, console: &Console) -> Self {
+    pub(super) fn choose(manner: OutputOptions, console: &Console) -> Self {
         let is_seen = console.terminal.output && console.terminal.error && !manner.quiet;
         match manner.format {
             Format::Text if is_seen => Self::Shown,
@@ -125,8 +125,9 @@ pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option
     }
 }
 
-/// Whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`; JSON has a field for it.
-pub(super) fn asks_nobody(agent: &AgentConfig, manner: Manner, console: &mut Console) -> bool {
+/// Returns whether nobody is asked about calls of this agent. In text a line says so, also with `--quiet`;
+/// JSON has a field for it.
+pub(super) fn asks_nobody(agent: &AgentConfig, manner: OutputOptions, console: &mut Console) -> bool {
     let is_read_only = agent.guard.as_ref().is_some_and(|guard| guard.read_only);
     let asks_nobody = agent.approval == ApprovalMode::Auto;
     if asks_nobody && is_read_only && manner.format == Format::Text {

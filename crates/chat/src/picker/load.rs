@@ -1,5 +1,5 @@
-//! What the picker waits for: pages of the list, previews, searches. Of previews and searches only one each is under way; what is
-//! wished for meanwhile is asked for after it.
+//! Loads pages, previews and search results for the picker. At most one preview and one search run at a time;
+//! the latest request waits for its turn.
 
 use std::sync::Arc;
 

@@ -33,7 +33,7 @@ use model::{PickerModel, PickerStep};
 use preview::Preview;
 use view::PickerFrame;
 
-/// What came of it.
+/// The result of the picker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PickerOutcome {
     /// This one.
@@ -42,7 +42,7 @@ pub enum PickerOutcome {
     Nothing(Exit),
 }
 
-/// Which sessions the list has when it opens. Tab changes between them.
+/// The sessions that the list has when it opens; Tab switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PickerScope {
     /// Those of this directory, or all if it has none.

@@ -1,5 +1,5 @@
-//! What the picker knows: the sessions, which of them are shown, and which one is chosen. Pure: keys and answers go in, what is to
-//! be done comes out.
+//! The state of the picker: the sessions, the filter and the choice. Pure: keys and results go in, actions
+//! come out.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ pub(super) struct PickerEntry {
 }
 
 impl PickerEntry {
-    /// Whether the session's id begins so, with or without `ses_`.
+    /// Returns whether the session's id begins so, with or without `ses_`.
     fn has_id(&self, word: &str) -> bool {
         let id = self.info.session_id.as_str();
         let bare = id.strip_prefix("ses_").unwrap_or(id);
@@ -28,7 +28,7 @@ impl PickerEntry {
     }
 }
 
-/// What is seen about how a session stands.
+/// The sign for the state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StatusMark {
     /// Another process writes it.
@@ -43,7 +43,7 @@ pub(super) enum StatusMark {
     None,
 }
 
-/// What a key leads to.
+/// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PickerStep {
     /// Only what is shown may have changed.
@@ -149,7 +149,7 @@ impl PickerModel {
         self.shown.iter().map(|at| &self.entries[*at])
     }
 
-    /// How many sessions are known.
+    /// Returns the number of known sessions.
     pub(super) fn total(&self) -> usize {
         self.entries.len()
     }
@@ -165,13 +165,13 @@ impl PickerModel {
         Some(&self.entries[*entry].info)
     }
 
-    /// Where the words of the filter were said in a session.
+    /// Returns the place in a session that matches the filter.
     pub(super) fn hit(&self, session: &SessionId) -> Option<&SearchHit> {
         let is_current = self.searched == self.filter.trim();
         self.hits.get(session).filter(|_| is_current)
     }
 
-    /// How a session stands, at a glance.
+    /// Returns the sign for the state of a session.
     pub(super) fn mark(&self, info: &SessionInfo) -> StatusMark {
         let is_final = info.status.is_none_or(RunStatus::is_final);
         match (&info.writer, info.status) {

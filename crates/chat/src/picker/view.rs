@@ -56,7 +56,7 @@ pub(super) fn rows(
     if model.help {
         rows.extend(help(frame, height));
         rows.push(footer("press any key to go back", frame));
-        return fitted(rows, cursor, frame);
+        return fit_screen(rows, cursor, frame);
     }
     let has_preview = frame.columns >= BESIDE;
     let columns = if has_preview {
@@ -78,11 +78,11 @@ pub(super) fn rows(
         Some(note) => Row::new(note, frame.theme.removed).cut(frame.columns),
         None => footer(&keys(model, frame.columns), frame),
     });
-    fitted(rows, cursor, frame)
+    fit_screen(rows, cursor, frame)
 }
 
-/// No more than there is room for.
-fn fitted(mut rows: Vec<Row>, cursor: usize, frame: &PickerFrame) -> (Vec<Row>, (usize, usize)) {
+/// Cuts the rows, and keeps the cursor inside the screen.
+fn fit_screen(mut rows: Vec<Row>, cursor: usize, frame: &PickerFrame) -> (Vec<Row>, (usize, usize)) {
     rows.truncate(frame.rows.saturating_sub(1).max(1));
     let rows = rows.iter().map(|row| row.cut(frame.columns)).collect();
     (rows, (0, cursor.min(frame.columns.saturating_sub(1))))
@@ -288,7 +288,8 @@ fn footer(text: &str, frame: &PickerFrame) -> Row {
     Row::new(text, frame.theme.faint).cut(frame.columns)
 }
 
-/// What a session is called: by its title, else by where it works. A copy begins with the title of its original, so it says where it was copied.
+/// Returns the title of a session, or its directory. A copy has the title of its original, so it also names
+/// the event at which it was copied.
 pub(crate) fn title(info: &SessionInfo) -> String {
     let name = if info.title.is_empty() {
         &info.workspace

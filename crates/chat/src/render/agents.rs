@@ -17,7 +17,7 @@ const MOST: usize = 256;
 
 /// The agents beside the one that people talk to.
 #[derive(Debug, Default)]
-pub struct AgentCast {
+pub struct LiveAgents {
     members: HashMap<AgentStateId, CastMember>,
     names: AgentNames,
     colours: Colours,
@@ -46,7 +46,7 @@ struct CastMember {
     at_work: bool,
 }
 
-impl AgentCast {
+impl LiveAgents {
     /// For a screen of this width.
     pub fn new(style: Paint, width: usize) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl AgentCast {
         self.width = width;
     }
 
-    /// Whether this is of another agent than the one that people talk to.
+    /// Returns whether this is of another agent than the one that people talk to.
     pub(crate) fn is_of_another(&self, envelope: &Envelope<RuntimeEvent>) -> bool {
         let id = envelope.agent_state_id.as_ref();
         id.and_then(|id| self.members.get(id))
@@ -100,7 +100,7 @@ impl AgentCast {
         self.lets_go(envelope);
     }
 
-    /// Whoever is gone needs their name no more.
+    /// Frees the names of agents that are gone.
     fn lets_go(&mut self, envelope: &Envelope<RuntimeEvent>) {
         if let (Some(id), RuntimeEvent::AgentDestroyed(_)) = (&envelope.agent_state_id, &envelope.event) {
             self.names.goes(id);
@@ -197,13 +197,13 @@ impl AgentCast {
         (member.label, member.is_child) = (label, is_child);
     }
 
-    /// Whether an agent that another one made is at work.
+    /// Returns whether an agent that another one made is at work.
     pub fn is_at_work(&self) -> bool {
         let mut members = self.members.values();
         members.any(|member| member.is_child && member.at_work)
     }
 
-    /// What others are saying, each in the line that has not ended.
+    /// Returns the unfinished lines of other agents.
     pub(crate) fn unfinished(&self) -> Vec<String> {
         let speaking = self.members.values().filter(|member| !member.line.is_empty());
         let mut lines: Vec<String> = speaking
@@ -237,19 +237,19 @@ impl CastMember {
     fn tell(&mut self, main: &mut TranscriptRenderer, apart: bool) {
         for piece in self.transcript.take() {
             match &mut self.held {
-                Some(held) if piece.lane == TextRegion::Answer => held.push_str(&piece.text),
+                Some(held) if piece.region == TextRegion::Answer => held.push_str(&piece.text),
                 _ => self.line.push_str(&piece.text),
             }
         }
         let Some(end) = self.line.rfind('\n') else { return };
         let rest = self.line.split_off(end + 1);
-        let lane = if apart {
+        let region = if apart {
             TextRegion::Answer
         } else {
             TextRegion::Aside
         };
         for line in self.line.lines().filter(|line| !line.is_empty()) {
-            main.line(lane, &format!("{}{line}", self.label));
+            main.line(region, &format!("{}{line}", self.label));
         }
         self.line = rest;
     }

@@ -8,7 +8,7 @@ use super::clean::visible;
 use super::style::Paint;
 use super::table::cut;
 
-/// So much of a line that is no answer is repeated.
+/// Maximum length of an invalid answer to repeat.
 const LONGEST_LINE: usize = 160;
 
 /// The answers to a question that count for who looks at it.
@@ -28,12 +28,12 @@ impl Answers {
         asked.answers.clone().map(Self).unwrap_or_default()
     }
 
-    /// Whether this one counts.
+    /// Returns whether this one counts.
     pub(crate) fn has(&self, decision: ApprovalDecision) -> bool {
         self.0.contains(&decision)
     }
 
-    /// Whether the call can be allowed at all.
+    /// Returns whether the call can be allowed at all.
     pub(crate) fn can_allow(&self) -> bool {
         self.0.iter().any(|decision| *decision != ApprovalDecision::Deny)
     }
@@ -53,7 +53,7 @@ impl Answers {
         }
     }
 
-    /// The same in a terminal that is so wide: broken between words.
+    /// Returns the prompt, wrapped to `width`.
     pub fn prompt_in(&self, width: usize) -> String {
         let words = format!("{} ›", self.prompt());
         let rows = Line::new(&words, Default::default()).rows(width.saturating_sub(2).max(1));
@@ -61,12 +61,12 @@ impl Answers {
         format!("{} ", rows.join("\n"))
     }
 
-    /// The same, where keys are read one by one.
+    /// Returns the prompt for single keys.
     pub(crate) fn prompt_of_keys(&self) -> String {
         format!("{} · Alt+letter at once › ", self.prompt())
     }
 
-    /// What is printed where the answer is a line; for who listens in words.
+    /// Returns the prompt for answers that are lines; for a screen reader, in words.
     pub(crate) fn prompt_of_lines(&self, style: Paint) -> String {
         let words = if self.can_allow() {
             format!(
@@ -85,7 +85,7 @@ impl Answers {
         format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))
     }
 
-    /// What is said to an answer that does not count here.
+    /// Returns the notice about an answer that does not count here.
     pub(crate) fn not_counted(&self) -> String {
         if self.can_allow() {
             format!("ignored; valid answers: {}", self.keys(", ", key))
@@ -95,7 +95,7 @@ impl Answers {
     }
 }
 
-/// What somebody can do about a question who may not allow the call.
+/// The options of a person who may not allow the call.
 pub(crate) const REFUSE_OR_STOP: &str = "`n` refuses it, Ctrl-C stops the run";
 
 fn key(decision: ApprovalDecision) -> &'static str {
@@ -136,7 +136,8 @@ const NEARLY: [&str; 16] = [
     "cancel",
 ];
 
-/// Whether a line was meant as an answer, but is none: a number, as other programs take it, or a word that is nearly one.
+/// Returns whether a line was meant as an answer, but is none: a number, as other programs take it, or a word
+/// that is nearly one.
 pub(crate) fn is_nearly_answer(line: &str) -> bool {
     let words = line.trim().trim_end_matches(['.', '!']).to_lowercase();
     let is_number = !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_digit());

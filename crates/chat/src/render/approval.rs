@@ -42,10 +42,10 @@ pub fn open(asked: &PendingApproval) -> ApprovalRequested {
     }
 }
 
-/// How a chat puts a question.
+/// The form of a question in a chat.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuestionForm<'a> {
-    /// What whoever sees it may answer; nothing, where it is not theirs to answer.
+    /// The answers that this person may give; empty if they may not answer.
     pub(crate) answers: Option<&'a Answers>,
     /// Why the like would be asked about also with the rule that `always` keeps.
     pub(crate) still_asked: Option<&'a str>,
@@ -98,7 +98,7 @@ pub(crate) fn whole_change(
 /// Lines of a change that a chat shows at first.
 const DIFF_LINES: usize = 40;
 
-/// Whether a change has more lines than that. To say of one that it is left out takes a line, too.
+/// Returns whether a change has more lines than that. To say of one that it is left out takes a line, too.
 fn is_long(lines: &[String]) -> bool {
     lines.len() > DIFF_LINES + 1
 }
@@ -111,7 +111,7 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
     (edits || writes).then(|| input.get("path")?.as_str()).flatten()
 }
 
-/// Whether the edit will fail because its text is not in the file now.
+/// Returns whether the edit will fail because its text is not in the file now.
 fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
     let from = request.input.get("old_string").and_then(Value::as_str);
     // Line ends are as the file has them, whatever the model writes.
@@ -148,8 +148,8 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
     })
 }
 
-/// What is asked: every argument whole, nothing hidden in it, a change of a file as a diff of it as it is now; why; and the
-/// rule that "always" would keep.
+/// Renders a question: every argument in full, a change as a diff against the present file, the reason, and
+/// the rule that "always" would save.
 pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Paint) -> String {
     let diff = change(request, file.text.as_deref(), style);
     question_lines(request, file, diff, (true, style))

@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::clean::{clean, visible};
 use super::diff::unified;
-use super::rewind::words;
+use super::rewind::own_text;
 use super::style::Paint;
 use super::table::cut;
 use super::units::counted;
@@ -105,7 +105,7 @@ fn side_text(side: &BranchSide, style: Paint, width: usize) -> String {
 fn turn_text(turn: &BranchTurn, style: Paint, width: usize) -> String {
     match turn {
         BranchTurn::Input { texts, .. } => {
-            let words = words(texts);
+            let words = own_text(texts);
             let first = words
                 .lines()
                 .map(str::trim)

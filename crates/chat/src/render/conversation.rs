@@ -12,7 +12,7 @@ use super::table::cut;
 use super::tool::describe;
 use super::units;
 
-/// How the parts begin that go along with what a person says in a chat.
+/// The beginnings of message parts that a chat attaches to the words of a person.
 pub(crate) const ALONG: [&str; 3] = [
     "\n\n<file path=",
     "\n\n<ran_by_the_person ",
@@ -32,7 +32,7 @@ const LONGEST_LINE: usize = 2_000;
 pub(crate) fn message(event: &RuntimeEvent, style: Paint, width: usize) -> Option<String> {
     match event {
         RuntimeEvent::UserMessageAdded(added) if is_note(&added.message) => {
-            let text = clean(words(&added.message).trim());
+            let text = clean(own_text(&added.message).trim());
             let note = format!("· AgentX tells the model: {}", text.replace('\n', "\n  "));
             Some(style.dim(&note) + "\n")
         }
@@ -50,7 +50,7 @@ pub(crate) fn message(event: &RuntimeEvent, style: Paint, width: usize) -> Optio
     .filter(|text| !text.is_empty())
 }
 
-/// What another person than the owner did in a session.
+/// Renders an act of a person who is not the owner of the session.
 pub(crate) fn act(who: &str, what: &str, style: Paint) -> String {
     style.dim(&format!("· {who} {}", visible(what)))
 }
@@ -66,7 +66,7 @@ pub fn go_on_with(command: &str, columns: usize) -> String {
     format!("{WORDS}{between}{command}\n")
 }
 
-/// What is said on leaving about messages that were queued.
+/// Returns the notice about queued messages when a person leaves.
 pub fn stays_queued(count: usize) -> String {
     match count {
         1 => "1 message stays queued; resume the session and press Enter to send it\n".to_owned(),
@@ -84,7 +84,7 @@ pub fn stop_not_saved(queued: usize) -> String {
     format!("could not save that the run stopped: opening the session again resumes the run{queued}\n")
 }
 
-/// What is said on coming back to messages that were queued, where they cannot be seen.
+/// Returns the notice about queued messages when a person comes back and cannot see them.
 pub fn is_queued(count: usize) -> String {
     let (are, they) = if count == 1 {
         ("is", "it is")
@@ -95,14 +95,15 @@ pub fn is_queued(count: usize) -> String {
     format!("{messages} {are} still queued from before; {they} sent before your next message")
 }
 
-/// What is said about commands that a killed program had left running. Those that ended with it were named when it was left.
+/// Returns the notice about commands that a killed program left running, without those that the program named
+/// when it ended.
 pub fn ended_commands_notice(ended: &[LeftRunning]) -> Option<String> {
     let left: Vec<LeftRunning> = ended.iter().filter(|left| left.processes > 0).cloned().collect();
     let names = names_of_left(&left)?;
     Some(format!("still running from before, now ended: {names}"))
 }
 
-/// What is said of a copy whose original has commands that still run, because its program was killed.
+/// Returns the notice about a copy whose original still has running commands, because its program was killed.
 pub fn still_runs(left: &[LeftRunning], command: &str) -> Option<String> {
     let names = names_of_left(left)?;
     Some(format!(
@@ -125,15 +126,16 @@ fn names_of_left(ended: &[LeftRunning]) -> Option<String> {
     Some(format!("{}{others}", visible(&first.program)))
 }
 
-/// What a person said, without the files and the output of commands that went along.
-pub(crate) fn words(message: &Message) -> String {
+/// Returns what a person said, without attached files and output of commands.
+pub(crate) fn own_text(message: &Message) -> String {
     let texts = message.content.iter().filter_map(ContentPart::as_text);
     texts.filter(|text| !went_along(text)).collect()
 }
 
-/// The same as a chat shows it: with the person before it, where that is not the owner of the session.
+/// Returns the text of a message as a chat shows it: after the name of a person who is not the owner of the
+/// session.
 pub(crate) fn message_text(message: &Message) -> String {
-    speaker_prefix(message.by.as_ref()) + &words(message)
+    speaker_prefix(message.by.as_ref()) + &own_text(message)
 }
 
 /// Who says something, before it; nothing for the owner of the session.
@@ -160,12 +162,13 @@ pub(crate) fn ran(ran: &CommandFinished, style: Paint) -> String {
     text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
 }
 
-/// Whether nobody said it: it tells the model of commands that have ended. A person sees that otherwise.
+/// Returns whether nobody said it: it tells the model of commands that have ended. A person sees that
+/// otherwise.
 pub(crate) fn is_note(message: &Message) -> bool {
     message.message_id.as_str().starts_with("msg_ended_")
 }
 
-/// Whether a text is none that the person typed.
+/// Returns whether a text is none that the person typed.
 pub(crate) fn went_along(text: &str) -> bool {
     ALONG.iter().any(|begin| text.starts_with(begin))
 }
@@ -217,12 +220,13 @@ fn render_part(message: &Message, part: &ContentPart, style: Paint, width: usize
     }
 }
 
-/// What a person said, marked line by line.
+/// Renders the words of a person, with a sign before each line.
 pub(crate) fn input_text(text: &str, style: Paint) -> String {
     said_in(&clean(text), style)
 }
 
-/// What a person said before, or elsewhere: of a long paste the beginning and the end, and how much is between them.
+/// Renders earlier words of a person: of a long paste, the beginning, the end, and the number of lines
+/// between.
 pub(crate) fn shortened_input(text: &str, style: Paint) -> String {
     let text = clean(text);
     let lines: Vec<&str> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! What a change would make of a file, as a person reads it: the lines that go and come, with a few around them.
+//! Renders a change of a file as a diff with a few lines of context.
 
 use similar::{ChangeTag, TextDiff};
 

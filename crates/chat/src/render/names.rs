@@ -1,5 +1,5 @@
-//! What agents are called on a screen. Those of one name that are there at once are told apart by a number, as calls of one tool are:
-//! a script may make many agents called `character`.
+//! The names of agents on a screen. Agents with the same name get a number, as calls of one tool do: a script
+//! may make many agents called `character`.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(crate) struct AgentNames {
 }
 
 impl AgentNames {
-    /// Somebody comes. What they are called: their name, with a number where somebody is there who has it.
+    /// Adds an agent and returns its displayed name, with a number if another agent has the same name.
     pub(crate) fn comes(&mut self, id: &AgentStateId, name: &str) -> String {
         let others = self.there.iter().filter(|(other, _)| *other != id);
         let taken: Vec<usize> = others
@@ -27,7 +27,7 @@ impl AgentNames {
         }
     }
 
-    /// They go; their name is free.
+    /// Removes an agent and frees its name.
     pub(crate) fn goes(&mut self, id: &AgentStateId) {
         self.there.remove(id);
     }

@@ -7,7 +7,7 @@ use agentx::types::{OwnerId, Seat, SessionRole, VISITORS};
 
 use super::clean::visible;
 
-/// What a role lets somebody do.
+/// Describes the permissions of a role.
 pub fn may(role: SessionRole) -> &'static str {
     match role {
         SessionRole::Watch => "watch",
@@ -48,12 +48,12 @@ fn does(seat: &Seat, me: &Seat, you: &str, they: &str) -> String {
     format!("{} {verb}", seat_name(seat, me))
 }
 
-/// Somebody drives.
+/// Returns the line that says who drives.
 pub(crate) fn drives(seat: &Seat, me: &Seat) -> String {
     does(seat, me, "drive", "drives")
 }
 
-/// Somebody asks for the wheel.
+/// Returns the line that says who asks for the wheel.
 pub(crate) fn asks(seat: &Seat, me: &Seat) -> String {
     does(seat, me, "ask for the wheel", "asks for the wheel")
 }
@@ -111,7 +111,7 @@ pub(crate) fn call_waits(call: &ApprovalWaiting, address: &str) -> String {
     )
 }
 
-/// Who drives, and who would like to.
+/// Returns the line that says who drives, and who asks for the wheel.
 pub(crate) fn wheel(wheel: &Wheel, me: &Seat) -> String {
     let drives = match &wheel.seat {
         Some(seat) => drives(seat, me),

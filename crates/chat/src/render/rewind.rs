@@ -22,13 +22,14 @@ const NAMED: usize = 5;
 /// With less room for what was said, the rest stands below it.
 const NARROW: usize = 20;
 
-/// What the person said, without what went along.
-pub fn words(texts: &[String]) -> String {
+/// Returns what the person said, without attached files and output of commands.
+pub fn own_text(texts: &[String]) -> String {
     let own = texts.iter().filter(|text| !went_along(text));
     own.map(String::as_str).collect()
 }
 
-/// What was said, newest first, at most `most` inputs, each with how much going back to before it would undo.
+/// Lists at most `most` inputs, newest first, each with the amount of work that a rewind to before it would
+/// undo.
 pub fn list(history: &SessionHistory, most: usize, style: Paint, width: usize) -> String {
     let mut text = String::new();
     let mut restorings = history.restorings().iter().rev().peekable();
@@ -55,7 +56,7 @@ fn line(history: &SessionHistory, input: &PastInput, style: Paint, width: usize)
         much.push(format!("{} cannot be undone", counted(undone.beyond, "call")));
     }
     let much = much.join(", ");
-    let (number, text) = (input.number, visible(&words(&input.texts)));
+    let (number, text) = (input.number, visible(&own_text(&input.texts)));
     match width.saturating_sub(much.len() + 9) {
         room @ NARROW.. => format!("{number:>3}  {}  {}\n", cut(&text, room), style.dim(&much)),
         _ => format!(
@@ -80,7 +81,8 @@ fn put_back(history: &SessionHistory, restoring: &Restoring, style: Paint) -> St
     style.dim(&format!("  ↺  {files} restored to {to}{cut_off}\n"))
 }
 
-/// One line about the latest restore, where it was cut off: what going back to `to_seq` makes of it, or what can be done about it.
+/// Returns a line about the latest restore if it was interrupted: the effect of a rewind to `to_seq` on it,
+/// or a way to finish it.
 pub fn cut_off(latest: Option<&Restoring>, to_seq: Option<u64>) -> String {
     let Some(latest) = latest.filter(|latest| latest.unfinished) else {
         return String::new();
@@ -95,7 +97,7 @@ pub fn cut_off(latest: Option<&Restoring>, to_seq: Option<u64>) -> String {
     format!("note: restoring {files} was cut off; {what}\n")
 }
 
-/// What going back to before an event would undo.
+/// Renders the effects of a rewind to before an event.
 pub fn plan(
     history: &SessionHistory,
     to_seq: u64,
@@ -165,7 +167,7 @@ fn one_file(file: &PlannedFile, style: Paint, width: usize) -> String {
     line
 }
 
-/// Why a person is asked about a file.
+/// Returns the reason for asking a person about a file.
 pub fn in_words(doubt: &Doubt) -> String {
     match doubt {
         Doubt::ChangedSince { at, during } => {
@@ -212,7 +214,7 @@ pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Paint, width: usiz
     text
 }
 
-/// What came of putting files back; paths as in the plan.
+/// Renders the result of restoring files, with paths as in the plan.
 pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
     let shown = |path: &str| {
         let file = plan.files.iter().find(|file| file.path == path);

@@ -71,7 +71,7 @@ pub fn render_list(
     table(&rows, width)
 }
 
-/// How a session stands, in a word or two.
+/// Returns the state of a session in a word or two.
 pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
     match (&info.writer, info.status) {
         (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
@@ -83,7 +83,7 @@ pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
     }
 }
 
-/// Where a run stands, in a word.
+/// Returns the state of a run in a word.
 pub(crate) fn run_word(status: RunStatus) -> &'static str {
     live_word(status)
 }

@@ -1,5 +1,5 @@
-//! Who says what in a session of several agents that lies in the past: the one that people talk to speaks as if it were alone, each
-//! line of and to another has that one's name before it, in its colour.
+//! The speakers of a past session with several agents: the main agent has no name; each line from or to
+//! another agent has that agent's name before it, in its colour.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use agentx_terminal::Row;
 use super::clean::visible;
 use super::names::AgentNames;
 use super::style::{Colours, Paint};
-use super::wrapped_text::fitted;
+use super::wrapped_text::wrap_lines;
 
 /// Words are broken into rows of no fewer columns, however long the name before them.
 const NARROWEST: usize = 12;
 
 /// The agents beside the one that people talk to.
 #[derive(Debug, Default)]
-pub(crate) struct Voices {
+pub(crate) struct PastSpeakers {
     labels: HashMap<AgentStateId, String>,
     names: AgentNames,
     colours: Colours,
 }
 
-impl Voices {
+impl PastSpeakers {
     /// Takes note of who comes and who goes.
     pub(crate) fn meet(&mut self, envelope: &Envelope<RuntimeEvent>, style: Paint) {
         let Some(id) = &envelope.agent_state_id else {
@@ -40,8 +40,8 @@ impl Voices {
         }
     }
 
-    /// What an event says, under the name of who says it or is told. On a terminal of so many columns its long lines are broken, and each
-    /// row stands behind the name and the sign of its line.
+    /// Renders an event under the name of the agent that speaks or is spoken to. On a terminal with this
+    /// number of columns, long lines are wrapped behind the name and the sign.
     pub(crate) fn under_name(
         &self,
         envelope: &Envelope<RuntimeEvent>,
@@ -52,7 +52,7 @@ impl Voices {
         let label = id.and_then(|id| self.labels.get(id));
         let before = label.map_or(0, |label| Row::from_ansi(label).width() + 1);
         let text = match columns {
-            Some(columns) => fitted(&text, columns.saturating_sub(before).max(NARROWEST)),
+            Some(columns) => wrap_lines(&text, columns.saturating_sub(before).max(NARROWEST)),
             None => text,
         };
         match label {
@@ -87,7 +87,7 @@ mod tests {
                 routes: false,
             })
         };
-        let mut voices = Voices::default();
+        let mut voices = PastSpeakers::default();
         voices.meet(&envelope("a", comes("main", None)), Paint::default());
         voices.meet(&envelope("b", comes("sco\nut", Some("a"))), Paint::default());
         let says = |agent: &str| {

@@ -1,4 +1,4 @@
-//! What was spent, added up, as a table.
+//! Renders spending as a table.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub fn total(rows: &[UsageRow]) -> UsageRow {
     total
 }
 
-/// Whether nobody knows what a part of it cost. The demo costs nothing.
+/// Returns whether nobody knows what a part of it cost. The demo costs nothing.
 pub fn has_unpriced(row: &UsageRow) -> bool {
     row.unpriced_models.iter().any(|model| !is_demo(model))
 }

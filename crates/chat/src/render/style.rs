@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use agentx_terminal::Row;
 
-/// How text may be marked.
+/// The marks and colours that text may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint {
     /// Whether colours may be used.
@@ -19,7 +19,7 @@ const AGENTS: [&str; 6] = ["34", "35", "36", "94", "95", "96"];
 /// How many names keep their colours.
 const MOST_NAMES: usize = 256;
 
-/// Which agent has which colour.
+/// The colours of the agents.
 #[derive(Debug, Default)]
 pub(crate) struct Colours {
     given: HashMap<String, usize>,
@@ -76,7 +76,7 @@ impl Paint {
         self.wrap("1", text)
     }
 
-    /// What the person said.
+    /// Marks the words of the person.
     pub(crate) fn person(self, text: &str) -> String {
         self.wrap("36", text)
     }
@@ -86,17 +86,17 @@ impl Paint {
         self.wrap(AGENTS.get(colour).copied().unwrap_or("36"), text)
     }
 
-    /// What went well.
+    /// Marks a success.
     pub fn good(self, text: &str) -> String {
         self.wrap("32", text)
     }
 
-    /// What a person should look at.
+    /// Marks something that a person should look at.
     pub fn warn(self, text: &str) -> String {
         self.wrap("33", text)
     }
 
-    /// What went wrong.
+    /// Marks a failure.
     pub fn bad(self, text: &str) -> String {
         self.wrap("31", text)
     }

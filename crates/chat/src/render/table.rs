@@ -38,7 +38,7 @@ pub fn table(rows: &[Vec<String>], width: usize) -> String {
     text
 }
 
-/// The same where the last column is as telling as the others: it is never cut, each line is a record before that.
+/// Renders a table whose last column is never cut: if it does not fit, each row becomes a record.
 pub(crate) fn whole(rows: &[Vec<String>], width: usize) -> String {
     let rows = &cleaned(rows);
     let widths = widths_of(rows);
@@ -70,7 +70,7 @@ fn before_last(widths: &[usize]) -> usize {
     widths.iter().rev().skip(1).map(|width| width + 2).sum()
 }
 
-/// Whether the first line names the columns, in capitals.
+/// Returns whether the first line names the columns, in capitals.
 fn has_heads(rows: &[Vec<String>]) -> bool {
     let is_head = |cell: &String| !cell.chars().any(|c| c.is_lowercase() || c.is_numeric());
     rows.first().is_some_and(|heads| heads.iter().all(is_head))

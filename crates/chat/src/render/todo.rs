@@ -35,7 +35,7 @@ pub(crate) fn read(list: &Value) -> Option<Vec<TodoEntry>> {
     list.as_array()?.iter().map(item).collect()
 }
 
-/// How far a list is: `2 of 5 done`.
+/// Returns the progress of a list: `2 of 5 done`.
 pub(crate) fn summary(items: &[TodoEntry]) -> String {
     let left = items
         .iter()
@@ -89,7 +89,7 @@ impl TodoView {
         self.items.iter().map(|item| item.line(style)).collect()
     }
 
-    /// What is done now, and how far all is; nothing where nothing is left to do.
+    /// Returns the current item and the progress, or `None` if nothing is left to do.
     pub(crate) fn now(&self, style: Paint) -> Option<String> {
         let next = |how_far| self.items.iter().find(|item| item.how_far == how_far);
         let item = next(TodoProgress::Begun).or_else(|| next(TodoProgress::Open))?;

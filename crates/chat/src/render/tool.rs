@@ -19,7 +19,7 @@ const LONGEST_LINE: usize = 2_000;
 /// What a change of a file is made of: that is shown as a diff, or with the question.
 const CHANGES: [&str; 3] = ["old_string", "new_string", "content"];
 
-/// What a call does, in one line: its most telling argument, else all of them.
+/// Describes a call in one line: its most telling argument, or all of them.
 pub fn describe(input: &Value) -> String {
     let Value::Object(arguments) = input else {
         return visible(&input.to_string());
@@ -63,7 +63,7 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// What a call is given, whole: these of its arguments, each line of them.
+/// Returns the lines of the arguments of a call for which `wanted` is true, in full.
 pub(crate) fn arguments(input: &Value, wanted: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     match input {
@@ -135,12 +135,12 @@ impl ToolOutputView {
         lines
     }
 
-    /// Whether anything came.
+    /// Returns whether anything came.
     pub(crate) fn is_empty(&self) -> bool {
         self.shown == 0 && self.partial.is_empty()
     }
 
-    /// What is left to show when the call has ended; `more` says how what was left out can be seen.
+    /// Returns the remaining lines when the call has ended; `more` tells how to see omitted lines.
     pub(crate) fn finish(&mut self, more: &str) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.partial.is_empty() {
@@ -181,7 +181,7 @@ fn overwritten(line: &str) -> &str {
     written.next().unwrap_or_default()
 }
 
-/// What a call streams to whoever listens, line by line; nothing is left out.
+/// The streamed output of a call for a screen reader, line by line and complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EmittedView {
     cleaner: Cleaner,
@@ -211,7 +211,7 @@ impl EmittedView {
     }
 }
 
-/// What the details of a finished call say in a few words: `exit 1`, `+3 −1`.
+/// Returns the outcome of a finished call in a few words: `exit 1`, `+3 −1`.
 pub(crate) fn outcome(details: Option<&Value>) -> String {
     let Some(Value::Object(details)) = details else {
         return String::new();

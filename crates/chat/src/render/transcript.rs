@@ -13,7 +13,7 @@ use calls::CallView;
 use thinking::OpenThought;
 pub(crate) use thinking::length;
 
-/// Where a piece of text belongs.
+/// The region of the output that a piece of text belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextRegion {
     /// The words of the model.
@@ -30,7 +30,7 @@ pub enum TextRegion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPiece {
     /// Where it belongs.
-    pub lane: TextRegion,
+    pub region: TextRegion,
     /// Text with control sequences for looks, cleaned of all others.
     pub text: String,
 }
@@ -124,7 +124,7 @@ impl TranscriptRenderer {
         self
     }
 
-    /// What comes happened at this time.
+    /// Sets the time of the events that follow.
     pub(crate) fn set_time(&mut self, at: Timestamp) {
         self.at = at;
     }
@@ -376,10 +376,10 @@ impl TranscriptRenderer {
         }
     }
 
-    fn put(&mut self, lane: TextRegion, text: String) {
+    fn put(&mut self, region: TextRegion, text: String) {
         match self.pieces.last_mut() {
-            Some(last) if last.lane == lane => last.text.push_str(&text),
-            _ => self.pieces.push(TextPiece { lane, text }),
+            Some(last) if last.region == region => last.text.push_str(&text),
+            _ => self.pieces.push(TextPiece { region, text }),
         }
     }
 }

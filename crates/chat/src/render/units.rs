@@ -44,7 +44,8 @@ pub(crate) fn money(cost: NanoUsd) -> String {
     }
 }
 
-/// What is said of a run that has spent its limit of money or more: the last call is not held back, only the next one.
+/// Returns a note if a run has spent its cost limit or more: the limit stops only the next call, not the
+/// current one.
 pub fn over_limit(cost: NanoUsd, limit: Option<NanoUsd>) -> Option<String> {
     let limit = limit.filter(|limit| cost >= *limit && cost.0 > 0)?;
     let digits = |cost: NanoUsd| match cost.0 {
@@ -59,12 +60,12 @@ pub fn over_limit(cost: NanoUsd, limit: Option<NanoUsd>) -> Option<String> {
     ))
 }
 
-/// What some calls cost: `~$0.02` if a part of it is estimated.
+/// Returns the cost of calls: `~$0.02` if a part of it is estimated.
 pub fn cost(cost: NanoUsd, usage: &Usage) -> String {
     format!("{}{}", about(usage), money(cost))
 }
 
-/// The same; `$?` where nobody knows what the model costs.
+/// Returns the cost of calls, or `$?` if the price of the model is unknown.
 pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> String {
     if has_no_price && cost.0 == 0 && *usage != Usage::default() {
         "$?".into()
@@ -73,7 +74,7 @@ pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> Strin
     }
 }
 
-/// What some calls cost together: `$0.12+?` where nobody knows what a part of them cost, `$?` where nobody knows it of any.
+/// Returns a total: `$0.12+?` if the price of some calls is unknown, `$?` if no price is known.
 pub fn sum(cost: NanoUsd, usage: &Usage, has_unpriced: bool) -> String {
     if has_unpriced && cost.0 > 0 {
         format!("{}+?", self::cost(cost, usage))
@@ -98,7 +99,7 @@ pub fn duration(millis: u64) -> String {
     }
 }
 
-/// How long ago something was.
+/// Returns the time since `then` in words.
 pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.millis_since(then) / 1000;
     match seconds {

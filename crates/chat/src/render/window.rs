@@ -1,4 +1,4 @@
-//! What fills the window of a model, as people read it.
+//! Renders the use of a model's context window.
 
 use agentx::types::{CondensedRange, WindowFill, WindowKind, WindowShare};
 
@@ -102,7 +102,7 @@ fn name(share: &WindowShare) -> &'static str {
     }
 }
 
-/// What is condensed, and what that made free.
+/// Returns a line about condensed messages and the tokens that this freed.
 pub fn condensed(number: usize, condensed: &CondensedRange, command: &str) -> String {
     let range = &condensed.range;
     format!(

@@ -19,8 +19,8 @@ const HEADS: [&str; 8] = [
     "■ ",
 ];
 
-/// Lines in as many rows as they need. What stands in backquotes stays together where it fits into a row: it is there to be copied.
-pub fn fitted(text: &str, width: usize) -> String {
+/// Wraps each line into the rows that it needs. What stands in backquotes stays together where it fits into a row: it is there to be copied.
+pub fn wrap_lines(text: &str, width: usize) -> String {
     let mut fitted = String::with_capacity(text.len());
     for line in text.lines() {
         let (looks, line, reset) = without_looks(line);
@@ -82,21 +82,21 @@ mod tests {
         let text = "error: invalid value 'all' for '--approve <WHO>'\n       [possible values: ask, auto, deny]\n\
                     hint: run `agentx help approvals test` first, or `agentx help`\n";
         assert_eq!(
-            fitted(text, 40),
+            wrap_lines(text, 40),
             "error: invalid value 'all' for\n       '--approve <WHO>'\n       [possible values: ask, auto,\n       deny]\n\
              hint: run `agentx help approvals test`\n      first, or `agentx help`\n"
         );
-        assert_eq!(fitted(text, 100), text, "where it fits nothing changes");
+        assert_eq!(wrap_lines(text, 100), text, "where it fits nothing changes");
     }
 
     #[test]
     fn what_is_coloured_whole_is_broken_between_words_too() {
         assert_eq!(
-            fitted("\u{1b}[2mnote: one two three four five\n\u{1b}[0m", 20),
+            wrap_lines("\u{1b}[2mnote: one two three four five\n\u{1b}[0m", 20),
             "\u{1b}[2mnote: one two three\n      four five\n\u{1b}[0m\n"
         );
         assert_eq!(
-            fitted("\u{1b}[33mone two three four\u{1b}[0m\n", 12),
+            wrap_lines("\u{1b}[33mone two three four\u{1b}[0m\n", 12),
             "\u{1b}[33mone two\nthree four\u{1b}[0m\n"
         );
     }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn words_of_a_session_hang_behind_their_sign() {
         assert_eq!(
-            fitted("\u{1b}[36m› one two three\u{1b}[0m\n  four five six\n", 10),
+            wrap_lines("\u{1b}[36m› one two three\u{1b}[0m\n  four five six\n", 10),
             "\u{1b}[36m› one two\n  three\u{1b}[0m\n  four\n  five six\n"
         );
     }
@@ -113,7 +113,7 @@ mod tests {
     fn no_row_is_too_long_and_nothing_is_lost() {
         let text = "error: `a very long command that fits into no row at all` 好好好好好好好好好好 pathwithoutanyblank/and/more\n";
         for width in 20..60 {
-            let rows = fitted(text, width);
+            let rows = wrap_lines(text, width);
             assert!(
                 rows.lines().all(|row| agentx_terminal::width(row) <= width),
                 "{width}: {rows}"

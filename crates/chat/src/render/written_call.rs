@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// What is said of it, and what to do.
+/// The notice about a tool call that is written as text.
 pub const WRITTEN_CALL: &str = "the model wrote a tool call as text, so nothing was run: its server may not \
                                        parse the tool calls of this model. Start llama.cpp with `--jinja`, \
                                        vLLM with `--enable-auto-tool-choice --tool-call-parser NAME`, SGLang \
@@ -23,7 +23,7 @@ const BEGINNINGS: &[&str] = &[
     "<minimax:tool_call>",
 ];
 
-/// Whether the answer has a call in its words, and not only speaks of one.
+/// Returns whether the answer has a call in its words, and not only speaks of one.
 pub fn is_written_call(answer: &str) -> bool {
     let mut is_fenced = false;
     let mut fenced = String::new();

@@ -1,9 +1,9 @@
-//! `agentx approvals test` and `/approvals test`: what would happen to a call, and by which rule.
+//! `agentx approvals test` and `/approvals test`: the decision about a call, and the rule that makes it.
 
 use std::path::Path;
 
 use agentx::config::show_rule;
-use agentx::runtime::{Decided, Ruling, refused_by_the_tool};
+use agentx::runtime::{Decided, Ruling, argument_error, refused_by_the_tool};
 use agentx::tools::resolve_path;
 use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
@@ -12,18 +12,18 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 
-/// What the rules say of a call.
+/// A call with the decision of the rules about it.
 pub struct TestedCall {
     tool: String,
     input: Value,
     ruling: Ruling,
-    /// Why the tool itself would refuse it on this machine.
+    /// The reason why the tool itself would refuse the call on this machine.
     refused: Option<String>,
 }
 
 impl TestedCall {
-    /// Reads a call as it is typed, and holds it against the rules of an agent. Where its path leads is looked up only where
-    /// the tool runs here.
+    /// Reads a call as a person typed it, and applies the rules of an agent. The path is resolved only if the
+    /// tool runs on this machine.
     pub fn new(config: &AgentConfig, words: &str, is_here: bool) -> Result<Self, ChatError> {
         let (tool, input) = call_of(&config.tools, words)?;
         let refused = is_here
@@ -37,15 +37,15 @@ impl TestedCall {
         })
     }
 
-    /// Prints it.
-    pub fn tell(
+    /// Prints the ruling.
+    pub fn print(
         &self,
         from: impl Fn(&Rule) -> String,
         as_json: bool,
         console: &mut Console,
     ) -> Result<(), ChatError> {
         if !as_json {
-            return console.out(&self.words(from));
+            return console.out(&self.render(from));
         }
         let ruling = &self.ruling;
         let rules = ruling.rules.iter();
@@ -59,8 +59,8 @@ impl TestedCall {
         }))
     }
 
-    /// The same in words.
-    pub(crate) fn words(&self, from: impl Fn(&Rule) -> String) -> String {
+    /// Describes the ruling for a person.
+    pub(crate) fn render(&self, from: impl Fn(&Rule) -> String) -> String {
         let ruling = &self.ruling;
         let mut text = format!("{}: {}\n", ruling.decision.as_str(), visible(&ruling.because));
         for rule in &ruling.rules {
@@ -84,7 +84,7 @@ impl TestedCall {
     }
 }
 
-/// A call as it is typed: the tool, then its command line, its path, or its arguments as JSON.
+/// Reads a call as typed: the tool, then its command line, its path, or its arguments as JSON.
 fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), ChatError> {
     let (name, rest) = words.split_once(':').unwrap_or((words, ""));
     let tool = super::tool_named(tools, name.trim())?;
@@ -96,7 +96,7 @@ fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Valu
         // `{ git push; }` is a command line.
         let is_line = tool.command_argument.is_some() && rest.contains('}') && !rest.starts_with("{\"");
         match serde_json::from_str(rest) {
-            Ok(input) => return Ok((tool, input)),
+            Ok(input) => return checked(tool, input),
             Err(_) if is_line => {}
             Err(error) => {
                 return Err(ChatError::usage(
@@ -119,7 +119,19 @@ fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Valu
     }
 }
 
-/// Why the tool itself would refuse a call: where its path leads to on this machine.
+/// Returns the call unless its arguments contradict the schema of the tool: such a call never reaches a rule.
+fn checked(tool: &ToolSpec, input: Value) -> Result<(&ToolSpec, Value), ChatError> {
+    match argument_error(tool, &input) {
+        None => Ok((tool, input)),
+        Some(why) => {
+            let why = why.replace("; nothing was done", "");
+            let hint = format!("`agentx tools show {}` explains its arguments", tool.name);
+            Err(ChatError::usage(why, hint))
+        }
+    }
+}
+
+/// Returns the reason why the tool itself would refuse the call: the target of its path on this machine.
 fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
     let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
     let workspace = Path::new(&config.workspace);
@@ -133,6 +145,25 @@ fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_that_the_tool_does_not_take_are_an_error() {
+        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}},
+            "required": ["path"], "additionalProperties": false});
+        let mut read = ToolSpec::new("read", "", schema, agentx::types::Access::Read);
+        read.checked = true;
+        let tools = [read.with_path_argument("path")];
+        assert!(call_of(&tools, "read: {\"path\": \"x\"}").is_ok());
+        assert!(call_of(&tools, "read: x").is_ok());
+        let error = call_of(&tools, "read: {\"pat\": \"x\"}").unwrap_err();
+        assert!(
+            error
+                .render()
+                .contains("unknown argument \"pat\": did you mean \"path\"?"),
+            "{}",
+            error.render()
+        );
+    }
 
     #[test]
     fn braces_around_no_json_are_a_command_line() {

@@ -7,7 +7,9 @@ use agentx::config::Settings;
 use agentx::runtime::{Session, SessionState};
 use agentx::types::SessionId;
 
-use super::{Wanted, changed_by_opening, leave, note_of_cost, note_of_decisions, note_of_tools, resume};
+use super::{
+    CommandLineOverrides, changed_by_opening, leave, note_of_cost, note_of_decisions, note_of_tools, resume,
+};
 use crate::error::ChatError;
 use crate::place::Place;
 use crate::{default_model, other_server};
@@ -29,7 +31,7 @@ pub struct ContinuedSession {
 pub async fn continue_session(
     place: &Place,
     settings: &Settings,
-    wanted: &Wanted,
+    wanted: &CommandLineOverrides,
     id: SessionId,
     fork: bool,
 ) -> Result<ContinuedSession, ChatError> {

@@ -6,14 +6,14 @@ use agentx::types::{AgentConfig, ConfigChange, Limits};
 
 use crate::error::ChatError;
 use crate::place::Place;
-use crate::session_opening::{LEAVING, Wanted};
+use crate::session_opening::{CommandLineOverrides, LEAVING};
 
 /// Limits that flags name hold for the program that they were given to: without them, those of the settings hold again. What holds in
 /// the sessions of a server, its settings say.
 pub(super) async fn limit(
     place: &Place,
     settings: &Settings,
-    agent: &Wanted,
+    agent: &CommandLineOverrides,
     session: &dyn Session,
 ) -> Result<(), ChatError> {
     let config = session.state().await?.config;
@@ -41,7 +41,7 @@ async fn usual_limits(place: &Place, settings: &Settings, config: &AgentConfig) 
 
 /// Limits that flags name end with the program: in a session of a server those of its agent hold again. On this machine the next opening
 /// sees to that.
-pub async fn limits_again(place: &Place, agent: &Wanted, session: &dyn Session) {
+pub async fn limits_again(place: &Place, agent: &CommandLineOverrides, session: &dyn Session) {
     let is_given = agent.max_iterations || agent.max_cost || agent.timeout;
     if !is_given || place.remote().is_none() {
         return;
@@ -64,7 +64,7 @@ pub async fn limits_again(place: &Place, agent: &Wanted, session: &dyn Session) 
 }
 
 /// The limits that flags name.
-pub(super) fn limits(settings: &Settings, agent: &Wanted) -> NamedLimits {
+pub(super) fn limits(settings: &Settings, agent: &CommandLineOverrides) -> NamedLimits {
     let given = &settings.limits;
     NamedLimits {
         max_iterations: agent.max_iterations.then_some(given.max_iterations),

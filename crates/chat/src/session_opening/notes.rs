@@ -1,13 +1,13 @@
-//! What a person should know of a session before anything is said in it.
+//! Notes about a session for its person, before the first message.
 
 use agentx::config::{FolderTrust, Settings};
 use agentx::runtime::ToolsChange;
 use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
-use super::has_no_price;
+use super::{CommandLineOverrides, Place, has_no_price, mode_named};
 use crate::render::clean::visible;
 
-/// What a person should know of a limit of money: where nobody knows what the model costs, it holds nothing back.
+/// Returns a note if a cost limit has no effect, because the price of the model is unknown.
 pub fn note_of_cost(agent: &AgentConfig) -> Option<String> {
     let model = &agent.model;
     let counts_nothing = agent.limits.max_cost.is_some() && has_no_price(agent);
@@ -19,8 +19,8 @@ pub fn note_of_cost(agent: &AgentConfig) -> Option<String> {
     })
 }
 
-/// What a person should know about the tools of a resumed session: what is on offer here, the configuration of this run
-/// says.
+/// Returns a note about the tools of a resumed session: the configuration of this run decides which ones it
+/// has.
 pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
     let part = |names: &[String], what: &str| {
         let names: Vec<_> = names.iter().map(|name| visible(name)).collect();
@@ -32,8 +32,9 @@ pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
     (!both.is_empty()).then_some(both)
 }
 
-/// What a person should know of how calls are decided from now on in a session of this machine: `--yes` holds for the program that it was
-/// given to, and rules of the session hold while its folder is trusted. `changed` is what opening it changed by itself.
+/// Returns a note about approvals in a local session: `--yes` applies to the program that got it, and the
+/// session's rules apply while its folder is trusted. `changed` has the changes that opening it made by
+/// itself.
 pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Option<String> {
     let modes = changed.iter().filter_map(|change| match change {
         ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
@@ -58,4 +59,15 @@ pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Optio
         ));
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// Returns a note if the command line names an approval mode that this person may not choose.
+pub fn note_of_mode(
+    place: &Place,
+    settings: &Settings,
+    agent: &CommandLineOverrides,
+) -> Option<&'static str> {
+    (agent.approval && mode_named(place, settings, agent).is_none()).then_some(
+        "note: `--yes` has no effect here: the server's operator decides about calls that no rule allows\n",
+    )
 }

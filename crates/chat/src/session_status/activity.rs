@@ -1,4 +1,5 @@
-//! What is being waited for and since when, and what was spent: one row, from the events and a clock that is given.
+//! The current activity, its duration and the spending: one row, from the events and a clock that the caller
+//! provides.
 
 mod answering_model;
 
@@ -16,7 +17,7 @@ use crate::render::style::Paint;
 use crate::render::units;
 use answering_model::AnsweringModel;
 
-/// How often the row moves while something is waited for.
+/// The interval at which the row changes during an activity.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
 /// Time without output after which an answering model counts as silent.
 const SILENT: Duration = Duration::from_secs(10);
@@ -43,7 +44,7 @@ enum Doing {
     Question,
 }
 
-/// What an event leaves behind in the rest of the session, and whose event it is.
+/// The facts about an event and the session after it that the activity depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) is_of_another: bool,
@@ -51,7 +52,7 @@ pub(super) struct Standing {
     pub(super) has_question: bool,
 }
 
-/// What goes on in a session, and what was spent in it.
+/// The activity of a session, and its spending.
 #[derive(Clone, Debug)]
 pub(crate) struct Activity {
     summary: StatusSummary,
@@ -111,7 +112,7 @@ impl Activity {
         self.summary.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
-    /// Who decides about calls that no rule covers.
+    /// Returns who decides about calls that no rule covers.
     pub(crate) fn approval(&self) -> ApprovalMode {
         self.summary.approval
     }
@@ -128,7 +129,8 @@ impl Activity {
         self.stale = false;
     }
 
-    /// Whether what was counted here may differ from what the runtime knows, because a run has ended since.
+    /// Returns whether what was counted here may differ from what the runtime knows, because a run has ended
+    /// since.
     pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }
@@ -141,7 +143,8 @@ impl Activity {
         summary
     }
 
-    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next call.
+    /// Returns whether nobody knows what the model costs, and the most that a run may have spent before its
+    /// next call.
     pub(crate) fn money(&self) -> (bool, Option<NanoUsd>) {
         (self.summary.has_no_price(), self.summary.max_cost)
     }
@@ -209,7 +212,7 @@ impl Activity {
         }
     }
 
-    /// Nothing goes on any more, and no event says so. `was_running` where a run was under way.
+    /// Ends the activity without an event; `was_running` means that a run was active.
     pub(super) fn stop(&mut self, was_running: bool, now: Instant) {
         if was_running {
             self.worked += now.duration_since(self.run_since);
@@ -284,7 +287,7 @@ impl Activity {
         }
     }
 
-    /// Whether time itself changes the row.
+    /// Returns whether time itself changes the row.
     pub(crate) fn moves(&self) -> bool {
         !matches!(self.doing, Doing::Nothing | Doing::Question)
     }
@@ -294,17 +297,17 @@ impl Activity {
         self.moves().then_some(self.since)
     }
 
-    /// How long the run takes, or took, that began last.
+    /// Returns the duration of the latest run.
     pub(crate) fn run_time(&self, now: Instant) -> Duration {
         now.duration_since(self.run_since)
     }
 
-    /// Whether a model call has failed and is tried again after a pause.
+    /// Returns whether a model call has failed and is tried again after a pause.
     pub(crate) fn waits_for_an_attempt(&self) -> bool {
         matches!(self.doing, Doing::Waits)
     }
 
-    /// What is waited for and since when; `None` where nothing is. `more` is said besides.
+    /// Returns the current activity and its duration, or `None` if there is none. `more` is appended.
     pub(crate) fn waits_for(&self, now: Instant, more: Option<&str>) -> Option<String> {
         let silence = self.silence(now);
         let seconds = silence.unwrap_or(now.duration_since(self.since)).as_secs();
@@ -331,7 +334,7 @@ impl Activity {
         Some(format!("{what} · {time}{}{more}", next.unwrap_or_default()))
     }
 
-    /// Whether there are no messages yet.
+    /// Returns whether there are no messages yet.
     fn is_new(&self) -> bool {
         self.summary.filled == 0 && self.worked.is_zero()
     }
@@ -371,7 +374,7 @@ impl Activity {
         }
     }
 
-    /// What runs, as whoever leaves reads that it is stopped.
+    /// Names the running activity, for the notice that leaving stops it.
     pub(crate) fn what_runs(&self) -> String {
         match self.names().as_str() {
             "" => "the answer was".to_owned(),

@@ -1,5 +1,5 @@
-//! How a session stands: what runs, what is asked, what waits, what was spent. One fold over the events of a session and over what its
-//! runtime reports of it; it is pure, and the clock comes in.
+//! The status of a session: activity, open questions, queue and spending. One pure fold over the events of a
+//! session and the reports of its runtime; the caller provides the clock.
 //!
 //! Whoever shows a session while it goes on asks here. Two things that look alike answer other questions and stay where they are:
 //! [`crate::render::sessions`] puts into words what a runtime lists of sessions that are not open, without their events; and
@@ -25,7 +25,7 @@ pub(crate) use activity::{Activity, TICK};
 use queue::{MessageQueue, QueuedInput, run_id_of};
 use unanswered::UnansweredMessages;
 
-/// How a session stands.
+/// The status of a session.
 #[derive(Debug)]
 pub(crate) struct SessionStatus {
     /// What is waited for, and what was spent.
@@ -49,7 +49,7 @@ pub(crate) struct SessionStatus {
     unanswered: UnansweredMessages,
 }
 
-/// What a person has to read because of an event.
+/// The messages for a person that an event causes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatusNews {
     /// A text of a person that has to be printed now.
@@ -113,17 +113,17 @@ impl SessionStatus {
         *self = Self::with_activity(activity);
     }
 
-    /// Whether the agent works, or is about to.
+    /// Returns whether the agent works, or is about to.
     pub(crate) fn is_busy(&self) -> bool {
         self.condensing || self.running.is_some() || self.waits_for_a_run()
     }
 
-    /// Whether texts are there that begin a run.
+    /// Returns whether texts are there that begin a run.
     fn waits_for_a_run(&self) -> bool {
         !self.sent.is_empty() || self.inherited > 0
     }
 
-    /// Whether what waits is held back until the person wants it.
+    /// Returns whether what waits is held back until the person wants it.
     pub(crate) fn is_held(&self) -> bool {
         self.held && !self.queue.is_empty()
     }
@@ -135,7 +135,7 @@ impl SessionStatus {
         }
     }
 
-    /// Whether the runtime has to be asked what waits or what was spent.
+    /// Returns whether the runtime has to be asked what waits or what was spent.
     pub(crate) fn is_stale(&self) -> bool {
         self.activity.is_stale() || self.queue.is_stale()
     }
@@ -149,7 +149,7 @@ impl SessionStatus {
         }
     }
 
-    /// What the person is asked now.
+    /// Returns the open question.
     pub(crate) fn question(&self) -> Option<&ApprovalRequested> {
         self.questions.front()
     }
@@ -216,7 +216,7 @@ impl SessionStatus {
         self.questions.retain(|question| question.tool_call_id != *id);
     }
 
-    /// Whether texts wait although nothing runs: the session knows whether they still count.
+    /// Returns whether texts wait although nothing runs: the session knows whether they still count.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.running.is_none() && self.waits_for_a_run()
     }
@@ -346,7 +346,8 @@ impl SessionStatus {
         is_news.then_some(sent.text)
     }
 
-    /// Whether the words of this run are not on the screen yet. They come before the run as well as after its start.
+    /// Returns whether the words of this run are not on the screen yet. They come before the run as well as
+    /// after its start.
     fn is_news(&self, run_id: Option<&RunId>) -> bool {
         let printed = |sent: &SentText| sent.printed && sent.run_id.as_ref() == run_id;
         run_id.is_none() || (self.printed_run.as_ref() != run_id && !self.sent.iter().any(printed))

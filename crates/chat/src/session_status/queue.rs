@@ -1,5 +1,5 @@
-//! What was said and waits until it is heard. Each of these is a fact in the log already, and so is what becomes of it: that it
-//! is taken back, or heard at once. What stands here follows from the events, in this program and in every other one.
+//! The messages that wait in the queue of a session. Each one is a fact in the log, and so is every change to
+//! it, so every program derives the same queue from the events.
 
 use agentx::runtime::SessionState;
 use agentx::types::{ContentPart, InputMode, MessageId, RunId, RuntimeEvent};
@@ -15,7 +15,7 @@ use crate::render::units;
 /// Maximum number of queued messages to show.
 const SHOWN: usize = 5;
 
-/// What waits, in the order in which it will be heard.
+/// The queued messages, in the order in which the agent gets them.
 #[derive(Debug, Default)]
 pub(crate) struct MessageQueue {
     waits: Vec<QueuedInput>,
@@ -38,7 +38,7 @@ pub(crate) struct QueuedInput {
     pub(crate) own: bool,
 }
 
-/// When what waits is heard.
+/// The moment at which the agent gets a queued message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueuedDelivery {
     /// When the run has ended.
@@ -105,22 +105,22 @@ impl MessageQueue {
         }
     }
 
-    /// Whether the session has to be asked what waits.
+    /// Returns whether the session has to be asked what waits.
     pub(crate) fn is_stale(&self) -> bool {
         self.stale
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waits.is_empty()
     }
 
-    /// What waits.
+    /// Returns the queued messages.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &QueuedInput> {
         self.waits.iter()
     }
 
-    /// One more waits: after those that wait as it does.
+    /// Adds a message after those with the same delivery.
     pub(crate) fn put(&mut self, waiting: QueuedInput) {
         let at = if waiting.joins {
             self.waits.iter().take_while(|before| before.joins).count()
@@ -130,7 +130,7 @@ impl MessageQueue {
         self.waits.insert(at, waiting);
     }
 
-    /// What was said last is committed as this message; it waits, or is heard already.
+    /// Confirms that the log has the last message as this event; it waits, or the agent already has it.
     pub(crate) fn confirm(&mut self, seq: u64) {
         let last = self.waits.iter_mut().find(|waiting| waiting.id.is_none());
         if let Some(waiting) = last {
@@ -138,12 +138,12 @@ impl MessageQueue {
         }
     }
 
-    /// What was said last could not be committed.
+    /// Drops the last message, because the log could not take it.
     pub(crate) fn drop_unconfirmed(&mut self) {
         self.waits.retain(|waiting| waiting.id.is_some());
     }
 
-    /// Nothing waits.
+    /// Empties the queue.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -186,7 +186,7 @@ impl MessageQueue {
         Some(before)
     }
 
-    /// What is shown of it, a row each.
+    /// Returns the rows that show the queue, one for each message.
     pub(crate) fn rows(&self, width: usize, style: Paint, heard: QueuedDelivery) -> Vec<String> {
         if self.waits.is_empty() {
             return Vec::new();
@@ -237,7 +237,7 @@ impl QueuedInput {
         let text = self.text.trim();
         let (first, more) = text.split_once('\n').unwrap_or((text, ""));
         let (sign, when) = match (&self.id, self.joins) {
-            // It is not on record yet.
+            // The log does not have it yet.
             (None, _) => ("…", ""),
             (Some(_), true) => ("»", " · heard next"),
             (Some(_), false) => ("›", ""),

@@ -11,7 +11,7 @@ use crate::render::units;
 /// How the row says that calls are done without a question.
 const NOBODY: &str = "auto";
 /// How it says that `--yes` answers the questions of rules, too.
-const SAYS_YES: &str = "auto-yes";
+const AUTO_APPROVE: &str = "auto-yes";
 /// How the row says that calls are refused without a question.
 const REFUSES: &str = "deny";
 /// How the row says that the folder is read-only.
@@ -49,13 +49,13 @@ pub(crate) struct StatusSummary {
     /// Who decides about calls.
     pub(crate) approval: ApprovalMode,
     /// Whether `--yes` answers what is asked about in the mode `auto`, too.
-    pub(crate) says_yes: bool,
+    pub(crate) auto_approve: bool,
     /// Whether the folder is read-only, so that nothing is changed or run whoever decides.
     pub(crate) read_only: bool,
 }
 
 impl StatusSummary {
-    /// Whether nobody knows what the model costs.
+    /// Returns whether nobody knows what the model costs.
     pub(crate) fn has_no_price(&self) -> bool {
         self.prices == Prices::default() && !self.model.is_empty() && !is_demo(&self.model)
     }
@@ -80,16 +80,16 @@ impl StatusSummary {
         }
     }
 
-    /// Whether calls are not simply asked about, which a person should see before the first one.
+    /// Returns whether calls are not simply asked about, which a person should see before the first one.
     pub(crate) fn is_unusual(&self) -> bool {
         self.unusual().is_some()
     }
 
-    /// What is said about calls where they are not simply asked about.
+    /// Returns a word for the status row unless calls are simply asked about.
     pub(crate) fn unusual(&self) -> Option<&'static str> {
         match self.approval {
             _ if self.read_only => Some(READ_ONLY),
-            ApprovalMode::Auto if self.says_yes => Some(SAYS_YES),
+            ApprovalMode::Auto if self.auto_approve => Some(AUTO_APPROVE),
             ApprovalMode::Auto => Some(NOBODY),
             ApprovalMode::Deny => Some(REFUSES),
             ApprovalMode::Ask => None,

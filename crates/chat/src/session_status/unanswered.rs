@@ -1,10 +1,11 @@
-//! What was said and not answered, because its run failed or was stopped: the model reads it together with what is said next.
+//! Counts messages without an answer, because their run failed or was stopped: the model reads them together
+//! with the next message.
 
 use agentx::types::{RunStatus, RuntimeEvent};
 
 use crate::render::conversation;
 
-/// How many messages that is.
+/// The number of unanswered messages.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredMessages {
     /// Those of runs that ended without an answer.

@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::conversation;
-use crate::render::speakers::Voices;
+use crate::render::speakers::PastSpeakers;
 
 /// Number of messages to show before and after the event.
 const AROUND: usize = 3;
@@ -35,7 +35,7 @@ pub(super) async fn show(
     let style = console.out_style();
     let width = console.terminal.width.saturating_sub(NUMBER);
     let columns = console.terminal.output.then_some(width);
-    let mut voices = Voices::default();
+    let mut voices = PastSpeakers::default();
     let messages = around(runtime, id, seq, |envelope| voices.meet(envelope, style)).await?;
     for message in messages {
         if json {

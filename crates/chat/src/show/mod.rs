@@ -3,13 +3,13 @@
 
 mod around_event;
 mod ended;
+mod event_description;
 mod panes;
 mod stepper;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod view;
-mod words;
 
 use agentx::runtime::{Delivery, Runtime, View};
 use agentx::types::SessionId;
@@ -21,15 +21,15 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::conversation;
-use crate::render::speakers::Voices;
+use crate::render::speakers::PastSpeakers;
 use crate::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, long_rows};
 
 use stepper::{Stepper, StepperFlow};
 use timeline::Timeline;
 
-/// What of a session is to be shown; all that was said, where neither a place nor a step is named.
-pub struct Wanted<'a> {
+/// The part of a session to show; without a place and a step, all messages.
+pub struct ShowRequest<'a> {
     /// Session id, or a prefix of it.
     pub id: &'a str,
     /// Only what was said around this event.
@@ -41,7 +41,7 @@ pub struct Wanted<'a> {
 /// Shows a session in the way that was asked for.
 pub async fn run(
     runtime: &dyn Runtime,
-    wanted: Wanted<'_>,
+    wanted: ShowRequest<'_>,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
@@ -76,7 +76,7 @@ async fn whole(
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
     let (style, width) = (console.out_style(), console.terminal.width);
     let columns = console.terminal.output.then_some(width);
-    let mut voices = Voices::default();
+    let mut voices = PastSpeakers::default();
     let mut ended = ended::EndedCalls::default();
     while let Some(delivery) = subscription.next().await {
         match delivery {
@@ -142,7 +142,7 @@ fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), Cha
     let mut text = String::new();
     for fact in timeline.facts() {
         if json {
-            let words = words::words(&fact.event);
+            let words = event_description::describe(&fact.event);
             console.out_json(&serde_json::json!({
                 "seq": fact.seq, "at": fact.at, "kind": fact.event.tag(), "words": words,
             }))?;
@@ -153,7 +153,7 @@ fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), Cha
             fact.seq,
             panes::precise(fact.at),
             fact.event.tag(),
-            words::words(&fact.event)
+            event_description::describe(&fact.event)
         ));
         if text.len() > 1 << 16 {
             console.out(&text)?;

@@ -1,5 +1,5 @@
-//! What is shown of one step: the event whole, how the session stood after it, and what the model would be given then. As lines
-//! for a screen, and as a value for programs.
+//! The panes of one step: the whole event, the state of the session after it, and the request that the model
+//! would get then; as lines for a screen, and as a value for programs.
 
 use agentx::history::transcript::time_of;
 use agentx::runtime::SessionFold;
@@ -7,15 +7,15 @@ use agentx::types::{ContentPart, Envelope, EnvironmentEvent, Message, Role, Voca
 use agentx_terminal::{Line, Style, Theme};
 use serde_json::{Value, json};
 
-use super::words::words;
+use super::event_description::describe;
 use crate::render::clean::{clean, visible};
 use crate::render::conversation::is_note;
 use crate::render::sessions::run_word;
-use crate::render::tool::describe;
+use crate::render::tool::describe as describe_tool;
 use crate::render::units;
 use crate::session_opening;
 
-/// Which of them.
+/// A pane of the viewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Pane {
     /// The event at this step, with all its fields.
@@ -31,7 +31,7 @@ impl Pane {
     /// All, in order.
     pub(super) const ALL: [Self; 3] = [Self::Event, Self::State, Self::Context];
 
-    /// What it is called.
+    /// Returns the name of the pane.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Event => "event",
@@ -65,7 +65,10 @@ pub(super) fn lines(
 }
 
 fn event(fact: &Envelope<EnvironmentEvent>, theme: &Theme) -> Vec<Line> {
-    let mut lines = vec![Line::new(&words(&fact.event), Style::default()), Line::default()];
+    let mut lines = vec![
+        Line::new(&describe(&fact.event), Style::default()),
+        Line::default(),
+    ];
     let source = format!("{:?}", fact.source).to_lowercase();
     let mut about = vec![
         ("kind", visible(fact.event.tag())),
@@ -132,12 +135,16 @@ fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
     ];
     if let Some(agent) = fold.root_agent() {
         for entry in agent.calls() {
-            let call = format!("{}  {}", visible(&entry.call.name), describe(&entry.call.input));
+            let call = format!(
+                "{}  {}",
+                visible(&entry.call.name),
+                describe_tool(&entry.call.input)
+            );
             lines.push(named("call", &call, theme));
         }
     }
     for asked in &state.pending_approvals {
-        let call = format!("{}  {}", visible(&asked.name), describe(&asked.input));
+        let call = format!("{}  {}", visible(&asked.name), describe_tool(&asked.input));
         lines.push(named("asks", &call, theme));
     }
     for (_, text) in &state.queued {
@@ -199,7 +206,7 @@ pub(super) fn value(fact: &Envelope<EnvironmentEvent>, fold: &SessionFold) -> Va
     });
     json!({
         "seq": fact.seq,
-        "words": words(&fact.event),
+        "words": describe(&fact.event),
         "event": fact,
         "state": fold.state(),
         "context": context,
@@ -213,7 +220,11 @@ fn said(message: &Message) -> String {
             ContentPart::Text(part) => text.push_str(&part.text),
             ContentPart::Thinking(part) => text.push_str(&format!("(thinks) {}", part.text)),
             ContentPart::ToolCall(call) => {
-                text.push_str(&format!("● {}  {}", visible(&call.name), describe(&call.input)));
+                text.push_str(&format!(
+                    "● {}  {}",
+                    visible(&call.name),
+                    describe_tool(&call.input)
+                ));
             }
             ContentPart::ToolResult(result) => {
                 let texts: String = result.content.iter().filter_map(ContentPart::as_text).collect();

@@ -1,17 +1,17 @@
-//! Where one is in a session, and what keys do about it. Pure.
+//! The position of the viewer in a session, and the effect of keys on it. Pure.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use agentx::types::{EnvironmentEvent, Vocabulary as _};
 
+use super::event_description::describe;
 use super::panes::Pane;
 use super::timeline::{Timeline, TimelineFact};
-use super::words::words;
 
 /// Events that PageUp and PageDown go.
 const PAGE: usize = 10;
 
-/// What is being typed into the last row.
+/// The text that the person types into the last row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StepperPrompt {
     /// Words to look for.
@@ -165,7 +165,8 @@ impl Stepper {
         }
         let wanted = &self.wanted;
         let fits = |fact: &TimelineFact| {
-            fact.event.tag().contains(wanted.as_str()) || words(&fact.event).to_lowercase().contains(wanted)
+            fact.event.tag().contains(wanted.as_str())
+                || describe(&fact.event).to_lowercase().contains(wanted)
         };
         match self.find(onward, fits) {
             Some(place) => self.go(place),

@@ -68,7 +68,7 @@ impl Timeline {
         at.min(self.facts.len().saturating_sub(1))
     }
 
-    /// How the session stood after the event at this place.
+    /// Returns the state of the session after the event at this place.
     pub(super) fn after(&mut self, place: usize) -> &SessionFold {
         let wanted = (place + 1).min(self.facts.len());
         let (seen, _) = self.current;

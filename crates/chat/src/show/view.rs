@@ -3,9 +3,9 @@
 use agentx::types::Vocabulary as _;
 use agentx_terminal::{Line, Row, Style, Theme, width};
 
+use super::event_description::describe;
 use super::panes::{self, Pane, precise};
 use super::stepper::{Stepper, StepperPrompt};
-use super::words::words;
 use crate::render::units;
 
 /// The part of the height that the list of events gets.
@@ -43,7 +43,7 @@ pub(super) fn rows(
     if stepper.help {
         shown.extend(help(columns, theme));
         shown.truncate(height);
-        return (fitted(&shown, columns), Some((0, 0)));
+        return (cut_rows(&shown, columns), Some((0, 0)));
     }
     let free = height.saturating_sub(AROUND);
     let listed = (free / LIST_SHARE).clamp(1, MOST_LISTED);
@@ -56,11 +56,11 @@ pub(super) fn rows(
     let (last, column) = foot(stepper, columns, theme);
     let cursor = column.map(|column| (shown.len(), column.min(columns.saturating_sub(1))));
     shown.push(last);
-    (fitted(&shown, columns), cursor.or(Some((0, 0))))
+    (cut_rows(&shown, columns), cursor.or(Some((0, 0))))
 }
 
-/// No row is wider than the screen.
-fn fitted(rows: &[Row], columns: usize) -> Vec<Row> {
+/// Cuts rows to the width of the screen.
+fn cut_rows(rows: &[Row], columns: usize) -> Vec<Row> {
     rows.iter().map(|row| row.cut(columns)).collect()
 }
 
@@ -98,7 +98,7 @@ fn list(stepper: &Stepper, columns: usize, height: usize, theme: &Theme) -> Vec<
                 );
             }
             let look = if is_here { theme.strong } else { Style::default() };
-            row.push(&words(&fact.event), look);
+            row.push(&describe(&fact.event), look);
             row.cut(columns)
         })
         .collect()

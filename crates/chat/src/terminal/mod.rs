@@ -1,6 +1,6 @@
 //! The terminal of a chat: raw while it is open, itself again whatever happens; and who reads from it.
 
-pub(crate) mod background;
+pub(crate) mod reply_filter;
 pub(crate) mod title;
 pub(crate) mod tmux;
 pub(crate) mod xterm;
@@ -14,9 +14,9 @@ use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
 
 use crate::output::{self, standard_output};
-use background::ReplyFilter;
+use reply_filter::ReplyFilter;
 
-/// What a person does.
+/// The input of a person.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TerminalInput {
     /// A key, as the terminal reports it.
@@ -85,10 +85,11 @@ pub fn keys() -> mpsc::Receiver<TerminalInput> {
     inputs
 }
 
-/// How long whoever reads the keys is waited for; it may have one that nobody takes.
+/// Maximum time to wait for the reader of keys, which may hold a key that nobody takes.
 const AWAY: Duration = Duration::from_millis(300);
 
-/// Where whoever reads the keys waits while another program has the terminal. A terminal has one reader, and so one gate.
+/// The gate at which the reader of keys waits while another program has the terminal. A terminal has one
+/// reader, and so one gate.
 static GATE: TerminalGate = TerminalGate {
     state: Mutex::new((false, false)),
     changed: Condvar::new(),
@@ -255,8 +256,8 @@ pub(crate) fn restore() {
     }
 }
 
-/// Whether it is known of a terminal that it tells Shift-Enter from Enter where it is asked to (the keyboard protocol of kitty). Asking
-/// it first would cost a start of the program, and some never answer.
+/// Returns whether it is known of a terminal that it tells Shift-Enter from Enter where it is asked to (the
+/// keyboard protocol of kitty). Asking it first would cost a start of the program, and some never answer.
 fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     let is = |name: &str, words: &[&str]| lookup(name).is_some_and(|value| words.contains(&value.as_str()));
     let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
@@ -277,8 +278,8 @@ fn tells_keys_apart(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
         || is_set("KITTY_WINDOW_ID")
 }
 
-/// Whether the terminal can say what it is, and that would tell more than the variables do. What is between the program and the
-/// terminal would answer for itself.
+/// Returns whether the terminal can say what it is, and that would tell more than the variables do. What is
+/// between the program and the terminal would answer for itself.
 pub(crate) fn may_be_asked() -> bool {
     asks_for_name(&|name| std::env::var(name).ok())
 }
@@ -290,8 +291,8 @@ fn asks_for_name(lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     is_kind && !is_set("TMUX") && !is_set("STY")
 }
 
-/// What the terminal does with rows that are too long when it becomes narrower. It cannot be asked for that. Of those that cut
-/// them a few can be told apart; all others are taken for what most of them are.
+/// Returns what the terminal does with long rows when it becomes narrower. A terminal cannot say so itself: a
+/// few that cut rows are recognized, and all others count as the common kind.
 pub(crate) fn long_rows() -> LongRows {
     if xterm::is_known().unwrap_or_else(|| cuts_rows(&|name| std::env::var(name).ok())) {
         LongRows::Cut

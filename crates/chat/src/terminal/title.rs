@@ -9,12 +9,13 @@ const RESTORE: &str = "\x1b[23;0t";
 /// Whether the terminal has a title of this program.
 static IS_SET: AtomicBool = AtomicBool::new(false);
 
-/// Whether the terminal shows a title of this program; another program may have had the terminal since it was written.
+/// Returns whether the terminal shows a title of this program; another program may have had the terminal
+/// since it was written.
 pub(crate) fn is_set() -> bool {
     IS_SET.load(Ordering::Relaxed)
 }
 
-/// What to write for a title without control characters.
+/// Returns the bytes that set a title, without its control characters.
 pub(crate) fn bytes(title: &str) -> String {
     let keep = if IS_SET.swap(true, Ordering::Relaxed) {
         ""
@@ -24,7 +25,7 @@ pub(crate) fn bytes(title: &str) -> String {
     format!("{keep}\x1b]0;{title}\x07")
 }
 
-/// What to write before another program gets the terminal.
+/// Returns the bytes to write before another program gets the terminal.
 pub(crate) fn farewell() -> &'static str {
     if IS_SET.swap(false, Ordering::Relaxed) {
         RESTORE
@@ -33,7 +34,7 @@ pub(crate) fn farewell() -> &'static str {
     }
 }
 
-/// Whether the terminal can be expected to have a title.
+/// Returns whether the terminal can be expected to have a title.
 pub(crate) fn is_supported() -> bool {
     std::env::var("TERM").is_ok_and(|term| term != "linux" && term != "dumb")
 }

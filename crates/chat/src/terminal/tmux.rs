@@ -1,6 +1,6 @@
 //! Sequences for the terminal that tmux runs in: tmux hands them on if `allow-passthrough` is on.
 
-/// Whether the program runs inside of tmux.
+/// Returns whether the program runs inside of tmux.
 pub(crate) fn is_around() -> bool {
     std::env::var_os("TMUX").is_some()
 }

@@ -1,5 +1,5 @@
-//! What is particular to xterm, once it has said that it is one: it cuts rows, it is told which keys to send, and is given back as it
-//! was before.
+//! The special treatment of xterm, once it has given its name: it cuts rows, and it needs settings for some
+//! keys, which are restored at the end.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,7 @@ pub(super) fn is_named(name: &str) {
     let _ = XTERM.set(version(name));
 }
 
-/// Whether it is xterm, as far as it has said what it is.
+/// Returns whether it is xterm, as far as it has said what it is.
 pub(super) fn is_known() -> Option<bool> {
     XTERM.get().map(Option::is_some)
 }
@@ -27,13 +27,13 @@ fn version(name: &str) -> Option<u32> {
     Some(digits.and_then(|digits| digits.parse().ok()).unwrap_or(0))
 }
 
-/// What xterm is told: to send Alt as other terminals do, and not as letters of another alphabet, and to tell Shift-Enter from
-/// Enter. How it was before is kept by it, and comes back. Empty for all others.
+/// Returns the settings for xterm: send Alt as other terminals do, and distinguish Shift-Enter from Enter.
+/// xterm saves its earlier settings. Empty for all other terminals.
 pub(crate) fn wishes() -> &'static str {
     wishes_of(XTERM.get().copied().flatten()).0
 }
 
-/// What gives it back as it was before.
+/// Returns the bytes that restore xterm's earlier settings.
 pub(super) fn farewell() -> &'static str {
     wishes_of(XTERM.get().copied().flatten()).1
 }

@@ -1,3 +1,3 @@
-//! What the tests of this program share.
+//! Helpers for the tests of this crate.
 
 pub(crate) mod terminal;

@@ -38,7 +38,7 @@ impl FakeTerminal {
         }
     }
 
-    /// What was wanted of its ways to work, in order.
+    /// Returns the requested modes, in order.
     #[allow(dead_code, reason = "the tests of keys look at it")]
     pub(crate) fn modes(&self) -> &[String] {
         &self.modes
@@ -180,13 +180,13 @@ impl FakeTerminal {
         lines
     }
 
-    /// How many rows have scrolled away.
+    /// Returns the number of rows that have scrolled away.
     #[allow(dead_code, reason = "each test uses a part of it")]
     pub(crate) fn scrolled(&self) -> usize {
         self.scrolled.len()
     }
 
-    /// Where the next letter goes: row and column.
+    /// Returns the row and column of the cursor.
     #[allow(dead_code, reason = "each test uses a part of it")]
     pub(crate) fn cursor(&self) -> (usize, usize) {
         (self.row, self.column)

@@ -4,7 +4,7 @@ use super::Editor;
 use crate::clean::clean_with_tabs;
 
 impl Editor {
-    /// What is written, with the texts of long pastes in it.
+    /// Returns the text of the line with the full text of long pastes.
     pub fn whole(&self) -> String {
         self.pastes.unfold(&self.text)
     }
@@ -31,14 +31,14 @@ impl Editor {
         self.set(shown);
     }
 
-    /// Whether what was written is put aside for a question.
+    /// Returns whether what was written is put aside for a question.
     pub fn is_stashed(&self) -> bool {
         self.stashed.is_some()
     }
 
     /// Takes what was written elsewhere, where meanwhile a question may have come or gone: the text belongs to where it was
     /// taken from.
-    pub fn written(&mut self, text: &str, was_stashed: bool) {
+    pub fn set_edited(&mut self, text: &str, was_stashed: bool) {
         match (&mut self.stashed, was_stashed) {
             (Some(draft), false) => {
                 let text = self.pastes.refold(clean_with_tabs(text));
@@ -113,7 +113,7 @@ impl Editor {
         }
     }
 
-    /// Takes back what was put aside. What is written since is the answer to a question that is asked no more.
+    /// Restores the stashed text. The text since then answers a question that is closed.
     pub fn unstash(&mut self) {
         if let Some((text, cursor)) = self.stashed.take() {
             self.text = text;

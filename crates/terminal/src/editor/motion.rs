@@ -1,4 +1,4 @@
-//! Where a cursor can go in a text: by graphemes, by words, by rows. Functions of a text and a place in it.
+//! The motions of a cursor in a text: by graphemes, words and rows; functions of a text and a place in it.
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 use unicode_width::UnicodeWidthStr as _;
@@ -16,13 +16,13 @@ pub(super) fn snapped(text: &str, at: usize) -> usize {
     }
 }
 
-/// One grapheme back.
+/// Returns the place one grapheme back.
 pub(super) fn before(text: &str, at: usize) -> usize {
     let before = text[..at].grapheme_indices(true).next_back();
     before.map_or(0, |(start, _)| start)
 }
 
-/// One grapheme on.
+/// Returns the place one grapheme forward.
 pub(super) fn after(text: &str, at: usize) -> usize {
     let next = text[at..].graphemes(true).next();
     next.map_or(at, |next| at + next.len())
@@ -42,12 +42,12 @@ pub(super) fn word_after(text: &str, at: usize) -> usize {
         .map_or(text.len(), |(start, word)| at + start + word.len())
 }
 
-/// Where the row begins.
+/// Returns the beginning of the row.
 pub(super) fn row_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// Where the row ends, before its line end.
+/// Returns the end of the row, before its line end.
 pub(super) fn row_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |end| at + end)
 }
@@ -79,7 +79,8 @@ fn along(text: &str, from: usize, to: usize, start: usize, at: usize) -> usize {
     places.nth(along).map_or(to, |(place, _)| from + place)
 }
 
-/// What graphemes make a word of their own with others of their kind, as vi sees words. With `big`, all that is not blank.
+/// The class of a grapheme: as in vi, graphemes of one class form a word. With `big`, everything but blanks
+/// is one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CharClass {
     /// Blanks and line ends.
@@ -181,7 +182,7 @@ pub(super) fn word_at(text: &str, at: usize, big: bool, around: bool) -> (usize,
     }
 }
 
-/// What stands between two of this sign in the row; with `around`, the signs too.
+/// Returns the range between two of these signs in the row; with `around`, including the signs.
 pub(super) fn quoted_at(text: &str, at: usize, sign: char, around: bool) -> Option<(usize, usize)> {
     let (first, last) = (row_start(text, at), row_end(text, at));
     let signs: Vec<usize> = text[first..last]
@@ -196,7 +197,7 @@ pub(super) fn quoted_at(text: &str, at: usize, sign: char, around: bool) -> Opti
     })
 }
 
-/// What stands between these brackets around the place; with `around`, the brackets too.
+/// Returns the range between the brackets around the place; with `around`, including the brackets.
 pub(super) fn within(
     text: &str,
     at: usize,

@@ -193,7 +193,7 @@ fn tabs_of_what_is_pasted_or_written_elsewhere_are_sent_as_tabs() {
     let mut editor = Editor::default();
     editor.paste("all:\r\n\tcc a.c\r\n");
     assert_eq!(editor.whole(), "all:\n\tcc a.c\n");
-    editor.written("name\tvalue", false);
+    editor.set_edited("name\tvalue", false);
     assert_eq!(editor.whole(), "name\tvalue");
 }
 
@@ -253,15 +253,15 @@ fn what_was_written_elsewhere_goes_where_it_was_taken_from() {
     let mut editor = Editor::default();
     editor.paste("draft");
     editor.stash();
-    editor.written("draft, longer", false);
+    editor.set_edited("draft, longer", false);
     assert_eq!(editor.text(), "", "a question has come meanwhile");
     editor.unstash();
     assert_eq!(editor.text(), "draft, longer");
-    editor.written("y", true);
+    editor.set_edited("y", true);
     assert_eq!(editor.text(), "draft, longer", "the question is gone");
     let long = "row\n".repeat(20);
     editor.clear();
     editor.paste(&long);
-    editor.written(&format!("see\n{long}"), false);
+    editor.set_edited(&format!("see\n{long}"), false);
     assert_eq!(editor.text(), "see\n[pasted 1: 20 lines, 80 B]");
 }

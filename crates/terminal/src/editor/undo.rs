@@ -8,7 +8,7 @@ const BYTES: usize = 4 << 20;
 /// A text and where the cursor was in it.
 type UndoState = (String, usize);
 
-/// What the line was.
+/// The earlier states of the line.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
     past: Vec<UndoState>,
@@ -53,7 +53,7 @@ impl Undo {
         (self.held, self.typing) = (None, false);
     }
 
-    /// What was before the last change.
+    /// Returns the state before the last change.
     pub(super) fn back(&mut self, text: &str, cursor: usize) -> Option<UndoState> {
         self.typing = false;
         loop {
@@ -65,7 +65,7 @@ impl Undo {
         }
     }
 
-    /// What was after it, where nothing was changed since.
+    /// Returns the state that was undone last, if nothing has changed since.
     pub(super) fn forth(&mut self, text: &str, cursor: usize) -> Option<UndoState> {
         self.typing = false;
         let after = self.future.pop()?;

@@ -8,12 +8,12 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{EditOutcome, Editor, motion};
 
-/// No count is larger: a slip of the fingers is no work for minutes.
+/// Maximum count: a typing mistake must not cause minutes of work.
 const MOST: usize = 1_000;
 /// And no change is done again more often at once.
 const MOST_AGAIN: usize = 100;
 
-/// Where the keys of vi stand.
+/// The state of the vi keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vi {
     mode: Mode,
@@ -94,7 +94,7 @@ enum Reach {
 }
 
 impl Vi {
-    /// Whether keys are commands.
+    /// Returns whether keys are commands.
     pub(super) fn is_normal(&self) -> bool {
         self.mode == Mode::Normal
     }

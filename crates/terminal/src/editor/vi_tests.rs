@@ -300,7 +300,7 @@ fn no_keys_break_it_and_the_cursor_is_always_between_two_graphemes() {
                     let backwards = [String::from("old one"), "x\u{301}".into()];
                     match pick(&mut seed, 40) {
                         0 => editor.bring_back(&backwards),
-                        1 => editor.written("written\nelsewhere 👩", editor.is_stashed()),
+                        1 => editor.set_edited("written\nelsewhere 👩", editor.is_stashed()),
                         2 => editor.stash(),
                         3 => editor.unstash(),
                         _ => {}

@@ -1,12 +1,12 @@
-//! Where a text that streams may be cut: into blocks that the next line can no longer change. Only the cuts are made here; what a
-//! block means is for the parser of the field, which gets each block whole.
+//! Cuts a streaming text into blocks that the next line can no longer change. The Markdown parser gets each
+//! block whole and decides what it means.
 
 use std::collections::VecDeque;
 
 use super::code::{Fence, closes, fence_of, indent_of};
 use crate::text::width;
 
-/// What a block is, as far as its end depends on it.
+/// The kind of a block, as far as its end depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     /// A paragraph, a heading, a table, a quote.
@@ -31,7 +31,7 @@ pub(super) struct MarkdownBlock {
 }
 
 impl MarkdownBlock {
-    /// Whether its upper rows stay as they are while it grows.
+    /// Returns whether its upper rows stay as they are while it grows.
     pub(super) fn may_freeze(&self) -> bool {
         let plain = |line: &str| {
             let line = line.trim_start();
@@ -115,7 +115,7 @@ impl Blocks {
         self.done.pop_front()
     }
 
-    /// How long what is not done is.
+    /// Returns the length of the unfinished part.
     pub(super) fn live_len(&self) -> usize {
         self.open.len() + self.tail.len()
     }
@@ -172,7 +172,7 @@ impl Blocks {
         })
     }
 
-    /// Whether this line begins a block of its own, and so ends the one that is open.
+    /// Returns whether this line begins a block of its own, and so ends the one that is open.
     fn begins(&self, line: &str) -> bool {
         let Some(kind) = self.kind else { return true };
         let indent = indent_of(line);
@@ -190,7 +190,8 @@ impl Blocks {
         }
     }
 
-    /// Whether a line of signs makes a heading of what is open. Not of a text that is longer: its upper rows are done by then.
+    /// Returns whether a line of signs makes a heading of what is open. Not of a text that is longer: its
+    /// upper rows are done by then.
     fn may_be_title(&self) -> bool {
         let text = self.open.trim_end();
         !self.continued && !text.contains('\n') && width(text) <= self.title_width
@@ -310,7 +311,7 @@ fn is_heading(line: &str) -> bool {
 /// A heading that is underlined has no more rows.
 const TITLE_ROWS: usize = 3;
 
-/// Whether it may underline a heading.
+/// Returns whether it may underline a heading.
 fn is_underline(line: &str) -> bool {
     let signs = line.trim();
     !signs.is_empty() && (signs.bytes().all(|b| b == b'-') || signs.bytes().all(|b| b == b'='))
@@ -334,7 +335,7 @@ fn item_indent(line: &str) -> Option<usize> {
     (after.starts_with(' ') && !after.trim().is_empty() && !is_rule).then_some(indent + marker + 1)
 }
 
-/// Whether an item may begin right below a paragraph.
+/// Returns whether an item may begin right below a paragraph.
 fn interrupts(line: &str) -> bool {
     let line = line.trim_start();
     !line.starts_with(|c: char| c.is_ascii_digit()) || line.starts_with("1.") || line.starts_with("1)")

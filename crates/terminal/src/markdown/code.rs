@@ -26,7 +26,7 @@ pub(super) fn fence_of(line: &str) -> Option<Fence> {
     (length >= 3 && !is_span && indent < 4).then_some(Fence { sign, length, indent })
 }
 
-/// Whether a line closes a fence.
+/// Returns whether a line closes a fence.
 pub(super) fn closes(line: &str, fence: Fence) -> bool {
     let text = line.trim();
     text.len() >= fence.length && text.chars().all(|c| c == fence.sign)

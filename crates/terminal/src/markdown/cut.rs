@@ -1,5 +1,5 @@
-//! Where a long paragraph may be cut, so that what stands on the screen for good need not be read again with each word: right
-//! after the last row that is done, where nothing is open, and where the rest is a paragraph still.
+//! Finds a cut in a long paragraph, so that finished rows need not be rendered again with each word: right
+//! after the last finished row, if nothing is open there and the rest is still a paragraph.
 
 use super::blocks::BlockKind;
 use super::inline::closed;
@@ -31,14 +31,14 @@ pub(super) fn place(
     })
 }
 
-/// Whether a link, a picture or a tag may end further on.
+/// Returns whether a link, a picture or a tag may end further on.
 pub(super) fn is_open(text: &str) -> bool {
     let ends = |begin: char, end: &str| text.rfind(begin).is_none_or(|at| text[at..].contains(end));
     let leads = |at: usize| text[at + 2..].contains(')');
     !ends('[', "]") || !ends('<', ">") || !text.rfind("](").is_none_or(leads) || text.ends_with(']')
 }
 
-/// Whether this continues with a sentence, and can be nothing else.
+/// Returns whether this continues with a sentence, and can be nothing else.
 fn goes_on(text: &str) -> bool {
     let word = text.trim_start_matches(['*', '(', '"', '\'']);
     let is_number = word

@@ -105,7 +105,7 @@ impl Markdown {
         live
     }
 
-    /// Whether there is an empty row before a block.
+    /// Returns whether there is an empty row before a block.
     fn is_apart(&self, block: &MarkdownBlock) -> bool {
         match (self.before, block.kind) {
             (None, _)
@@ -118,7 +118,7 @@ impl Markdown {
         }
     }
 
-    /// Whether nothing of a block is done yet, and it needs an empty row before it.
+    /// Returns whether nothing of a block is done yet, and it needs an empty row before it.
     fn begins(&self, block: &MarkdownBlock) -> bool {
         self.frozen == 0 && !self.continued && self.is_apart(block)
     }

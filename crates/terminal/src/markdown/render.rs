@@ -1,4 +1,4 @@
-//! One block of markdown to lines: the parser's events, folded.
+//! Renders one block of Markdown to lines, by folding the parser's events.
 
 use std::sync::Arc;
 
@@ -383,7 +383,7 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Whether an address may be handed to the terminal as it stands.
+/// Returns whether an address may be handed to the terminal as it stands.
 fn can_be_followed(url: &str) -> bool {
     let known = ["https://", "http://", "mailto:", "file://"];
     known.iter().any(|begin| url.starts_with(begin))

@@ -15,7 +15,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::start::{self, lookup};
 
-/// What to begin with where there is no file yet.
+/// The beginning of a new file.
 const BEGINNING: &str = "# agentx: `agentx help settings` lists every key\n";
 
 /// Sets a key in a file.
@@ -50,7 +50,7 @@ pub(crate) fn set(
     Ok(())
 }
 
-/// Takes a key out of a file.
+/// Removes a key from a file.
 pub(crate) fn unset(
     global: &Global,
     key: &str,
@@ -74,7 +74,7 @@ pub(crate) fn unset(
     Ok(())
 }
 
-/// Says that another layer has the last word about a key.
+/// Says that another layer overrides the key.
 fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
     let rows = loaded.merged.rows();
     let Some(row) = rows.iter().find(|row| row.key == path && row.value.is_some()) else {
@@ -82,7 +82,7 @@ fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
     };
     match &row.origin {
         SettingOrigin::User(place) | SettingOrigin::Workspace(place) if *place.file == *file => String::new(),
-        // What a workspace sets in vain is told by the notes.
+        // The notes report ignored settings of a workspace.
         SettingOrigin::Default => String::new(),
         origin => format!(
             "note: the value is still {}, because it is also set elsewhere: {origin}\n",
@@ -91,7 +91,7 @@ fn overruled(loaded: &Loaded, path: &str, file: &Path) -> String {
     }
 }
 
-/// Opens a copy of a file in the person's editor, and keeps it where it is right.
+/// Opens a copy of a file in the person's editor, and keeps the changes if the copy is valid.
 pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> Result<(), ChatError> {
     let (_, file) = request(global, workspace)?;
     let editor = wanted_editor(lookup);
@@ -118,12 +118,12 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
         Err(error) => return Err(failed(&file)(error)),
     };
     let before = said.as_deref().unwrap_or(BEGINNING);
-    // Beside the file, so that what it names by relative paths is found from the copy too.
+    // Beside the file, so that relative paths in it also work from the copy.
     let copy = file.with_extension(format!("{}.edit.yaml", std::process::id()));
     if let Some(folder) = copy.parent() {
         std::fs::create_dir_all(folder).map_err(failed(folder))?;
     }
-    // What lies there already was left behind, or planted: a link would lead elsewhere.
+    // An existing file was left behind or planted: a link would lead elsewhere.
     let _ = std::fs::remove_file(&copy);
     let made = std::fs::File::create_new(&copy);
     made.and_then(|mut copy| copy.write_all(before.as_bytes()))
@@ -135,7 +135,8 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
             console.out(&format!("{} {words}\n", file.display()))
         }
         Err(error) => {
-            // Where nothing was typed, as where there is no such editor, nothing is left behind.
+            // If the person typed nothing, for example because the editor does not exist, the copy is
+            // removed.
             match std::fs::read_to_string(&copy) {
                 Ok(text) if text == before => {
                     let _ = std::fs::remove_file(&copy);
@@ -147,7 +148,7 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
     }
 }
 
-/// Edits the copy until it is right or the person gives up; `said` is what the file said before.
+/// Edits the copy until it is valid or the person gives up; `said` is the earlier text of the file.
 fn keep(
     global: &Global,
     workspace: bool,
@@ -185,7 +186,8 @@ fn keep(
     }
 }
 
-/// An editor may have flags: `code --wait`. It gets no keys: commands of an agent that works elsewhere could read them from it.
+/// Runs the editor, which may have flags: `code --wait`. Its environment has no API keys, because commands of
+/// an agent elsewhere could read them there.
 fn run(editor: &str, file: &Path) -> Result<(), ChatError> {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -219,7 +221,7 @@ fn request(global: &Global, workspace: bool) -> Result<(LoadRequest<'static>, Pa
     if workspace {
         config::refuse_links(&places.workspace_root, &file)?;
     }
-    // A file that is about to be made need not be there, whoever named it.
+    // A file that this command will create need not exist, even if an option names it.
     places.user_file_named = places.user_file_named && file != places.user_file;
     let request = LoadRequest {
         places,

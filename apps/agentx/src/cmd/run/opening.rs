@@ -40,7 +40,8 @@ pub(super) async fn asks_again(
     }
 }
 
-/// What a person should know of the session before it is gone on with: who answers in it, and that calls are asked about again.
+/// Prints notes about a session before the run continues it: who answers in it, and that calls require an
+/// answer again.
 pub(super) async fn say_notes(
     place: &CommandTarget,
     settings: &Settings,

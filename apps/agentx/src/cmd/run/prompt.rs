@@ -18,7 +18,8 @@ const MAX_BYTES: u64 = 16 << 20;
 /// After this time without an end, a person is told what is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Reads the prompt, with the files that its words name. `None` is no prompt, where one may go without.
+/// Reads the prompt, with the files that its words name. Returns `None` if there is no prompt and the run
+/// needs none.
 pub(crate) async fn read(
     args: &RunArgs,
     may_go_without: bool,

@@ -5,7 +5,7 @@ use agentx::types::{ApprovalMode, ConfigChange};
 use super::opening::{asks_again, open, say_notes};
 use super::prompt;
 use crate::args::{Global, RunArgs};
-use crate::connection_watch::{LinkWatch, Outage};
+use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
 use crate::default_model;
 use crate::error::ChatError;
@@ -46,19 +46,20 @@ pub(crate) async fn run(
         session_opening::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default(),
     );
     say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
-    // A session that was told to refuse stays so; one that was told so above, for want of a person, does not.
+    // A session that someone set to refuse stays so; one that refuses only because this run has no terminal
+    // does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
     // In the mode `auto` rules that ask are asked about, and nobody answers.
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
-    let is_alone = asked_before || (!has_person && is_auto);
+    let no_terminal = asked_before || (!has_person && is_auto);
     let approver = if decides_elsewhere {
-        Approver::Elsewhere(RemoteApprovals::new(&place, session.id(), args.wait))
+        Approver::Elsewhere(RemoteApprovals::new(&place, session.id(), args.approval_timeout))
     } else {
-        Approver::new((args.agent.yes, is_alone), place.shared(), console)
+        Approver::new(args.agent.yes, no_terminal, place.shared(), console)
     };
-    let mut away = Outage::new(&place);
-    let ends = (LinkWatch::new(&place), &mut away, signals);
+    let mut away = OutageTimer::new(&place);
+    let ends = (ConnectionWatch::new(&place), &mut away, signals);
     let result =
         headless::with_session(&session, prompt, args.manner(), approver, ends, (there, console)).await;
     let result = result.or_else(|error| RunResult::failed_in(session.id(), error));
@@ -71,7 +72,8 @@ pub(crate) async fn run(
     }
     session_opening::limits_again(&place, &args.agent.wanted(), session.as_ref()).await;
     if asked_before {
-        // Whoever goes on with the session at a terminal is asked again. Where that cannot be said, calls stay refused.
+        // A person who continues the session at a terminal is asked again. If the change fails, calls stay
+        // refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
     }
     session_opening::leave(&place, session.as_ref()).await;

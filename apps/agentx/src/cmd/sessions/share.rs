@@ -17,7 +17,7 @@ use crate::render::table::table;
 /// What everybody is called who has not said who they are.
 const ANYONE: &str = "anyone";
 
-/// Puts on record what somebody may do, or lists what is on record.
+/// Records the role of a person in a session, or lists all roles.
 pub(super) async fn run(
     place: &CommandTarget,
     loaded: &Loaded,

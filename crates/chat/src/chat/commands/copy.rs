@@ -10,7 +10,7 @@ use crate::error::ChatError;
 use crate::render::units::counted;
 use crate::terminal::tmux;
 
-/// What is copied of an answer.
+/// The part of an answer to copy.
 pub(in crate::chat) struct CopiedPart {
     text: String,
     what: String,

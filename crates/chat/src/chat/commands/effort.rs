@@ -7,20 +7,20 @@ use crate::chat::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::render::units;
 
-/// The levels, and the tokens that each lets the model reason for. Vendors that know levels are asked for the same one.
+/// The levels, each with the maximum number of tokens for reasoning. Vendors with levels of their own get the same one.
 pub(in crate::chat) const LEVELS: [(&str, Option<u64>, &str); 4] = [
-    ("default", None, "what the provider does by itself"),
+    ("default", None, "the provider's default"),
     ("low", Some(4_096), "a little: up to 4,096 tokens"),
     ("medium", Some(16_384), "up to 16,384 tokens"),
     (
         "high",
         Some(32_768),
-        "much: up to 32,768 tokens, slower and dearer",
+        "much: up to 32,768 tokens, slower and more expensive",
     ),
 ];
 
 impl Chat<'_> {
-    /// The tokens that the model may reason with; `None` for its default.
+    /// Returns the maximum number of tokens for reasoning; `None` is the model's default.
     pub(crate) async fn current_effort(&mut self) -> Option<u64> {
         self.agent_config().await.ok()?.params.thinking_tokens
     }
@@ -55,12 +55,12 @@ impl Chat<'_> {
         };
         Ok(format!(
             "effort {when}: {}; models that do not reason ignore it",
-            words(tokens)
+            level_name(tokens)
         ))
     }
 }
 
-/// The tokens of a level or a number; the outer `None` where it is neither.
+/// Returns the tokens of a level or a number, or `None` if it is neither.
 fn tokens_of(level: &str) -> Option<Option<u64>> {
     let named = LEVELS.iter().find(|(name, ..)| *name == level);
     match (named, level) {
@@ -69,8 +69,8 @@ fn tokens_of(level: &str) -> Option<Option<u64>> {
     }
 }
 
-/// An amount of reasoning as its level is called, or in tokens.
-pub(in crate::chat) fn words(tokens: Option<u64>) -> String {
+/// Names an amount of reasoning: its level, or a number of tokens.
+pub(in crate::chat) fn level_name(tokens: Option<u64>) -> String {
     let named = LEVELS.iter().find(|(_, of_level, _)| *of_level == tokens);
     match (named, tokens) {
         (Some((name, ..)), _) => (*name).to_owned(),
@@ -79,7 +79,7 @@ pub(in crate::chat) fn words(tokens: Option<u64>) -> String {
     }
 }
 
-/// The levels; the current one is marked with `*`.
+/// Lists the levels and marks the current one with `*`.
 fn list(current: Option<u64>) -> String {
     let mut text = String::new();
     for (name, tokens, about) in LEVELS {
@@ -87,7 +87,7 @@ fn list(current: Option<u64>) -> String {
         text.push_str(&format!("{mark} {name:8} {about}\n"));
     }
     if !LEVELS.iter().any(|(_, tokens, _)| *tokens == current) {
-        text.push_str(&format!("* {}\n", words(current)));
+        text.push_str(&format!("* {}\n", level_name(current)));
     }
     text.push_str("/effort LEVEL changes it for this session; a number of tokens works too\n");
     text

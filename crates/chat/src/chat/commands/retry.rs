@@ -61,7 +61,7 @@ impl Chat<'_> {
             .inputs()
             .iter()
             .rev()
-            .map(|input| (input, rewind::words(&input.texts)));
+            .map(|input| (input, rewind::own_text(&input.texts)));
         let Some((last, words)) = { said }.find(|(_, words)| !words.trim().is_empty()) else {
             return Ok("nothing to retry: no message of this session has text to send again".to_owned());
         };

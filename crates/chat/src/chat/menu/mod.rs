@@ -18,7 +18,7 @@ const SHOWN: usize = 8;
 /// Divisor of the width of a row: names take at most this part of it.
 const NAME_SHARE: usize = 2;
 
-/// What a list is about.
+/// The kind of entries in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MenuKind {
     Commands,
@@ -33,7 +33,7 @@ pub(super) enum MenuKind {
 }
 
 impl MenuKind {
-    /// Whether what it lists is found by a title too, which may have blanks in it.
+    /// Returns whether what it lists is found by a title too, which may have blanks in it.
     pub(super) fn has_titles(self) -> bool {
         matches!(self, Self::Sessions | Self::SessionsHere)
     }
@@ -56,7 +56,7 @@ pub(super) struct MenuItem {
     pub(super) acts_at_once: bool,
 }
 
-/// What a key comes to.
+/// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MenuStep {
     /// The key is for the line.
@@ -101,12 +101,12 @@ struct OpenMenu {
 }
 
 impl Menu {
-    /// Whether it is open for this text before the cursor.
+    /// Returns whether it is open for this text before the cursor.
     pub(super) fn is_about(&self, before: &str) -> bool {
         self.open.as_ref().is_some_and(|open| open.before == before)
     }
 
-    /// Nothing is written that a list is for.
+    /// Closes the list, because the text before the cursor needs none.
     pub(in crate::chat) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -147,7 +147,8 @@ impl Menu {
         }
     }
 
-    /// What a key comes to while `before` stands before the cursor. `has_vi` lets Esc through, which ends inserting there.
+    /// Handles a key while `before` is the text before the cursor. `has_vi` lets Esc through, because it ends
+    /// the insert mode of vi.
     pub(super) fn key(&mut self, key: &KeyEvent, before: &str, has_vi: bool) -> MenuStep {
         let Some(open) = self.open.as_mut().filter(|open| open.before == before) else {
             return MenuStep::Pass;
@@ -239,7 +240,8 @@ impl OpenMenu {
 }
 
 impl MenuItem {
-    /// Whether it fits what is written: by its beginning, or by a part of it or of what is said about it.
+    /// Returns whether it fits what is written: by its beginning, or by a part of it or of what is said about
+    /// it.
     pub(super) fn fits(&self, written: &str) -> bool {
         let written = written.to_lowercase();
         let has = |text: &String| text.to_lowercase().contains(&written);

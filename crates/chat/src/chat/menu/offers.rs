@@ -1,4 +1,5 @@
-//! What the list below the input offers for what is typed: commands after `/`, files after `@`, and what some commands take.
+//! The entries of the list below the input: commands after `/`, files after `@`, and arguments of some
+//! commands.
 
 use agentx::runtime::ModelInfo;
 use agentx::types::{Api, Prices};
@@ -64,7 +65,8 @@ fn kind_of(command: &str) -> Option<MenuKind> {
     }
 }
 
-/// Whether an input is typed by hand, so that a list may open for it. What comes from the history is not.
+/// Returns whether an input is typed by hand, so that a list may open for it. What comes from the history is
+/// not.
 pub(in crate::chat) fn opens_list(input: &TerminalInput) -> bool {
     let TerminalInput::Key(KeyEvent { code, modifiers, .. }) = input else {
         return false;
@@ -77,7 +79,7 @@ pub(in crate::chat) fn opens_list(input: &TerminalInput) -> bool {
         )
 }
 
-/// Those that fit, the ones that begin so first.
+/// Returns the matching items; those that begin with the text come first.
 pub(super) fn fitting(known: &[MenuItem], written: &str) -> Vec<MenuItem> {
     let (mut first, more): (Vec<_>, Vec<_>) = known
         .iter()
@@ -89,7 +91,7 @@ pub(super) fn fitting(known: &[MenuItem], written: &str) -> Vec<MenuItem> {
 }
 
 impl Chat<'_> {
-    /// What a key comes to while a list is open; `None` where it is for the line.
+    /// Handles a key while a list is open; returns `None` if the key belongs to the line.
     pub(in crate::chat) fn menu_key(&mut self, key: &KeyEvent) -> Option<EditOutcome> {
         if self.asks_in_line() {
             return None;
@@ -125,7 +127,7 @@ impl Chat<'_> {
         self.composer.editor.text()[..self.composer.editor.cursor()].to_owned()
     }
 
-    /// Whether there is a line that a list can be below of.
+    /// Returns whether there is a line that a list can be below of.
     fn has_room_for_menu(&self) -> bool {
         let has_rows =
             matches!(&self.display.face, ChatInterface::Editor { screen, .. } if screen.rows() >= LOW);

@@ -115,8 +115,8 @@ fn what_is_said_in_passing_breaks_neither_a_list_nor_code() {
 #[test]
 fn what_was_said_last_is_what_it_is_also_when_the_chat_is_left() {
     let (mut screen, mut terminal) = screen(24, 12);
-    let piece = |lane, text: &str| TextPiece {
-        lane,
+    let piece = |region, text: &str| TextPiece {
+        region,
         text: text.into(),
     };
     screen.say(&[piece(TextRegion::Answer, "It is **qu")]);
@@ -281,8 +281,8 @@ fn what_was_cut_is_not_shown_whatever_streams_meanwhile() {
 #[test]
 fn an_open_question_stays_in_sight_whatever_is_printed_after_it() {
     let question = "? bash wants to run\n    command: rm a\n  because it may\n";
-    let piece = |lane, text: &str| TextPiece {
-        lane,
+    let piece = |region, text: &str| TextPiece {
+        region,
         text: text.into(),
     };
     let (mut screen, mut terminal) = screen(24, 10);
@@ -349,7 +349,7 @@ fn of_a_question_longer_than_the_screen_both_ends_are_in_sight() {
     let question = format!("? write wants to write a\n{}  because\n  always\n", rows.concat());
     screen.set_line(line(""));
     screen.say(&[TextPiece {
-        lane: TextRegion::Question,
+        region: TextRegion::Question,
         text: question,
     }]);
     screen.set_asked(Some(true));

@@ -42,7 +42,7 @@ impl Chat<'_> {
         match visit? {
             Visit::Leaves(exit) => Ok(ChatFlow::Leave(exit)),
             Visit::Over(status) => {
-                let (end, shown) = ShellEnd::By(status).words(style);
+                let (end, shown) = ShellEnd::By(status).describe(style);
                 self.keep_for_agent(command, NOT_KEPT.to_owned(), end).await;
                 let (corner, note) = (
                     style.dim("  └ "),
@@ -50,7 +50,7 @@ impl Chat<'_> {
                 );
                 self.display.print_line(&format!("{corner}{shown}{note}"))?;
                 self.note_withheld_variables(command);
-                Ok(ChatFlow::On)
+                Ok(ChatFlow::Continue)
             }
         }
     }

@@ -1,5 +1,6 @@
-//! Which commands of the person's own need the terminal: editors, `git add -p`, `ssh HOST`, and whatever is written behind `!!`. All others run
-//! as `!COMMAND` does, with their output on record for the agent. A wrong guess costs little: `!!` lends the terminal to anything.
+//! Recognizes commands of the person that need the terminal: editors, `git add -p`, `ssh HOST`, and any
+//! command after `!!`. All others run as `!COMMAND`, and the log keeps their output for the agent. A wrong
+//! guess costs little: `!!` lends the terminal to anything.
 
 /// Programs that draw on the whole screen or read keys, whatever their arguments are. Pagers are not among them: without a terminal they
 /// print the text and end.
@@ -88,14 +89,15 @@ fn flags_of(table: &[(&str, &'static [&'static str])], program: &str) -> Option<
     row.map(|(_, flags)| *flags)
 }
 
-/// Whether `tmux new -d` or `screen -S NAME -dm` begins something and comes back at once.
+/// Returns whether `tmux new -d` or `screen -S NAME -dm` begins something and comes back at once.
 fn is_detached(words: &[&str]) -> bool {
     words
         .iter()
         .any(|word| matches!(*word, "-d" | "-dm" | "-dmS" | "-X"))
 }
 
-/// Whether `ssh` opens a shell: it has no command behind the host, or `-t` gives the command a terminal.
+/// Returns whether `ssh` opens a shell: it has no command behind the host, or `-t` gives the command a
+/// terminal.
 fn ssh_has_no_command(words: &[&str]) -> bool {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -115,7 +117,7 @@ fn ssh_has_no_command(words: &[&str]) -> bool {
     false
 }
 
-/// Whether `sudo` may ask for a password, or what it runs reads keys.
+/// Returns whether `sudo` may ask for a password, or what it runs reads keys.
 fn sudo_asks(words: &[&str]) -> bool {
     let is_quiet = |word: &&str| *word == "-n" || *word == "--non-interactive";
     let mut at = 0;
@@ -149,7 +151,7 @@ fn has_flag(words: &[&str], flags: &[&str]) -> bool {
     words.iter().any(is_flag)
 }
 
-/// Whether a word is a flag of one letter with its value behind it: `-mwords`.
+/// Returns whether a word is a flag of one letter with its value behind it: `-mwords`.
 fn is_short(word: &str, flag: &str) -> bool {
     flag.len() == 2 && !word.starts_with("--") && word.starts_with(flag)
 }

@@ -1,5 +1,5 @@
-//! What a command of the person's own says while it runs: the last lines for the screen, and as much as is kept of it, the beginning
-//! and the end.
+//! The output of a running command of the person: the last lines for the screen, and its beginning and end
+//! for the log.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ pub(crate) struct ShellCommand {
 }
 
 impl ShellCommand {
-    /// It begins now.
+    /// Creates the command, which starts now.
     pub(super) fn new(command: &str, now: Instant) -> Self {
         Self {
             command: visible(command),
@@ -52,7 +52,7 @@ impl ShellCommand {
         }
     }
 
-    /// It says something.
+    /// Adds output of the command.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut whole = std::mem::take(&mut self.torn);
         whole.extend_from_slice(bytes);
@@ -95,7 +95,7 @@ impl ShellCommand {
         style.dim(&format!("{begin}{what}{rest}"))
     }
 
-    /// What it said, for the agent.
+    /// Returns the output for the agent.
     pub(super) fn output_text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         if self.left_out == 0 {

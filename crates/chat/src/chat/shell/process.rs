@@ -57,7 +57,7 @@ pub(super) fn begin(
 const OWN_SHELL: &str =
     "each command runs in its own shell, so `cd` alone has no effect; write !cd DIR && COMMAND";
 
-/// What is said in place of running a command that could do nothing here.
+/// Returns a notice to print instead of running a command that would have no effect here.
 pub(super) fn instead_of(command: &str) -> Option<&'static str> {
     let program = command.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next().unwrap_or_default() {
@@ -70,7 +70,7 @@ pub(super) fn instead_of(command: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a command is a `cd` and nothing else.
+/// Returns whether a command is a `cd` and nothing else.
 fn only_changes_directory(command: &str) -> bool {
     let is_cd = command == "cd" || command.starts_with("cd ");
     is_cd && !command.contains(['&', ';', '|', '\n'])

@@ -1,4 +1,4 @@
-//! What `/help` says, in a terminal of any width: an overview that fits into 24 rows, and more about each command and the keys.
+//! The text of `/help` for a terminal of any width: an overview in 24 rows, each command, and the keys.
 
 use agentx::config::nearest;
 use agentx_terminal::Line;
@@ -11,7 +11,7 @@ const BELOW: usize = 4;
 /// A terminal with less room is a narrow one.
 const NARROW: usize = 72;
 
-/// What a person asks for with `/help`, in rows of a terminal that is so wide: everything in short, one command, or the keys.
+/// Returns the help for a topic, wrapped to `width`: an overview, one command, or the keys.
 pub(crate) fn help(topic: Option<&str>, width: usize) -> String {
     let Some(topic) = topic.map(|topic| topic.trim_start_matches('/')) else {
         return in_rows(OVERVIEW, width);
@@ -30,7 +30,7 @@ pub(crate) fn help(topic: Option<&str>, width: usize) -> String {
     let near = nearest(name, NAMES.iter().copied(), 1);
     let near = near.first().map(|near| format!(" did you mean /help {near}?"));
     format!(
-        "there is no command /{name};{} /help lists them all\n",
+        "there is no command /{name};{} /help lists the commands\n",
         near.unwrap_or_default()
     )
 }
@@ -45,12 +45,12 @@ fn in_rows(text: &str, width: usize) -> String {
         }
         let Some((command, does)) = line.split_once("  ").filter(|_| line.starts_with('/')) else {
             let blanks = line.len() - line.trim_start().len();
-            for row in fitted(line.trim_start(), width.saturating_sub(blanks)) {
+            for row in wrapped_rows(line.trim_start(), width.saturating_sub(blanks)) {
                 rows_of_all.push_str(&format!("{:blanks$}{row}\n", ""));
             }
             continue;
         };
-        let mut rows = fitted(does.trim(), width.saturating_sub(indent));
+        let mut rows = wrapped_rows(does.trim(), width.saturating_sub(indent));
         // A long command has a row of its own, as all have where there is little room.
         let beside = if indent == DOES && command.len() + 2 <= DOES {
             rows.next().unwrap_or_default()
@@ -64,13 +64,13 @@ fn in_rows(text: &str, width: usize) -> String {
     rows_of_all
 }
 
-/// What a command does.
+/// Returns a short description of a command.
 pub(crate) fn about(name: &str) -> Option<&'static str> {
     let line = COMMANDS.lines().find(|line| is_about(line, name))?;
     line.split_once("  ").map(|(_, does)| does.trim())
 }
 
-/// Whether a line is about the command of this name.
+/// Returns whether a line is about the command of this name.
 fn is_about(line: &str, name: &str) -> bool {
     let command = line.split_once("  ").map_or(line, |(command, _)| command);
     let mut words = command.split([' ', ',']);
@@ -78,7 +78,7 @@ fn is_about(line: &str, name: &str) -> bool {
 }
 
 /// A line in as many rows as it needs.
-fn fitted(line: &str, width: usize) -> impl Iterator<Item = String> + use<> {
+fn wrapped_rows(line: &str, width: usize) -> impl Iterator<Item = String> + use<> {
     let rows = Line::new(line, Default::default()).rows(width.max(1));
     rows.into_iter().map(|row| row.text())
 }
@@ -173,7 +173,7 @@ mod tests {
         "exit", "todo", "thinking", "sessions", "title", "fork", "pin", "unpin", "who", "wheel",
     ];
 
-    fn words(text: &str) -> Vec<String> {
+    fn split_words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
@@ -186,7 +186,7 @@ mod tests {
                     text.lines().all(|line| agentx_terminal::width(line) <= width),
                     "{text}"
                 );
-                assert_eq!(words(&text), words(whole), "no word is lost");
+                assert_eq!(split_words(&text), split_words(whole), "no word is lost");
             }
         }
         let wide = help(Some("all"), 80);
@@ -203,7 +203,7 @@ mod tests {
         // Below it stand the status row and the line.
         assert!(text.lines().count() <= 20, "{text}");
         for name in NAMES {
-            let is_named = words(&text).contains(&format!("/{name}"));
+            let is_named = split_words(&text).contains(&format!("/{name}"));
             assert_eq!(is_named, !RARE.contains(name), "{name}");
             assert!(about(name).is_some(), "{name}");
             assert!(help(Some(name), 80).contains(&format!("/{name}")), "{name}");
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(help(Some("/rewind"), 80).lines().count(), 3);
         assert_eq!(
             help(Some("rewnd"), 80),
-            "there is no command /rewnd; did you mean /help rewind? /help lists them all\n"
+            "there is no command /rewnd; did you mean /help rewind? /help lists the commands\n"
         );
     }
 }

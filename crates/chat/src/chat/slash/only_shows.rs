@@ -1,9 +1,9 @@
-//! Which commands only show something: they run also while a command of the person runs.
+//! Recognizes commands that only show something: they also run while a shell command of the person runs.
 
 use super::{QueueWish, Rules, Slash, WheelCommand};
 
 impl Slash {
-    /// Whether the command only shows something, so that it needs no agent and changes nothing.
+    /// Returns whether the command only shows something, so that it needs no agent and changes nothing.
     pub(crate) fn only_shows(&self) -> bool {
         match self {
             Self::Help(_)

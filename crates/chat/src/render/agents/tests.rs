@@ -83,7 +83,7 @@ fn a_delegation() -> Vec<Envelope<RuntimeEvent>> {
     ]
 }
 
-fn show(cast: &mut AgentCast, style: Paint) -> Vec<TextPiece> {
+fn show(cast: &mut LiveAgents, style: Paint) -> Vec<TextPiece> {
     let mut main = TranscriptRenderer::new(style, 80);
     for event in a_delegation() {
         cast.event(&mut main, &event);
@@ -98,14 +98,14 @@ fn joined(pieces: &[TextPiece]) -> String {
 
 #[test]
 fn others_stand_beside_under_their_names() {
-    let mut cast = AgentCast::new(Paint::default(), 80);
+    let mut cast = LiveAgents::new(Paint::default(), 80);
     let shown = show(&mut cast, Paint::default());
     assert_eq!(
         joined(&shown),
         "I ask.\n● delegate  {\"agent\":\"scout\",\"input\":\"look\"}\nscout │ Let me see.\nscout │ And\n\
          scout │ ● read  a.txt\nscout │   └ ✓ 0.0s\nscout │ Found it.\n  └ ✓ 0.0s\nIt is there.\n"
     );
-    let answers = shown.iter().filter(|piece| piece.lane == TextRegion::Answer);
+    let answers = shown.iter().filter(|piece| piece.region == TextRegion::Answer);
     let answer: String = answers.map(|piece| piece.text.as_str()).collect();
     assert_eq!(
         answer, "I ask.\nIt is there.\n",
@@ -115,7 +115,7 @@ fn others_stand_beside_under_their_names() {
 
 #[test]
 fn a_line_that_streams_can_be_seen_before_it_ends() {
-    let mut cast = AgentCast::new(Paint::default(), 80);
+    let mut cast = LiveAgents::new(Paint::default(), 80);
     let mut main = TranscriptRenderer::new(Paint::default(), 80);
     let mut seen = Vec::new();
     for event in a_delegation() {
@@ -128,7 +128,7 @@ fn a_line_that_streams_can_be_seen_before_it_ends() {
 
 #[test]
 fn agents_of_one_name_are_told_apart_while_they_are_there() {
-    let mut cast = AgentCast::new(Paint::default(), 80);
+    let mut cast = LiveAgents::new(Paint::default(), 80);
     let mut main = TranscriptRenderer::new(Paint::default(), 80);
     for event in [
         envelope("a", started("story", None)),
@@ -156,10 +156,10 @@ fn agents_of_one_name_are_told_apart_while_they_are_there() {
 #[test]
 fn all_of_them_apart() {
     let shown = show(
-        &mut AgentCast::new(Paint::default(), 80).apart(true),
+        &mut LiveAgents::new(Paint::default(), 80).apart(true),
         Paint::default(),
     );
-    assert!(shown.iter().all(|piece| piece.lane == TextRegion::Answer));
+    assert!(shown.iter().all(|piece| piece.region == TextRegion::Answer));
     let text = joined(&shown);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.first(), Some(&"main │ I ask."));
@@ -173,7 +173,7 @@ fn all_of_them_apart() {
 
 #[test]
 fn who_spoke_before_it_said_its_name_has_it() {
-    let mut cast = AgentCast::new(Paint::default(), 80)
+    let mut cast = LiveAgents::new(Paint::default(), 80)
         .apart(true)
         .with_first("main");
     let mut main = TranscriptRenderer::new(Paint::default(), 80);
@@ -196,8 +196,8 @@ fn a_name_keeps_its_colour() {
         color: true,
         ..Paint::default()
     };
-    let shown = joined(&show(&mut AgentCast::new(style, 80), style));
-    let again = joined(&show(&mut AgentCast::new(style, 80), style));
+    let shown = joined(&show(&mut LiveAgents::new(style, 80), style));
+    let again = joined(&show(&mut LiveAgents::new(style, 80), style));
     let label = style.agent(0, "scout │");
     assert!(label.starts_with("\u{1b}["), "{label}");
     assert!(shown.contains(&label) && shown == again, "{shown}");
@@ -211,7 +211,7 @@ fn who_is_alone_has_no_name() {
         envelope("a", stop()),
     ];
     let (mut cast, mut main) = (
-        AgentCast::new(Paint::default(), 80),
+        LiveAgents::new(Paint::default(), 80),
         TranscriptRenderer::new(Paint::default(), 80),
     );
     let mut alone = TranscriptRenderer::new(Paint::default(), 80);

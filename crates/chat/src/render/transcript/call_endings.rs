@@ -1,4 +1,4 @@
-//! How a call came to nothing, in words, and what a run has cost.
+//! The words for calls that failed or were refused, and for the cost of a run.
 
 use agentx::types::{RunStatus, ToolFailed, ToolStatus, TurnResponse, Usage};
 
@@ -25,7 +25,7 @@ impl TranscriptRenderer {
         self
     }
 
-    /// How a call came to nothing, and why.
+    /// Returns the words for a call that failed or was refused, with the reason.
     pub(super) fn why_not(&self, status: ToolStatus, error: &str) -> String {
         let word = status_word(status);
         let (word, error) = match status {
@@ -69,7 +69,7 @@ impl TranscriptRenderer {
         }
     }
 
-    /// What a run has cost; of one that came to its end with the last call that its limit of money allowed, that it did.
+    /// Prints the cost of a run, and says so if the run reached its cost limit with its last call.
     pub(super) fn tell_cost(&mut self, status: RunStatus) {
         let Some(turn) = self.turn.take() else { return };
         let note = units::over_limit(turn.cost, self.max_cost);
@@ -90,7 +90,8 @@ impl TranscriptRenderer {
     }
 }
 
-/// Why a call failed, on one line: of one that was not valid what is wrong with it, else the first of what was said.
+/// Returns the reason of a failure on one line: for an invalid call the mistake, else the first line of the
+/// error.
 pub(super) fn why(failed: &ToolFailed) -> Option<String> {
     let lines = || {
         failed

@@ -272,7 +272,7 @@ impl TranscriptRenderer {
         }
     }
 
-    /// What is under way is told as far as it came, and nothing follows: nothing more can be saved.
+    /// Prints running calls as far as they came, because nothing more can be saved.
     pub(crate) fn break_off(&mut self) {
         self.answers = false;
         self.end_running(
@@ -294,8 +294,8 @@ impl TranscriptRenderer {
         running.into_iter().map(|(_, id)| id.clone()).collect()
     }
 
-    /// What is under way, for rows that live: one call with its last lines, of several a row each; and what is done of the list
-    /// of what is to be done.
+    /// Returns the live rows: a single call with its last lines, or a row for each of several calls, and the
+    /// progress of the to-do list.
     pub(crate) fn running(&self, now: Timestamp) -> Vec<String> {
         if !self.holds_calls {
             return Vec::new();

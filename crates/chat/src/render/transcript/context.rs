@@ -1,4 +1,4 @@
-//! What is told of a conversation that is condensed.
+//! The lines about a conversation that is condensed.
 
 use agentx::types::{ContextChange, ContextRange, RequestPart};
 
@@ -58,7 +58,7 @@ impl TranscriptRenderer {
     }
 }
 
-/// What a person does about an answer that was declined. What came before may be why, and only they can tell.
+/// Advice about a declined answer. The cause may be an earlier message, and only the person can tell.
 pub(super) const DECLINED: &str = "the model declined to answer. Your message is no longer sent: rephrase \
                                    it, or go further back with /rewind (agentx rewind)";
 

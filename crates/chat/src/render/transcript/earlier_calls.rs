@@ -1,4 +1,5 @@
-//! Calls that began before what is told: their heads are not told again, but what they were called with is known when they end.
+//! Calls that began before the transcript: their heads are not printed again, but their arguments are known
+//! when they end.
 
 use agentx::types::RuntimeEvent;
 
@@ -6,7 +7,7 @@ use super::super::tool::describe;
 use super::TranscriptRenderer;
 
 impl TranscriptRenderer {
-    /// Takes note of a call of before, without telling of it: what becomes of it later is told with what was called.
+    /// Notes an earlier call without printing it, so that its end is printed with its arguments.
     pub fn knows(&mut self, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::ToolExecuting(call) => {

@@ -1,4 +1,4 @@
-//! What a transcript has to do with other agents: work that is given to them, and what they say in between.
+//! The parts of a transcript about other agents: work that they get, and what they say in between.
 
 use agentx::types::{AgentStateId, ToolCallId, ToolCallRequested};
 
@@ -31,13 +31,13 @@ impl TranscriptRenderer {
     }
 
     /// A whole line, after the one that is open; beside an answer that streams, in passing.
-    pub(crate) fn line(&mut self, lane: TextRegion, text: &str) {
-        if lane == TextRegion::Aside && self.holds_calls && self.answers {
+    pub(crate) fn line(&mut self, region: TextRegion, text: &str) {
+        if region == TextRegion::Aside && self.holds_calls && self.answers {
             return self.print_notice(text);
         }
         self.error_in_passing();
         self.end_line();
-        self.put(lane, format!("{text}\n"));
+        self.put(region, format!("{text}\n"));
     }
 }
 

@@ -1,9 +1,10 @@
-//! What was said and nobody has taken yet, also from the transcript of one session to that of the next one in the same chat.
+//! Pieces of text that the screen has not taken yet; they move to the transcript of the next session in the
+//! same chat.
 
 use super::{TextPiece, TranscriptRenderer};
 
 impl TranscriptRenderer {
-    /// Whether something was said that nobody has taken.
+    /// Returns whether something was said that nobody has taken.
     pub(crate) fn has_said(&self) -> bool {
         !self.pieces.is_empty()
     }

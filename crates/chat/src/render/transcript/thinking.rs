@@ -56,7 +56,7 @@ fn length_text(millis: u64, count: WordCount) -> String {
     )
 }
 
-/// Whether reasoning is over when this comes.
+/// Returns whether reasoning is over when this comes.
 pub(super) fn is_after(event: &RuntimeEvent) -> bool {
     matches!(
         event,
@@ -91,12 +91,12 @@ impl TranscriptRenderer {
         }
     }
 
-    /// How reasoning is shown.
+    /// Returns the way in which reasoning is shown.
     pub(crate) fn thinking(&self) -> ThinkingDisplay {
         self.thinking.unwrap_or_default()
     }
 
-    /// How long the reasoning is that is under way and not shown, in words.
+    /// Returns the length of the hidden reasoning that is streaming now, in words.
     pub(crate) fn thought_words(&self) -> Option<String> {
         let thought = self.thought.as_ref().filter(|thought| !thought.shown)?;
         Some(format!("{} words", units::count(thought.count.words)))

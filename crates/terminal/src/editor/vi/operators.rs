@@ -1,4 +1,4 @@
-//! What vi's commands do to the text: delete, change, copy, put, replace.
+//! The operators of vi: delete, change, copy, put, replace.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 

@@ -1,4 +1,4 @@
-//! What a search has found: where it was said, and as much of it as there is room for, with the words that were looked for in it.
+//! Renders the hits of a search: the place of each, and as much text around the matched words as fits.
 
 use agentx::runtime::SearchHit;
 use unicode_width::UnicodeWidthStr as _;

@@ -1,4 +1,4 @@
-//! How the line that is being written lies on the screen: broken into rows, as many as there is room for, those around the cursor.
+//! Lays the input line out on the screen: breaks it into rows, and keeps those around the cursor that fit.
 
 use agentx_terminal::{Line as Text, Row, Style};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -18,7 +18,7 @@ pub(crate) struct InputLine {
     pub(crate) cursor: usize,
 }
 
-/// How a line lies on the screen.
+/// The layout of a line on the screen.
 pub(super) struct Layout {
     pub(super) rows: Vec<String>,
     pub(super) row: usize,

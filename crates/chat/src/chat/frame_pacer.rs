@@ -67,7 +67,8 @@ impl Pace {
         self.cost = (self.cost * 7 + cost) / 8;
     }
 
-    /// Whether the status is to be read again while an activity goes on since `since`: with each frame, but less often while it streams.
+    /// Returns whether the status is to be read again while an activity goes on since `since`: with each
+    /// frame, but less often while it streams.
     pub(super) fn looks(&mut self, now: Instant, since: Option<Instant>) -> bool {
         let is_fresh = self
             .looked
@@ -86,7 +87,7 @@ impl Pace {
         }
     }
 
-    /// Whether events that come now would have to wait for the next frame.
+    /// Returns whether events that come now would have to wait for the next frame.
     pub(super) fn rests(&self, now: Instant) -> bool {
         (self.streams || self.waits) && !self.is_due(now)
     }
@@ -97,7 +98,7 @@ impl Pace {
         Some(next.saturating_duration_since(now))
     }
 
-    /// Whether a frame may be painted now.
+    /// Returns whether a frame may be painted now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.hurries || self.next().is_none_or(|next| now >= next)
     }

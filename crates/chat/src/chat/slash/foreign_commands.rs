@@ -1,10 +1,11 @@
-//! Commands that people know from the chats of Claude Code, Codex, Gemini CLI, aider and the like, and what does the same here.
+//! Commands that people know from Claude Code, Codex, Gemini CLI, aider and similar programs, with their
+//! counterparts here.
 
-/// Words of other programs, and the hint that helps whoever typed one.
-pub type Others = [(&'static [&'static str], &'static str)];
+/// Commands of other programs, each with a hint.
+pub type ForeignCommands = [(&'static [&'static str], &'static str)];
 
-/// Those that are typed in a chat.
-pub const OTHERS: &Others = &[
+/// The foreign commands that people type in a chat.
+pub const FOREIGN_COMMANDS: &ForeignCommands = &[
     (
         &["reset", "restart"],
         "/new begins a new session; this one is kept",
@@ -82,8 +83,8 @@ pub const OTHERS: &Others = &[
     (&["version"], "`agentx --version` prints it"),
 ];
 
-/// What to type in a chat instead of `/NAME`.
+/// Returns the hint for `/NAME` if another program has that command.
 pub(crate) fn instead_of_slash(name: &str) -> Option<&'static str> {
-    let row = OTHERS.iter().find(|(words, _)| words.contains(&name));
+    let row = FOREIGN_COMMANDS.iter().find(|(words, _)| words.contains(&name));
     row.map(|(_, hint)| *hint)
 }

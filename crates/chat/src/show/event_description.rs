@@ -6,14 +6,14 @@ use agentx::types::{
 };
 
 use crate::render::clean::visible;
-use crate::render::tool::describe;
+use crate::render::tool::describe as describe_tool;
 use crate::render::units;
 
 /// Of an event that has no words of its own so much is shown as it is.
 const MOST: usize = 400;
 
-/// What an event says.
-pub(super) fn words(event: &EnvironmentEvent) -> String {
+/// Describes an event in a line.
+pub(super) fn describe(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
         E::UserMessage(message) => {
@@ -34,7 +34,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
         E::ToolCall(call) => format!(
             "the model asks for {}  {}",
             visible(&call.name),
-            describe(&call.input)
+            describe_tool(&call.input)
         ),
         E::UsageReport(report) => units::usage(&report.usage),
         E::StreamEnd(_) => "the answer ends".into(),
@@ -45,7 +45,7 @@ pub(super) fn words(event: &EnvironmentEvent) -> String {
             "{} wants to call {}  {}",
             visible(&asked.by),
             visible(&asked.tool.name),
-            describe(&asked.input)
+            describe_tool(&asked.input)
         ),
         E::EffectStarted(effect) => format!("step {} begins: {}", effect.step, visible(&effect.kind)),
         E::EffectEnded(effect) => step_ended(effect),

@@ -1,6 +1,5 @@
-//! What the terminal says about itself: whether its background is light, and what it is called. It is asked, and says so whenever it
-//! likes. The answers come in among the keys, at once, or late over ssh; they are taken out from between them, so that they never
-//! end in what is being written.
+//! Filters the replies of the terminal out of the input: its background colour and its name. The replies
+//! arrive among the keys, at once or late over ssh, and must never end up in the input line.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use super::TerminalInput;
 pub(crate) const ASK: &str = "\u{1b}]11;?\u{7}";
 /// Asks the terminal what it is (XTVERSION). Those that do not know the question say nothing.
 pub(crate) const ASK_NAME: &str = "\u{1b}[>0q";
-/// How long a chat waits for the answer before it shows what was said before.
+/// Maximum time that a chat waits for the reply before it shows the past messages.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How long an answer begins after that chat began, at most; later only a whole one is seen for what it is.
@@ -56,7 +55,7 @@ impl ReplyFilter {
         }
     }
 
-    /// How long the next key may be waited for before [`ReplyFilter::give_up`]; `None` for ever.
+    /// Returns the time to wait for the next key before [`ReplyFilter::give_up`]; `None` means no limit.
     pub(crate) fn patience(&self) -> Option<Duration> {
         match (self.held.is_empty(), &self.text) {
             (true, _) => None,
@@ -148,7 +147,7 @@ fn answered(subject: TerminalQuery, text: &str) -> Option<TerminalInput> {
     }
 }
 
-/// Whether an answer may begin so.
+/// Returns whether an answer may begin so.
 fn is_beginning(subject: TerminalQuery, text: &str) -> bool {
     let begin = match subject {
         TerminalQuery::Background => "11;rgb",
@@ -164,7 +163,7 @@ fn is_beginning(subject: TerminalQuery, text: &str) -> bool {
     }
 }
 
-/// Whether a colour such as `11;rgb:1e1e/1e1e/2e2e` is a light one.
+/// Returns whether a colour such as `11;rgb:1e1e/1e1e/2e2e` is a light one.
 fn is_light(text: &str) -> Option<bool> {
     let (_, colour) = text.strip_prefix("11;rgb")?.split_once(':')?;
     let parts: Vec<f64> = colour

@@ -17,7 +17,7 @@ const BELATED: Duration = Duration::from_secs(1);
 /// Maximum time between two presses of the key that leaves.
 const AGAIN: Duration = Duration::from_secs(3);
 
-/// When a person typed, and since when they are asked.
+/// The times of keys, of the open question and of the end of a run, which decide what a key is meant for.
 #[derive(Debug, Default)]
 pub(super) struct Attention {
     /// The last key of any kind.
@@ -52,18 +52,18 @@ impl Attention {
         (self.asked, self.waits) = (None, false);
     }
 
-    /// Whether the question has to wait: the line is still what it was before.
+    /// Returns whether the question has to wait: the line is still what it was before.
     pub(super) fn waits(&self) -> bool {
         self.waits
     }
 
-    /// How long until the question takes the line, if nothing is typed until then.
+    /// Returns the time until the question takes the line, if the person types nothing until then.
     pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
         let typed = self.typed.filter(|_| self.waits)?;
         Some((typed + MOMENT).saturating_duration_since(now))
     }
 
-    /// Whether the question takes the line now, after a pause; says so once.
+    /// Returns whether the question takes the line now, after a pause; says so once.
     pub(super) fn takes_line(&mut self, now: Instant) -> bool {
         let paused = self.rest(now).is_some_and(|rest| rest.is_zero());
         self.waits &= !paused;
@@ -81,7 +81,8 @@ impl Attention {
         self.ended = Some(now);
     }
 
-    /// Whether a key that stops what runs was meant for the run that has just ended; the next one is not.
+    /// Returns whether a key that stops what runs was meant for the run that has just ended; the next one is
+    /// not.
     pub(super) fn meant_to_stop(&mut self, now: Instant) -> bool {
         self.ended.take().is_some_and(|ended| now < ended + BELATED)
     }
@@ -100,7 +101,7 @@ impl Attention {
     }
 }
 
-/// What a key decides at once: Alt with the letter that is typed else.
+/// Returns the decision of a key that answers at once: Alt with the letter of the answer.
 pub(super) fn decision(key: &KeyEvent) -> Option<ApprovalDecision> {
     let is_alt = key.modifiers - KeyModifiers::SHIFT == KeyModifiers::ALT;
     if !is_alt || key.kind == KeyEventKind::Release {

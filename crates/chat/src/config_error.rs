@@ -1,0 +1,44 @@
+//! Hints for errors of the configuration, so that a person knows where to look next.
+
+use agentx::config::{ConfigError, ConfigMistake, MistakeLocation};
+
+/// Returns true if every mistake is in the command line that was just typed.
+pub(crate) fn is_typed(error: &ConfigError) -> bool {
+    match error {
+        ConfigError::Mistakes(mistakes) => mistakes
+            .iter()
+            .all(|mistake| matches!(mistake.at, MistakeLocation::Flag(_))),
+        _ => false,
+    }
+}
+
+/// Returns true if `agentx config set` or `unset` named the key.
+fn is_of_command(mistake: &ConfigMistake) -> bool {
+    matches!(&mistake.at, MistakeLocation::Flag(name) if matches!(name.as_str(), "config set" | "config unset"))
+}
+
+/// Returns true if the mistake is in `--connect`, an option of every command.
+fn is_of_connect(mistake: &ConfigMistake) -> bool {
+    matches!(&mistake.at, MistakeLocation::Flag(name) if name == "--connect")
+}
+
+/// Returns what a person can do about the error.
+pub(crate) fn config_hint(error: &ConfigError) -> Option<String> {
+    Some(match error {
+        ConfigError::Mistakes(mistakes) if mistakes.iter().any(is_of_command) => {
+            "`agentx help settings` lists every key and its values".into()
+        }
+        ConfigError::Mistakes(mistakes) if mistakes.iter().all(is_of_connect) => {
+            "`agentx help` explains the options".into()
+        }
+        ConfigError::Mistakes(_) if is_typed(error) => "`agentx help run` explains the options".into(),
+        ConfigError::Mistakes(_) => {
+            "`agentx help settings` lists every key; `agentx config check` checks the file again".into()
+        }
+        ConfigError::File { .. } => "`agentx config path` shows which files are read".into(),
+        ConfigError::NoHome => "set HOME, or AGENTX_CONFIG and AGENTX_DATA".into(),
+        ConfigError::Edit { text, .. } => {
+            format!("add it by hand: {}", text.trim_end().replace('\n', " "))
+        }
+    })
+}
