@@ -106,7 +106,7 @@ pub const KEYS: &[KeySpec] = &[
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
     key("tools.environment", ValueKind::Names, SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
-    key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol [openai-chat; openai-responses for OpenAI at its own address]"),
+    key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address is asked by openai-responses [openai-chat]"),
     key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
     key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),
     key("providers.*.api_key_env", ValueKind::KeyVariable, SetIfTrusted, None, "the environment variable with the API key; same as `api_key: ${NAME}`"),

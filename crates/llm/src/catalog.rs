@@ -345,40 +345,6 @@ impl ModelEntry {
 }
 
 impl ProviderEntry {
-    /// The address of its API: under `base_url`, or under its own where that is `None`. A base with or
-    /// without `/v1` is understood for Anthropic; where the whole address is given, it is that. A query stays
-    /// at the end. `api` is the protocol of the model that is asked: a session goes on with the one that it
-    /// began with.
-    ///
-    /// ```
-    /// use agentx_types::Api;
-    ///
-    /// let catalog = agentx_llm::Catalog::builtin();
-    /// let openai = catalog.provider("openai").unwrap();
-    /// let chat = |base| openai.url(Api::OpenaiChat, base);
-    /// assert_eq!(chat(Some("http://localhost:8080/v1/")), "http://localhost:8080/v1/chat/completions");
-    /// assert_eq!(chat(Some("http://h/v1/chat/completions")), "http://h/v1/chat/completions");
-    /// assert_eq!(chat(Some("https://h/gpt/?version=1")), "https://h/gpt/chat/completions?version=1");
-    /// assert_eq!(openai.url(openai.api, None), "https://api.openai.com/v1/responses");
-    /// let anthropic = catalog.provider("anthropic").unwrap();
-    /// assert_eq!(anthropic.url(anthropic.api, None), "https://api.anthropic.com/v1/messages");
-    /// ```
-    pub fn url(&self, api: Api, base_url: Option<&str>) -> String {
-        let base = base_url.unwrap_or(&self.base_url);
-        let (base, query) = base.split_at(base.find('?').unwrap_or(base.len()));
-        let mut base = base.trim_end_matches('/');
-        let of_openai = ["/chat/completions", "/responses"];
-        let (path, roots) = match api {
-            Api::Anthropic => ("/v1/messages", ["/messages", "/v1"]),
-            Api::OpenaiResponses => ("/responses", of_openai),
-            Api::OpenaiChat | Api::Scripted | Api::Unknown => ("/chat/completions", of_openai),
-        };
-        for end in roots {
-            base = base.strip_suffix(end).unwrap_or(base);
-        }
-        format!("{base}{path}{query}")
-    }
-
     /// The headers of a request, beside those of HTTP itself. The key is in them: they are never logged.
     pub fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("content-type", "application/json".to_owned())];

@@ -38,7 +38,7 @@ pub(crate) async fn run(
             } else {
                 None
             };
-            let sessions = listed(place, (workspace, *waiting), *limit).await?;
+            let sessions = listed(place, workspace, *waiting, *limit).await?;
             if json {
                 console.out_pretty(&sessions)?
             } else if sessions.is_empty() && *waiting {
@@ -81,7 +81,8 @@ pub(crate) async fn run(
 /// The sessions of a list: on a server those of members too, for who decides about their calls.
 async fn listed(
     place: &CommandTarget,
-    (workspace, waiting): (Option<String>, bool),
+    workspace: Option<String>,
+    waiting: bool,
     limit: usize,
 ) -> Result<Vec<SessionInfo>, ChatError> {
     let query = SessionQuery {

@@ -37,6 +37,13 @@ pub(super) struct Items {
     refused: bool,
 }
 
+/// The place of a piece: the item, and the part within it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartPlace {
+    pub(super) item: u64,
+    pub(super) part: u64,
+}
+
 /// An item that has begun.
 #[derive(Clone, Debug, Default)]
 struct OpenItem {
@@ -86,10 +93,10 @@ impl Items {
         self.open.insert(index, OpenItem { part: None, call });
     }
 
-    /// Emits a piece of a message or of its reasoning; `part` is its place within the item.
+    /// Emits a piece of a message or of its reasoning.
     pub(super) fn chunk(
         &mut self,
-        (index, part): (u64, u64),
+        place: PartPlace,
         kind: PartKind,
         text: String,
         emitter: &mut Emitter,
@@ -98,22 +105,22 @@ impl Items {
         if text.is_empty() {
             return;
         }
-        let item = self.open.entry(index).or_default();
-        if item.part.is_some_and(|before| before != part) {
+        let item = self.open.entry(place.item).or_default();
+        if item.part.is_some_and(|before| before != place.part) {
             match kind {
                 PartKind::Text => emitter.next_part(),
                 // One item is one part: what is sent back belongs to all of its paragraphs.
                 PartKind::Thinking => emitter.chunk(kind, "\n\n".into(), out),
             }
         }
-        item.part = Some(part);
+        item.part = Some(place.part);
         emitter.chunk(kind, text, out);
     }
 
     /// Emits a piece of a refusal.
     pub(super) fn refusal(
         &mut self,
-        place: (u64, u64),
+        place: PartPlace,
         text: String,
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
@@ -174,12 +181,16 @@ impl Items {
         out: &mut Vec<EnvironmentEvent>,
     ) {
         if emitted.is_none() {
-            for (place, part) in (0_u64..).zip(item.content.iter().flatten()) {
+            for (at, part) in (0_u64..).zip(item.content.iter().flatten()) {
+                let place = PartPlace {
+                    item: index,
+                    part: at,
+                };
                 let of = |text: &Option<crate::lenient_json::Str<'_>>| {
                     text.as_deref().unwrap_or_default().to_owned()
                 };
-                self.chunk((index, place), PartKind::Text, of(&part.text), emitter, out);
-                self.refusal((index, place), of(&part.refusal), emitter, out);
+                self.chunk(place, PartKind::Text, of(&part.text), emitter, out);
+                self.refusal(place, of(&part.refusal), emitter, out);
             }
             let has_said = self.open.remove(&index).is_some();
             if !has_said {
@@ -205,8 +216,12 @@ impl Items {
         if emitted.is_none() {
             let parts = [&item.summary, &item.content];
             let said = parts.into_iter().flatten().find(|parts| !parts.is_empty());
-            for (place, part) in (0_u64..).zip(said.into_iter().flatten()) {
-                self.chunk((index, place), PartKind::Thinking, words(part), emitter, out);
+            for (at, part) in (0_u64..).zip(said.into_iter().flatten()) {
+                let place = PartPlace {
+                    item: index,
+                    part: at,
+                };
+                self.chunk(place, PartKind::Thinking, words(part), emitter, out);
             }
             self.open.remove(&index);
         }

@@ -2,7 +2,7 @@
 
 use agentx_types::{EnvironmentEvent, StopReason};
 
-use super::items::Items;
+use super::items::{Items, PartPlace};
 use super::wire::{OutputItem, ResponseWire, ResponsesEvent};
 use crate::emitter::{Emitter, PartKind};
 use crate::error;
@@ -156,14 +156,16 @@ impl ResponseState {
     ) -> Result<(), StreamError> {
         let index = number(event.output_index);
         let (items, emitter) = (&mut self.items, &mut self.emitter);
-        let place = (index, number(event.content_index));
+        let part = number(event.content_index);
+        let place = PartPlace { item: index, part };
         let delta = event.delta.map(|delta| delta.into_string()).unwrap_or_default();
         match kind {
             "response.output_text.delta" => items.chunk(place, PartKind::Text, delta, emitter, out),
             "response.refusal.delta" => items.refusal(place, delta, emitter, out),
             "response.reasoning_text.delta" => items.chunk(place, PartKind::Thinking, delta, emitter, out),
             "response.reasoning_summary_text.delta" => {
-                let place = (index, number(event.summary_index));
+                let part = number(event.summary_index);
+                let place = PartPlace { item: index, part };
                 items.chunk(place, PartKind::Thinking, delta, emitter, out);
             }
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
