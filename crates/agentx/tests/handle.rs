@@ -14,7 +14,7 @@ use agentx::runtime::{
     SessionInfo, SessionLog, SessionQuery, SystemBus, ToolEnvironment, UserInput, Writer,
 };
 use agentx::testing::StrictServer;
-use agentx::testing::vendors::{AnswerPart, Anthropic, ChatServer, Dialect, ModelAnswer};
+use agentx::testing::vendors::{AnswerPart, Anthropic, ModelAnswer, ResponsesServer};
 use agentx::types::{ApprovalMode, BlobId, OwnerId, RunStatus, SessionId};
 use agentx::{
     AgentBuilder, AgentError, ClaudeEnvironment, IntoTool as _, MemoryLog, NodeRuntime, OpenAiEnvironment,
@@ -279,8 +279,8 @@ async fn an_environment_of_a_vendor_has_a_key_of_its_own_and_goes_with_it() {
     let missing = agent().start().await.unwrap_err();
     assert!(missing.to_string().contains("OPENAI_API_KEY"), "{missing}");
 
-    let chat = ChatServer::new(Dialect::LlamaCpp);
-    let server = StrictServer::chat(chat, |_| ModelAnswer::text("from OpenAI")).await;
+    let vendor = ResponsesServer::new();
+    let server = StrictServer::responses(vendor, |_| ModelAnswer::text("from OpenAI")).await;
     let openai = OpenAiEnvironment::new("key-of-openai").at(format!("{}/v1", server.url()));
     let openai = runtime.attach(openai, Restart::Never).await.unwrap();
     let asked = agent().start().await.unwrap();

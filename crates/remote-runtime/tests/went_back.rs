@@ -56,10 +56,11 @@ impl Stage {
         }
     }
 
-    /// The server dies, and comes back with another history.
-    fn goes_back(&self, (kept, last): (u64, Option<u64>)) {
+    /// The server dies, and comes back with another history. No connection of before sees it change.
+    async fn goes_back(&self, (kept, last): (u64, Option<u64>)) {
         self.relay.cut_within(1);
         self.relay.cut_now();
+        soon(self.relay.all_cut()).await;
         self.fake
             .goes_back(&session(), kept, last.unwrap_or(self.last + 7));
         self.relay.cut_within(0);
@@ -90,7 +91,7 @@ async fn a_follower_is_told_and_is_given_nothing_of_the_new_history() {
         ] {
             let stage = Stage::new().await;
             let mut follower = stage.follower(is_open, view).await;
-            stage.goes_back(way);
+            stage.goes_back(way).await;
             let told = soon(follower.next()).await;
             let Err(FollowError::Runtime(RuntimeError::WentBack { session: id, seq })) = told else {
                 panic!("{way:?} {is_open} {view:?}: {told:?}");
@@ -126,7 +127,7 @@ async fn a_subscription_ends_with_the_reason() {
         for view in [View::Environment, View::Runtime] {
             let mut events = stage.runtime.watch(&session(), 0, view, true).await.unwrap();
             while !matches!(soon(events.next()).await.unwrap(), Delivery::CaughtUp(_)) {}
-            stage.goes_back(way);
+            stage.goes_back(way).await;
             let told = soon(events.next()).await;
             let Some(Delivery::CutOff(why)) = &told else {
                 panic!("{way:?} {view:?}: {told:?}");

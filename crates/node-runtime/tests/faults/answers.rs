@@ -166,7 +166,11 @@ async fn what_cannot_be_tried_is_said_at_once() {
     request.model.id = "gpt-6-astra".into();
     let said = perform(&ModelEffector::new(parts), fixture::call(request)).await;
     assert_eq!(story(&said), ["error bad_request"]);
-    assert!(message(&said).contains("gpt-6-sol"), "{}", message(&said));
+    assert!(
+        message(&said).contains("/model openai/gpt-6-astra"),
+        "{}",
+        message(&said)
+    );
 
     assert_eq!(
         story(&Caller::at("not an address").call().await),

@@ -80,6 +80,11 @@ impl Relay {
         self.shared.cut_now.send_modify(|times| *times += 1);
     }
 
+    /// Waits until no connection is left.
+    pub async fn all_cut(&self) {
+        self.shared.cut_now.closed().await;
+    }
+
     pub fn cuts(&self) -> usize {
         self.shared.cuts.load(Ordering::Relaxed)
     }

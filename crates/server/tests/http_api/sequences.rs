@@ -12,6 +12,7 @@ use agentx_types::{
 };
 use axum::http::Method;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
@@ -638,11 +639,47 @@ fn no_sequence_of_requests_has_a_call_judged_more_freely_than_the_settings_do() 
     eprintln!("taken: {taken:?}");
     found.unwrap_or_else(|found| panic!("{found}"));
     assert_eq!(taken.get("import"), Some(&0), "only the operator imports");
-    for kind in ["create", "change", "answer", "say", "roles", "fork", "wheel"] {
-        assert!(
-            taken.get(kind).is_some_and(|count| *count > 0),
-            "no {kind} was taken: {taken:?}"
-        );
+}
+
+/// Which requests of random sequences are taken depends on chance: each kind is taken here.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_kind_of_request_is_taken_from_who_may_send_it() {
+    let mut runner = TestRunner::deterministic();
+    let session = any::<prop::sample::Index>()
+        .new_tree(&mut runner)
+        .unwrap()
+        .current();
+    let share = json!({"person": "bob", "role": "watch"});
+    let all = [
+        ("create", What::Create(json!({"fields": {}, "helper": false}))),
+        (
+            "change",
+            What::Change(json!({"rule_added": {"effect": "deny", "tool": "write"}})),
+        ),
+        ("answer", What::Answer(json!({"decision": "deny"}))),
+        ("say", What::Say("hello")),
+        ("roles", What::Send("POST", "roles", share)),
+        ("fork", What::Send("POST", "fork", json!({"at_seq": null}))),
+        ("wheel", What::Wheel("take")),
+    ];
+    for framed in [false, true] {
+        let mut trial = Trial::new((Vec::new(), ApprovalMode::Ask), Changes::AsTheServerTakes).await;
+        for (kind, what) in all.clone() {
+            let asked = Asked {
+                who: Who::Ann,
+                session,
+                theirs: true,
+                what,
+                framed,
+            };
+            trial.take(asked).await;
+            assert_eq!(
+                trial.outcome.taken.get(kind),
+                Some(&1),
+                "{kind}, as a frame: {framed}"
+            );
+        }
+        assert_eq!(trial.judged().await.freer, None);
     }
 }
 
