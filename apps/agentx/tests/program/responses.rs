@@ -27,7 +27,7 @@ fn works(request: &Value) -> ModelAnswer {
 }
 
 fn kinds(request: &Value) -> Vec<&str> {
-    let items = request["input"].as_array().expect("items");
+    let items = request["input"].as_array().unwrap();
     items.iter().filter_map(|item| item["type"].as_str()).collect()
 }
 
@@ -56,7 +56,7 @@ async fn a_session_at_responses_runs_tools_and_sends_its_reasoning_back() {
     assert_eq!(refused, ["responses-unverified"], "once, in the first run");
     let requests = server.requests();
     assert!(requests.iter().all(|request| request.path == "/v1/responses"));
-    let last = requests.last().expect("requests").json();
+    let last = requests.last().unwrap().json();
     assert_eq!(last["store"], false);
     assert_eq!(
         kinds(&last),
