@@ -26,7 +26,7 @@ pub use view::{Delivery, Fact, View};
 /// after a cut, and says once that it has caught up. It does no I/O. Its methods are of three kinds:
 ///
 /// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
-/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`hear`](Self::hear) give it that, and
+/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) give it that, and
 ///   nothing that it did not ask for. What is given twice, or comes again after a cut, is passed over.
 ///   Where a fact is missing anyway, the source is broken, and the next step says so. Where the last event that came is
 ///   another one when it comes again, the log went back, and the next step says that.

@@ -66,7 +66,7 @@ pub enum ReaderStep {
     /// Read the log; then [`SessionReader::folded`](super::SessionReader::folded), or
     /// [`SessionReader::page`](super::SessionReader::page).
     Read(PastRequest),
-    /// Wait for what the source brings; then [`SessionReader::hear`](super::SessionReader::hear).
+    /// Wait for what the source brings; then [`SessionReader::feed`](super::SessionReader::feed).
     Hear,
     /// The reader wants nothing more.
     End,
