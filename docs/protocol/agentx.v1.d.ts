@@ -778,7 +778,7 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "thought_signature" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "unknown";
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {

@@ -1003,6 +1003,20 @@ fn a_single_setting_that_is_refused_is_named() {
             Some(Part::ReasoningEffort),
         ),
         (fastapi("stream_options"), Some(Part::StreamOptions)),
+        (
+            openai(
+                "anthropic: send request: messages: text content blocks must be non-empty",
+                None,
+            ),
+            Some(Part::EmptyText),
+        ),
+        (
+            openai(
+                "bedrock error: The content field in the Message object at messages.2 is empty. Add a ContentBlock object to the content field and try again.",
+                None,
+            ),
+            Some(Part::EmptyText),
+        ),
         (fastapi("prompt_cache_key"), Some(Part::CacheKey)),
         (
             openai("Extra inputs are not permitted, field: 'stream_options'", None),

@@ -931,6 +931,22 @@ fn calls_of_other_models_go_to_gemini_with_a_signature_that_it_does_not_check() 
 }
 
 #[test]
+fn where_an_empty_text_beside_calls_is_refused_it_is_null() {
+    let content = |without: &[RequestPart]| {
+        let said = vec![
+            user("look"),
+            message(Role::Assistant, vec![call("c1")]),
+            result("c1", vec![ContentPart::text("a")], false),
+        ];
+        let mut asked = request("ollama/other", said);
+        asked.without = without.to_vec();
+        built(&asked)["messages"][2]["content"].clone()
+    };
+    assert_eq!(content(&[]), json!(""));
+    assert_eq!(content(&[RequestPart::EmptyText]), Value::Null);
+}
+
+#[test]
 fn deepseek_is_sent_reasoning_with_each_answer_also_where_there_was_none() {
     let said = |model: &str| {
         let asked = request(

@@ -13,7 +13,7 @@ pub struct Cleaner {
     state: CleanerState,
     length: usize,
     after_return: bool,
-    keeps_returns: bool,
+    keeps_overwrites: bool,
     keeps_tabs: bool,
 }
 
@@ -32,10 +32,10 @@ enum CleanerState {
 }
 
 impl Cleaner {
-    /// Creates a cleaner that keeps lone carriage returns, for callers that handle overwritten lines.
-    pub fn keeping_returns() -> Self {
+    /// Creates a cleaner that keeps lone carriage returns and backspaces, for callers that handle overwritten lines.
+    pub fn keeping_overwrites() -> Self {
         Self {
-            keeps_returns: true,
+            keeps_overwrites: true,
             ..Self::default()
         }
     }
@@ -69,7 +69,7 @@ impl Cleaner {
     fn text(&mut self, c: char, out: &mut String) {
         let after_return = std::mem::replace(&mut self.after_return, c == '\r');
         if after_return && c != '\n' {
-            out.push(if self.keeps_returns { '\r' } else { '\n' });
+            out.push(if self.keeps_overwrites { '\r' } else { '\n' });
         }
         match c {
             '\u{1b}' => self.enter(CleanerState::Escape),
@@ -78,6 +78,7 @@ impl Cleaner {
             '\n' => out.push('\n'),
             '\t' if !self.keeps_tabs => out.push_str("    "),
             '\t' => out.push(c),
+            '\u{8}' if self.keeps_overwrites => out.push(c),
             c if c.is_control() || is_invisible(c) => {}
             c => out.push(c),
         }

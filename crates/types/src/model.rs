@@ -287,6 +287,8 @@ pub enum RequestPart {
     MaxTokens,
     /// `max_completion_tokens` as the name of the longest answer: the same number is sent as `max_tokens`.
     MaxCompletionTokens,
+    /// The empty text beside calls of tools: `content` is `null` there.
+    EmptyText,
     /// Calls of a tool without the signature that Gemini wants with them: they are sent with one that it does not check.
     ThoughtSignature,
     /// The provider does not say which.
@@ -336,6 +338,7 @@ impl RequestPart {
             | Self::CacheKey
             | Self::MaxTokens
             | Self::MaxCompletionTokens
+            | Self::EmptyText
             | Self::ThoughtSignature => true,
             Self::Thinking
             | Self::Extras

@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role,
+    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -116,11 +116,17 @@ impl Conversation {
     /// Everything but the latest exchanges and what has to stay: the first input, that of the run in
     /// progress, and those that a person wants to stay.
     ///
-    /// `tail` is how many of the latest units stay; they may take a quarter of the window. `None` if no
-    /// whole unit is left, or where only a summary would be summarised.
-    pub(crate) fn part(&self, config: &AgentConfig, tail: u32, input: Option<&MessageId>) -> Option<Part> {
+    /// `tail` is how many of the latest units stay, as far as [`longest_tail`](Self::longest_tail) goes. `None`
+    /// if no whole unit is left, or where only a summary would be summarised.
+    pub(crate) fn part(
+        &mut self,
+        config: &AgentConfig,
+        tail: u32,
+        input: Option<&MessageId>,
+    ) -> Option<Part> {
+        let most = self.longest_tail(config);
         let units = self.units(0);
-        let tail = self.tail(&units, tail, config.model.context_window / 4);
+        let tail = self.tail(&units, tail, most);
         let to_seq = self.end_of(&units[..units.len() - tail])?;
         let first_input = self.entries.iter().find(|entry| is_input(entry));
         let first_input = first_input.map(|entry| &entry.message.message_id);
@@ -154,6 +160,17 @@ impl Conversation {
             summary_tokens: 0,
         };
         Some(Part { range, kept, said })
+    }
+
+    /// The most tokens that the latest units may keep: a quarter of the window, and a third of what instructions
+    /// and tools leave of it. In a small window that they fill by half, a quarter would be most of what is left,
+    /// and every few exchanges would be condensed.
+    fn longest_tail(&mut self, config: &AgentConfig) -> u64 {
+        let quarter = config.model.context_window / 4;
+        if config.rules_version < since::TAILS_LEAVE_ROOM {
+            return quarter;
+        }
+        quarter.min(self.budget(config) / 3)
     }
 
     /// The number of latest units that stay: `wanted` of them as far as they fit into `most` tokens, but two

@@ -345,11 +345,22 @@ impl Conversation {
                 config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
                     && (self.has(self.repairs.blocks, is_block) || attached())
             }
+            RequestPart::EmptyText if config.model.api != Api::OpenaiChat || !self.has_calls_alone() => false,
             setting => {
                 let is_new = setting.is_setting() && !self.repairs.without.contains(&setting);
                 is_new && config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
             }
         }
+    }
+
+    /// Returns whether an answer with calls and no text is sent.
+    fn has_calls_alone(&self) -> bool {
+        let is_call = |part: &ContentPart| matches!(part, ContentPart::ToolCall(_));
+        let has_text = |part: &ContentPart| part.as_text().is_some_and(|text| !text.trim().is_empty());
+        self.entries[self.window_start..].iter().any(|entry| {
+            let content = &entry.message.content;
+            content.iter().any(is_call) && !content.iter().any(has_text)
+        })
     }
 
     /// Returns whether a part of this kind is among what is sent and newer than the event `from`.

@@ -259,6 +259,28 @@ fn a_repaired_request_asks_for_no_longer_answer() {
     }
 }
 
+/// Gateways of Chat Completions that hand requests on to Anthropic's models.
+#[test]
+fn an_empty_text_that_is_refused_beside_calls_costs_one_request() {
+    for (api, said, repairs) in [
+        (Api::OpenaiChat, vec![], vec![RequestPart::EmptyText]),
+        (Api::OpenaiChat, vec![words("I look.")], vec![RequestPart::Roles]),
+        (Api::Anthropic, vec![], vec![RequestPart::Extras]),
+    ] {
+        let mut session = Session::started_with_rules(RULES_VERSION, |config| config.model.api = api);
+        let mut said = said;
+        said.push(call("c1", "look", json!({"path": "a"})));
+        session.model(stream(said, StopReason::ToolUse));
+        session.result("c1", "x");
+        session.refused(RequestPart::EmptyText);
+        let is_without = session.request().is_without(RequestPart::EmptyText);
+        assert_eq!(is_without, repairs == [RequestPart::EmptyText]);
+        session.answer("done");
+        assert_eq!(session.repairs(), repairs, "{api:?}");
+        session.check_replay();
+    }
+}
+
 #[test]
 fn what_a_refusal_names_is_left_out_and_the_run_goes_on() {
     for version in OLDEST_AND_NEWEST {

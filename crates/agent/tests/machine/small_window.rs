@@ -157,3 +157,33 @@ fn a_server_that_refuses_whatever_is_asked_is_not_asked_for_ever() {
     assert_eq!(session.ends_of_runs().last().unwrap().0, RunStatus::Failed);
     session.check_replay();
 }
+
+/// Instructions and tools fill much of a window of 12,000: what is kept leaves room for some exchanges.
+#[test]
+fn a_small_window_is_not_condensed_every_few_exchanges() {
+    let summaries = |version: u32| {
+        let mut session = session_of(version, 12_000, 8_000);
+        session.say("go");
+        let mut summaries = 0;
+        for n in 0..40 {
+            while session.condense().is_some() {
+                session.summary("In short.");
+                summaries += 1;
+            }
+            let read = Server::count(&session.request());
+            let id = format!("c{n}");
+            session.model(stream(
+                [call(&id, "look", json!({})), usage(read, 20)],
+                StopReason::ToolUse,
+            ));
+            session.result(&id, &"made up\n".repeat(200));
+        }
+        session.check_replay();
+        summaries
+    };
+    let (newest, before) = (summaries(RULES_VERSION), summaries(8));
+    assert!(
+        newest <= 8 && before >= 2 * newest,
+        "{newest} summaries in 40 rounds, {before} before"
+    );
+}

@@ -1,6 +1,7 @@
 //! A tool call on the screen: what is called with what, the first lines of its output as they come, the last ones at
 //! its end, and how it ended.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use serde_json::Value;
@@ -106,7 +107,7 @@ pub(crate) struct ToolOutputView {
 impl Default for ToolOutputView {
     fn default() -> Self {
         Self {
-            cleaner: Cleaner::keeping_returns(),
+            cleaner: Cleaner::keeping_overwrites(),
             partial: String::new(),
             shown: 0,
             left_out: 0,
@@ -123,10 +124,10 @@ impl ToolOutputView {
         let mut lines = Vec::new();
         let mut rest = clean.as_str();
         while let Some((line, after)) = rest.split_once('\n') {
-            lines.extend(self.line(overwritten(line)));
+            lines.extend(self.line(&overwritten(line)));
             rest = after;
         }
-        rest = overwritten(rest);
+        rest = last_written(rest);
         let mut end = rest.len().min(LONGEST_LINE);
         while !rest.is_char_boundary(end) {
             end -= 1;
@@ -145,7 +146,7 @@ impl ToolOutputView {
         let mut lines = Vec::new();
         if !self.partial.is_empty() {
             let last = std::mem::take(&mut self.partial);
-            lines.extend(self.line(&last));
+            lines.extend(self.line(&overwritten(&last)));
         }
         if self.left_out > self.tail.len() {
             let left_out = units::counted(self.left_out - self.tail.len(), "line");
@@ -156,9 +157,12 @@ impl ToolOutputView {
     }
 
     /// The lines that came last, of those that are not shown yet; the one that has not ended among them.
-    pub(crate) fn last(&self) -> impl Iterator<Item = &str> {
-        let open = (!self.partial.is_empty()).then_some(self.partial.as_str());
-        self.tail.iter().map(String::as_str).chain(open)
+    pub(crate) fn last(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let open = (!self.partial.is_empty()).then(|| overwritten(&self.partial));
+        self.tail
+            .iter()
+            .map(|line| Cow::Borrowed(line.as_str()))
+            .chain(open)
     }
 
     fn line(&mut self, line: &str) -> Option<String> {
@@ -175,8 +179,33 @@ impl ToolOutputView {
     }
 }
 
-/// What a terminal would show of a line that was written over: what was written last, such as how far something has come.
-fn overwritten(line: &str) -> &str {
+/// Returns what a terminal shows of a line that was written over: the text after the last carriage return, such as
+/// the state of a progress bar, with backspaces applied.
+fn overwritten(line: &str) -> Cow<'_, str> {
+    let line = last_written(line);
+    if !line.contains('\u{8}') {
+        return Cow::Borrowed(line);
+    }
+    let mut cells: Vec<char> = Vec::new();
+    let mut cursor = 0;
+    for c in line.chars() {
+        match (c, cells.get_mut(cursor)) {
+            ('\u{8}', _) => cursor = cursor.saturating_sub(1),
+            (c, Some(cell)) => {
+                *cell = c;
+                cursor += 1;
+            }
+            (c, None) => {
+                cells.push(c);
+                cursor += 1;
+            }
+        }
+    }
+    Cow::Owned(cells.into_iter().collect())
+}
+
+/// Returns the text after the last carriage return that is followed by anything visible.
+fn last_written(line: &str) -> &str {
     let mut written = line.rsplit('\r').filter(|text| !text.trim().is_empty());
     written.next().unwrap_or_default()
 }
@@ -302,6 +331,18 @@ mod tests {
         assert_eq!(lines, ["one", "100%", "done"]);
         assert_eq!(view.last().collect::<Vec<_>>(), ["end"]);
         assert_eq!(view.finish(""), ["end"]);
+    }
+
+    #[test]
+    fn backspaces_write_over_what_stands_before_them_as_in_a_terminal() {
+        let mut view = ToolOutputView::default();
+        let mut lines = Vec::new();
+        for piece in ["abc\u{8}", "\u{8}X\n", "\u{8}\u{8}a\n", "12\r|\u{8}/\u{8}-"] {
+            lines.extend(view.push(piece));
+        }
+        assert_eq!(lines, ["aXc", "a"]);
+        assert_eq!(view.last().collect::<Vec<_>>(), ["-"]);
+        assert_eq!(view.finish(""), ["-"]);
     }
 
     #[test]

@@ -165,6 +165,23 @@ fn unknown_tag(message: &str) -> Option<RequestPart> {
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const UNSIGNED: &str = "missing a thought_signature";
 
+/// Whether it refuses a message whose text is empty: "messages: text content blocks must be non-empty", as
+/// gateways that hand a request on to Anthropic's models say of the empty text beside calls of tools
+/// (<https://github.com/requestyai/ai-sdk-requesty/pull/1>, <https://github.com/vercel/ai/pull/13538>), and
+/// Bedrock's "The content field in the Message object at messages.[position] is empty"
+/// (<https://github.com/Portkey-AI/gateway/issues/995>).
+fn is_about_an_empty_text(message: &str) -> bool {
+    const EMPTY: &[&str] = &[
+        "must be non-empty",
+        "must not be empty",
+        "cannot be empty",
+        "can't be empty",
+        "is empty",
+        "at least 1 character",
+    ];
+    message.contains("content") && EMPTY.iter().any(|words| message.contains(words))
+}
+
 pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) -> Option<RequestPart> {
     let about_its_form = match code {
         ErrorCode::BadRequest => matches!(status, None | Some(400 | 413 | 422)),
@@ -189,6 +206,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     }
     if message.contains(UNSIGNED) {
         return Some(RequestPart::ThoughtSignature);
+    }
+    if is_about_an_empty_text(&message) {
+        return Some(RequestPart::EmptyText);
     }
     if let Some(part) = unknown_tag(&message) {
         return Some(part);

@@ -255,7 +255,7 @@ fn assistant<'a>(
     if text.trim().is_empty() && calls.is_empty() {
         return None;
     }
-    let mut out = object! {"role": "assistant", "content": beside_calls(text, model)};
+    let mut out = object! {"role": "assistant", "content": beside_calls(text, request)};
     let echo = match options.reasoning_echo {
         ReasoningEcho::None => None,
         ReasoningEcho::ReasoningContent => Some("reasoning_content"),
@@ -280,9 +280,11 @@ fn assistant<'a>(
 /// `null` or break on it (LM Studio: <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261>,
 /// Mistral: <https://github.com/mistralai/mistral-common/issues/324>, llama-cpp-python's templates), and none
 /// that are known refuses this but gateways that hand it on to Claude, which takes no empty text
-/// (<https://github.com/vercel/ai/issues/14612>): there it is `null`.
-fn beside_calls<'a>(text: Cow<'a, str>, model: &str) -> BorrowedJson<'a> {
-    if text.is_empty() && is_claude(model) {
+/// (<https://github.com/vercel/ai/issues/14612>): there it is `null`, and so it is where a server has refused
+/// the empty text.
+fn beside_calls<'a>(text: Cow<'a, str>, request: &ModelRequest) -> BorrowedJson<'a> {
+    let takes_empty = !is_claude(request.model.id.as_str()) && !request.is_without(RequestPart::EmptyText);
+    if text.is_empty() && !takes_empty {
         return BorrowedJson::Null;
     }
     BorrowedJson::Text(text)

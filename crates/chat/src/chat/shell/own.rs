@@ -1,6 +1,7 @@
 //! The output of a running command of the person: the last lines for the screen, and its beginning and end
 //! for the log.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use tokio::time::{Duration, Instant};
@@ -71,14 +72,10 @@ impl ShellCommand {
 
     /// The rows that show it while it runs.
     pub(crate) fn rows(&self, width: usize, style: Paint) -> Vec<String> {
-        let lines: Vec<&str> = self
-            .first
-            .iter()
-            .map(String::as_str)
-            .chain(self.view.last())
-            .collect();
+        let first = self.first.iter().map(|line| Cow::Borrowed(line.as_str()));
+        let lines: Vec<Cow<'_, str>> = first.chain(self.view.last()).collect();
         let last = lines.iter().skip(lines.len().saturating_sub(LIVE));
-        let row = |line: &&str| style.dim(&format!("  │ {}", cut(line, width.saturating_sub(4))));
+        let row = |line: &Cow<'_, str>| style.dim(&format!("  │ {}", cut(line, width.saturating_sub(4))));
         last.map(row).collect()
     }
 

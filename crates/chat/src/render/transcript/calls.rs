@@ -1,6 +1,8 @@
 //! Tool calls: what is called with what, what it says, and how it ended. Where they run side by side on a screen that has room
 //! for them, each is told whole when it has ended, and shown in a row while it runs; else as it comes.
 
+use std::borrow::Cow;
+
 use agentx::types::{Timestamp, ToolCallId, ToolCompleted, ToolExecuting, ToolFailed, ToolStatus};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -331,12 +333,8 @@ impl TranscriptRenderer {
         if !call.headed {
             rows.push(head_of(call, self.width, self.style));
         }
-        let lines: Vec<&str> = call
-            .held
-            .iter()
-            .map(String::as_str)
-            .chain(call.output.last())
-            .collect();
+        let held = call.held.iter().map(|line| Cow::Borrowed(line.as_str()));
+        let lines: Vec<Cow<'_, str>> = held.chain(call.output.last()).collect();
         let room = self.width.saturating_sub(4);
         for line in lines.iter().skip(lines.len().saturating_sub(SHOWN_LINES)) {
             rows.push(self.style.dim(&format!("  │ {}", cut(line, room))));
@@ -347,7 +345,8 @@ impl TranscriptRenderer {
     fn beside(&self, call: &CallView, now: Timestamp) -> String {
         let seconds = call.since.map_or(0, |since| now.millis_since(since) / 1000);
         let time = units::duration(seconds * 1000).replace(".0s", "s");
-        let last = call.output.last().last().or(call.held.last().map(String::as_str));
+        let held = || call.held.last().map(|line| Cow::Borrowed(line.as_str()));
+        let last = call.output.last().last().or_else(held);
         let last = last.map(|line| format!(" · {}", line.trim())).unwrap_or_default();
         // Since when it runs is seen on a narrow screen too, and so is where it is.
         let room = self.width.saturating_sub(call.name.width() + time.width() + 7);

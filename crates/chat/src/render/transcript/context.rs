@@ -97,6 +97,7 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::MaxTokens => "with the limit for the answer as `max_completion_tokens`",
         RequestPart::MaxCompletionTokens => "with the limit for the answer as `max_tokens`",
         RequestPart::ReasoningSummary => "without summaries of its reasoning",
+        RequestPart::EmptyText => "without empty texts beside tool calls",
         RequestPart::ThoughtSignature => "with unchecked signatures",
         RequestPart::Roles => "with alternating user and assistant messages",
         RequestPart::Unknown => "as it was",
