@@ -22,7 +22,9 @@ pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, T
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
-pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, UsageArgs};
+pub(crate) use upkeep::{
+    CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, RefreshModelsArgs, UsageArgs,
+};
 
 use agentx::runtime::View;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
@@ -145,8 +147,12 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Follow a session of a server, live
     Mirror(MirrorArgs),
-    /// List the available models
-    Models,
+    /// List the available models, show what is known of one, and read newer prices and limits
+    Models {
+        /// What to do; lists them by default
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+    },
     /// List the reactors that perform actions, and how many requests wait for each
     Reactors,
     /// List, show, check and run tools, and write new ones

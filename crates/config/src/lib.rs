@@ -38,6 +38,7 @@ mod origin;
 mod paths;
 mod quotas;
 mod read;
+mod refreshed_models;
 mod remove;
 mod rule_syntax;
 mod rules;
@@ -74,6 +75,10 @@ pub use origin::{SettingOrigin, SourceLocation, Sourced};
 pub use paths::{ConfigPaths, WORKSPACE_FOLDER};
 pub use quotas::Quotas;
 pub use read::{CommandLineSetting, scalar};
+pub use refreshed_models::{
+    RefreshedModels, catalog_of, forget_refreshed_models, refreshed_models, refreshed_models_file,
+    write_refreshed_models,
+};
 pub use remove::{remove_rule, rule_in_file};
 pub use rule_syntax::{parse_effect, parse_rule};
 pub use rules::WrittenRule;

@@ -12,6 +12,7 @@ use crate::models;
 use crate::origin::FileLayer;
 use crate::paths::root_of;
 use crate::read::{self, CommandLineSetting, SettingsLayer};
+use crate::refreshed_models;
 use crate::trust::IgnoredSetting;
 use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
@@ -137,6 +138,8 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     for layer in [admitted.layer, environment, flags] {
         merged.lay(layer);
     }
+    let (catalog, unreadable) = refreshed_models::catalog(&trust_dir);
+    found.warnings.extend(unreadable);
     let mut settings = assemble::settings(
         catalog,
         &merged,

@@ -5,6 +5,7 @@
 //! the same when its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
 
 mod config;
+pub mod models_dev;
 mod server;
 mod suggestions;
 mod unknown_models;
@@ -173,6 +174,24 @@ impl Catalog {
             self.models.insert(place, entry);
         }
         Ok(self.with_servers())
+    }
+
+    /// This catalog with newer figures of models: windows, limits, prices and media of models that it has, and
+    /// models that it does not have, at providers that it knows. Others are left out.
+    ///
+    /// The models do not count as a person's own: `extended` overrides them, and of two that are called the same,
+    /// one that the configuration speaks of is meant.
+    #[must_use]
+    pub fn refreshed(mut self, models: &[ModelConfig]) -> Self {
+        for model in models {
+            if let Some(entry) = self.models.iter_mut().find(|entry| model.is(&entry.spec)) {
+                model.apply(entry);
+            } else if let Some(provider) = self.provider(&model.provider) {
+                let entry = model.complete(provider);
+                self.models.push(entry);
+            }
+        }
+        self.with_servers()
     }
 
     /// This catalog with a provider at another address, as a person or the environment gave it. OpenAI's

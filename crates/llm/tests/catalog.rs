@@ -413,3 +413,104 @@ fn calls_cost_what_the_price_lists_say() {
         );
     }
 }
+
+/// Made up, in the format of <https://models.dev/api.json>.
+const LIST: &str = r#"{
+    "xai": {"name": "xAI", "models": {
+        "grok-9": {"id": "grok-9", "tool_call": true, "release_date": "2026-11-01",
+            "modalities": {"input": ["text", "image", "pdf", "video"], "output": ["text"]},
+            "limit": {"context": 500000, "output": 30000},
+            "cost": {"input": 1.25, "output": 2.5, "cache_read": 0.2,
+                "tiers": [{"input": 2.5, "output": 5, "cache_read": 0.4, "tier": {"type": "context", "size": 200000}}]}},
+        "grok-old": {"id": "grok-old", "tool_call": true, "status": "deprecated",
+            "modalities": {"input": ["text"], "output": ["text"]}, "limit": {"context": 1000, "output": 100}},
+        "grok-imagine": {"id": "grok-imagine", "tool_call": false,
+            "modalities": {"input": ["text"], "output": ["image"]}, "limit": {"context": 1000, "output": 100}},
+        "grok-negative": {"id": "grok-negative", "tool_call": true,
+            "modalities": {"input": ["text"], "output": ["text"]}, "limit": {"context": 1000, "output": 100},
+            "cost": {"input": -1, "output": 2}},
+        "grok-empty": {"id": "grok-empty", "tool_call": true,
+            "modalities": {"input": ["text"], "output": ["text"]}, "limit": {"context": 0, "output": 100}},
+        "grok-odd": {"id": 5}}},
+    "moonshotai": {"models": {
+        "kimi-k9": {"id": "kimi-k9", "tool_call": true, "modalities": {"input": ["text"], "output": ["text"]},
+            "limit": {"context": 256000, "output": 64000},
+            "cost": {"input": 1, "output": 4, "context_over_200k": {"input": 2, "output": 8}}}}},
+    "anthropic": {"models": {
+        "claude-opus-5-5": {"id": "claude-opus-5-5", "tool_call": true,
+            "modalities": {"input": ["text", "image"], "output": ["text"]},
+            "limit": {"context": 2000000, "output": 128000}, "cost": {"input": 3, "output": 15}}}},
+    "somebody": {"api": "https://other.test", "models": {"a": {"id": "a"}, "b": {"id": "b"}}}
+}"#;
+
+#[test]
+fn a_list_of_models_dev_is_read_and_what_makes_no_sense_is_left_out() {
+    use agentx_llm::catalog::models_dev;
+    let read = models_dev::read(LIST, &Catalog::builtin()).unwrap();
+    let names: Vec<String> = read
+        .models
+        .iter()
+        .map(|model| format!("{}/{}", model.provider, model.id))
+        .collect();
+    assert_eq!(
+        names,
+        ["anthropic/claude-opus-5-5", "moonshot/kimi-k9", "xai/grok-9"]
+    );
+    assert_eq!((read.of_other_providers, read.unsuitable), (2, 2));
+    let invalid: Vec<&str> = read
+        .invalid
+        .iter()
+        .filter_map(|line| line.split(':').next())
+        .collect();
+    assert_eq!(invalid, ["xai/grok-empty", "xai/grok-negative", "xai/grok-odd"]);
+    for text in ["", "[]", "{\"xai\": 5}", "<html>"] {
+        assert!(models_dev::read(text, &Catalog::builtin()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn refreshed_models_have_newer_figures_and_give_way_to_the_configuration() {
+    use agentx_llm::catalog::models_dev;
+    let before = Catalog::builtin();
+    let read = models_dev::read(LIST, &before).unwrap();
+    let after = before.clone().refreshed(&read.models);
+    let new = after.resolve("grok-9").unwrap();
+    assert_eq!((new.context_window, new.max_output_tokens), (500_000, 30_000));
+    let long = new.prices.long.expect("a tier");
+    assert_eq!(
+        (
+            new.prices.cache_read,
+            long.over_tokens,
+            long.input,
+            long.cache_write
+        ),
+        (200, 200_000, 2_500, 2_500)
+    );
+    assert_eq!(
+        after
+            .resolve("kimi-k9")
+            .unwrap()
+            .prices
+            .long
+            .map(|long| long.output),
+        Some(8_000)
+    );
+    let (was, is) = (before.resolve("opus").unwrap(), after.resolve("opus").unwrap());
+    assert_eq!(
+        (is.id.as_str(), is.context_window, is.prices.input),
+        ("claude-opus-5-5", 2_000_000, 3_000)
+    );
+    assert_eq!(
+        before.wire_options(&was),
+        after.wire_options(&is),
+        "a list changes no protocol"
+    );
+    assert_eq!(after.own("claude-opus-5-5"), None, "it is not the person's own");
+    let config: CatalogConfig = serde_json::from_value(serde_json::json!({
+        "models": [{"id": "claude-opus-5-5", "provider": "anthropic", "context_window": 123456}]
+    }))
+    .unwrap();
+    let own = after.extended(&config).unwrap();
+    assert_eq!(own.resolve("opus").unwrap().context_window, 123_456);
+    assert_eq!(own.resolve("opus").unwrap().prices.input, 3_000);
+}

@@ -2,7 +2,7 @@
 
 use agentx::runtime::{Since, UsageBy};
 use agentx::types::Timestamp;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// `agentx usage`
 #[derive(Args, Debug)]
@@ -32,6 +32,42 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
 }
+
+/// `agentx models`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// List the models and what each one needs
+    List,
+    /// Show all that is known of a model, and where it comes from
+    Show {
+        /// An id, an alias, or PROVIDER/MODEL
+        name: String,
+    },
+    /// Read windows, limits and prices of models from a list in the format of models.dev
+    #[command(after_help = HELP_REFRESH)]
+    Refresh(RefreshModelsArgs),
+}
+
+/// `agentx models refresh`
+#[derive(Args, Debug)]
+pub(crate) struct RefreshModelsArgs {
+    /// The file or address of the list
+    #[arg(value_name = "FILE|URL", default_value = MODELS_DEV)]
+    pub(crate) from: String,
+    /// Show what would change, and keep nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Forget what was read and use the built-in list again
+    #[arg(long, conflicts_with_all = ["from", "dry_run"])]
+    pub(crate) forget: bool,
+}
+
+/// The public list.
+pub(crate) const MODELS_DEV: &str = "https://models.dev/api.json";
+
+const HELP_REFRESH: &str = "\
+Only windows, limits, prices and media are taken, of models that call tools, at providers that AgentX
+knows. Your own settings take precedence. AgentX never reads such a list unless you ask for it.";
 
 /// The kinds of words that a shell completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -283,7 +283,7 @@ fn a_server_of_ones_own_is_asked_for_a_model_that_it_has() {
             .contains("using made-up/7b, the only model of the server at http://127.0.0.1"),
         "{one}"
     );
-    let usual = run("200 OK", r#"{"id":"made-up"},{"id":"gpt-5.6-terra"}"#);
+    let usual = run("200 OK", r#"{"id":"made-up"},{"id":"gpt-6.2-sol"}"#);
     assert_eq!(
         (usual.code, usual.stdout.as_str()),
         (Some(0), "hello\n"),

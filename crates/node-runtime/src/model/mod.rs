@@ -53,6 +53,8 @@ mod failure;
 #[cfg(feature = "settings")]
 mod listing;
 mod policy;
+#[cfg(feature = "settings")]
+mod published_list;
 mod stream_pace;
 
 use std::collections::BTreeMap;
@@ -72,6 +74,8 @@ pub use environments::{ClaudeEnvironment, OpenAiEnvironment};
 #[cfg(feature = "settings")]
 pub use listing::{ModelListError, models_of_server};
 pub use policy::{Backoff, CallLimits, RetryPolicy, SystemBackoff};
+#[cfg(feature = "settings")]
+pub use published_list::published_list;
 
 /// Capacity of the queue of requests to retry immediately; a missed one can be repeated.
 const RETRY_WISHES: usize = 64;

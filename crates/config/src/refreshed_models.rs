@@ -1,0 +1,134 @@
+//! The figures of models that a person has read in after this version of the program was made: a file of the
+//! data directory, between the built-in catalog and the configuration. It is never needed to work.
+
+use std::path::{Path, PathBuf};
+
+use agentx_llm::Catalog;
+use agentx_llm::catalog::ModelConfig;
+use jiff::Zoned;
+use serde::{Deserialize, Serialize};
+
+use crate::files::{FileTurn, replace_file};
+use crate::mistake::MistakeLocation;
+use crate::origin::SourceLocation;
+use crate::{ConfigError, ConfigMistake};
+
+/// The file of the data directory.
+const STORE: &str = "models.json";
+/// The largest file that is read, in bytes.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Models as a list had them at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RefreshedModels {
+    /// The file or address that was read.
+    pub source: String,
+    /// The day on which it was read, as `2026-11-28`.
+    pub day: String,
+    /// The models: windows, limits, prices and media. Nothing else in them counts.
+    pub models: Vec<ModelConfig>,
+}
+
+impl RefreshedModels {
+    /// Returns the models of a list that is read today, by the clock and the time zone of this machine.
+    pub fn of_today(source: String, models: Vec<ModelConfig>) -> Self {
+        Self {
+            source,
+            day: Zoned::now().strftime("%Y-%m-%d").to_string(),
+            models,
+        }
+    }
+}
+
+/// Returns the path of the file in this data directory.
+pub fn refreshed_models_file(data_dir: &Path) -> PathBuf {
+    data_dir.join(STORE)
+}
+
+/// Reads the models that were read in before; `None` if there are none.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, is larger than 16 MiB, or is not what
+/// [`write_refreshed_models`] writes.
+pub fn refreshed_models(data_dir: &Path) -> Result<Option<RefreshedModels>, ConfigError> {
+    let path = refreshed_models_file(data_dir);
+    let failed = |error: std::io::Error| ConfigError::file(&path, error);
+    let length = match std::fs::metadata(&path) {
+        Ok(found) => found.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    if length > MOST_BYTES {
+        return Err(failed(std::io::Error::other("it is larger than 16 MiB")));
+    }
+    let bytes = std::fs::read(&path).map_err(failed)?;
+    let read = serde_json::from_slice(&bytes);
+    read.map(Some).map_err(|error| failed(error.into()))
+}
+
+/// Writes the models, for all later starts.
+///
+/// # Errors
+/// Returns an error if the file cannot be written.
+pub fn write_refreshed_models(data_dir: &Path, models: &RefreshedModels) -> Result<(), ConfigError> {
+    let path = refreshed_models_file(data_dir);
+    let failed = |error: std::io::Error| ConfigError::file(&path, error);
+    std::fs::create_dir_all(data_dir).map_err(failed)?;
+    let bytes = serde_json::to_vec_pretty(models).map_err(|error| failed(error.into()))?;
+    let turn = FileTurn::wait(&path)?;
+    replace_file(&path, &bytes, &turn)
+}
+
+/// Forgets them. Returns whether there were any.
+///
+/// # Errors
+/// Returns an error if the file cannot be removed.
+pub fn forget_refreshed_models(data_dir: &Path) -> Result<bool, ConfigError> {
+    let path = refreshed_models_file(data_dir);
+    match std::fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(ConfigError::file(&path, error)),
+    }
+}
+
+/// The built-in catalog with the models of this data directory, and what was wrong with its file: a program
+/// starts all the same.
+pub(crate) fn catalog(data_dir: &Path) -> (Catalog, Option<ConfigMistake>) {
+    match refreshed_models(data_dir) {
+        Ok(read) => (catalog_of(read.as_ref()), None),
+        Err(error) => (Catalog::builtin(), Some(warning(data_dir, &error))),
+    }
+}
+
+/// The built-in catalog with these models.
+pub fn catalog_of(read: Option<&RefreshedModels>) -> Catalog {
+    let models = read.map(|read| read.models.as_slice()).unwrap_or_default();
+    let figures: Vec<ModelConfig> = models.iter().cloned().map(figures_alone).collect();
+    Catalog::builtin().refreshed(&figures)
+}
+
+fn warning(data_dir: &Path, error: &ConfigError) -> ConfigMistake {
+    ConfigMistake {
+        at: MistakeLocation::File(SourceLocation {
+            file: refreshed_models_file(data_dir).into(),
+            line: 1,
+            column: 1,
+        }),
+        key: String::new(),
+        what: format!(
+            "{error}; the built-in models are used (`agentx models refresh` writes the file again)"
+        ),
+        nearest: None,
+    }
+}
+
+/// Names and options of protocols are for the program and the configuration to say.
+fn figures_alone(model: ModelConfig) -> ModelConfig {
+    ModelConfig {
+        aliases: None,
+        snapshots: None,
+        wire: None,
+        ..model
+    }
+}

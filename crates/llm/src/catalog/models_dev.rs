@@ -1,0 +1,224 @@
+//! Reads the public format of models.dev (<https://models.dev/api.json>, described in its repository
+//! `anomalyco/models.dev`, `packages/core/src/schema.ts`), so that a person can bring the catalog up to date
+//! without a new version of the program.
+//!
+//! What the file says is a claim: windows, limits, prices and media of models are taken, at providers that
+//! the catalog knows. Addresses, names of variables and options of protocols are not. A model that makes no
+//! sense is left out and counted.
+
+use std::collections::BTreeMap;
+
+use agentx_types::InputMedium;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Catalog, LongPricesConfig, ModelConfig, PricesConfig};
+
+/// The largest window or answer that is believed, in tokens.
+const MOST_TOKENS: u64 = 100_000_000;
+/// The highest price that is believed, in dollars per million tokens.
+const HIGHEST_PRICE: f64 = 100_000.0;
+/// The longest id that is taken, in bytes.
+const LONGEST_ID: usize = 200;
+/// Providers whose names differ: theirs and the catalog's.
+const OTHER_NAMES: &[(&str, &str)] = &[("moonshotai", "moonshot")];
+
+/// The models of a file, and how many were left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelsDev {
+    /// The models at providers of the catalog, in the order of their providers and ids.
+    pub models: Vec<ModelConfig>,
+    /// Models at providers that the catalog does not know.
+    pub of_other_providers: usize,
+    /// Models that take no tools, answer with something else than text, or are deprecated.
+    pub unsuitable: usize,
+    /// Models whose description makes no sense, with the reason: `provider/id: reason`.
+    pub invalid: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Provider {
+    models: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    id: String,
+    #[serde(default)]
+    tool_call: bool,
+    #[serde(default)]
+    status: Option<String>,
+    modalities: Modalities,
+    limit: Limit,
+    #[serde(default)]
+    cost: Option<Cost>,
+}
+
+#[derive(Deserialize)]
+struct Modalities {
+    input: Vec<String>,
+    output: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Limit {
+    context: u64,
+    output: u64,
+}
+
+#[derive(Deserialize)]
+struct Cost {
+    #[serde(flatten)]
+    prices: TokenPrices,
+    #[serde(default)]
+    tiers: Vec<Tier>,
+    #[serde(default)]
+    context_over_200k: Option<TokenPrices>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct TokenPrices {
+    input: f64,
+    output: f64,
+    #[serde(default)]
+    cache_read: Option<f64>,
+    #[serde(default)]
+    cache_write: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Tier {
+    #[serde(flatten)]
+    prices: TokenPrices,
+    tier: TierSize,
+}
+
+#[derive(Deserialize)]
+struct TierSize {
+    size: u64,
+}
+
+/// Reads a file in the format of models.dev.
+///
+/// # Errors
+/// Returns an error if the text is no JSON object of providers with `models`.
+///
+/// ```
+/// use agentx_llm::Catalog;
+/// use agentx_llm::catalog::models_dev;
+///
+/// let text = r#"{"xai": {"models": {"grok-9": {"id": "grok-9", "tool_call": true,
+///     "modalities": {"input": ["text"], "output": ["text"]},
+///     "limit": {"context": 500000, "output": 30000}, "cost": {"input": 1, "output": 2}}}}}"#;
+/// let read = models_dev::read(text, &Catalog::builtin())?;
+/// assert_eq!(read.models[0].context_window, Some(500_000));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn read(text: &str, catalog: &Catalog) -> Result<ModelsDev, serde_json::Error> {
+    let providers: BTreeMap<String, Provider> = serde_json::from_str(text)?;
+    let mut read = ModelsDev::default();
+    for (name, provider) in providers {
+        let renamed = OTHER_NAMES.iter().find(|(theirs, _)| *theirs == name);
+        let name = renamed.map_or(name.as_str(), |(_, ours)| ours);
+        if catalog.provider(name).is_none() {
+            read.of_other_providers += provider.models.len();
+            continue;
+        }
+        for (key, model) in provider.models {
+            match model_of(name, model) {
+                Ok(Some(model)) => read.models.push(model),
+                Ok(None) => read.unsuitable += 1,
+                Err(reason) => read.invalid.push(format!("{name}/{key}: {reason}")),
+            }
+        }
+    }
+    Ok(read)
+}
+
+/// `None` if an agent cannot use the model.
+fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String> {
+    let model: Model = serde_json::from_value(model).map_err(|error| error.to_string())?;
+    let has_text = model.modalities.output.iter().any(|medium| medium == "text");
+    if !model.tool_call || !has_text || model.status.as_deref() == Some("deprecated") {
+        return Ok(None);
+    }
+    if model.id.is_empty() || model.id.len() > LONGEST_ID || model.id.contains(char::is_control) {
+        return Err("the id is empty, too long or not printable".to_owned());
+    }
+    for (name, tokens) in [("context", model.limit.context), ("output", model.limit.output)] {
+        if tokens == 0 || tokens > MOST_TOKENS {
+            return Err(format!("`limit.{name}` is {tokens}"));
+        }
+    }
+    Ok(Some(ModelConfig {
+        id: model.id,
+        provider: provider.to_owned(),
+        aliases: None,
+        snapshots: None,
+        context_window: Some(model.limit.context),
+        max_output_tokens: Some(model.limit.output),
+        prices: model.cost.map(Cost::prices).transpose()?,
+        input: Some(media(&model.modalities.input)),
+        wire: None,
+    }))
+}
+
+fn media(input: &[String]) -> Vec<InputMedium> {
+    let known = [
+        ("image", InputMedium::Image),
+        ("pdf", InputMedium::File),
+        ("audio", InputMedium::Audio),
+    ];
+    let takes = |name: &str| input.iter().any(|medium| medium == name);
+    known
+        .iter()
+        .filter(|(name, _)| takes(name))
+        .map(|(_, medium)| *medium)
+        .collect()
+}
+
+impl Cost {
+    fn prices(self) -> Result<PricesConfig, String> {
+        let over_200k = self.context_over_200k.map(|prices| (200_000, prices));
+        let tiers = self.tiers.iter().map(|tier| (tier.tier.size, tier.prices));
+        // The catalog knows one tier: the first one, as the file has them in the order of their sizes.
+        let long = tiers.min_by_key(|(size, _)| *size).or(over_200k);
+        let prices = self.prices;
+        prices.check()?;
+        if let Some((_, long)) = long {
+            long.check()?;
+        }
+        Ok(PricesConfig {
+            input: prices.input,
+            output: prices.output,
+            cache_read: prices.cache_read,
+            cache_write: prices.cache_write,
+            long: long.map(|(over_tokens, long)| LongPricesConfig {
+                over_tokens,
+                input: long.input,
+                output: long.output,
+                cache_read: long.cache_read.unwrap_or(long.input),
+                cache_write: long.cache_write.unwrap_or(long.input),
+            }),
+        })
+    }
+}
+
+impl TokenPrices {
+    fn check(&self) -> Result<(), String> {
+        let all = [
+            Some(self.input),
+            Some(self.output),
+            self.cache_read,
+            self.cache_write,
+        ];
+        match all
+            .into_iter()
+            .flatten()
+            .find(|price| !(0.0..=HIGHEST_PRICE).contains(price))
+        {
+            Some(price) => Err(format!("a price is {price}")),
+            None => Ok(()),
+        }
+    }
+}
