@@ -26,6 +26,7 @@ mod left_behind;
 mod left_queued;
 mod misnamed;
 mod mistakes;
+mod names_of_people;
 mod only_a_person;
 mod other_programs;
 mod other_server;

@@ -341,8 +341,9 @@ impl<'a> Chat<'a> {
         let is_of_another = self.display.cast.is_of_another(envelope);
         let works = self.status.is_busy() && !self.status.stopping;
         let StatusNews { said, unanswered } = self.status.event(envelope, is_of_another, Instant::now());
-        if let Some(text) = said {
-            self.display.print_input(&text);
+        if let Some(said) = said {
+            self.connection.company.meet(&said.by);
+            self.display.print_input(&said, self.connection.company.names());
         }
         if let Some(count) = unanswered {
             self.display.tell_of_unanswered(count);
