@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agentx_bus::Restart;
 use agentx_config::Settings;
-use agentx_identity::{Keyring, KeyringError};
+use agentx_identity::{Keyring, KeyringError, shell_word};
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{LogError, run_counter};
 use axum::Router;
@@ -62,6 +62,14 @@ pub enum ServerError {
         /// The error.
         what: String,
     },
+    /// Others may have seen the key of the certificate.
+    #[error("{}: others can read or change this secret key (mode {mode:04o})", path.display())]
+    ReadableTlsKey {
+        /// The path of the file.
+        path: PathBuf,
+        /// The Unix permissions.
+        mode: u32,
+    },
     /// The keys of the data directory cannot be used, or others may write there.
     #[error(transparent)]
     Keys(#[from] KeyringError),
@@ -73,6 +81,20 @@ pub enum ServerError {
         /// The log's error.
         error: LogError,
     },
+}
+
+impl ServerError {
+    /// Returns the advice: a command to run, where one mends it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::ReadableTlsKey { path, .. } => Some(format!(
+                "`chmod 600 {}`, and create a new one if anybody may have read it",
+                shell_word(path)
+            )),
+            Self::Keys(error) => error.hint(),
+            Self::Options(_) | Self::Listen { .. } | Self::Tls { .. } | Self::NotSaved { .. } => None,
+        }
+    }
 }
 
 /// A server that listens.
@@ -97,10 +119,7 @@ pub async fn bind(
     mut options: ServerOptions,
 ) -> Result<Server, ServerError> {
     check(&options)?;
-    let key = keyring
-        .server_key_or_new()
-        .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?;
-    let key = Arc::new(key);
+    let key = Arc::new(keyring.server_key_or_new()?);
     let doors = match &options.tls {
         Some((certificate, key)) => TlsAcceptors::Certificate(tls::acceptor(certificate, key)?),
         None => TlsAcceptors::keyed(key.clone())?,

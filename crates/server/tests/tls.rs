@@ -85,7 +85,6 @@ async fn a_certificate_that_cannot_be_used_is_named() {
         (empty.clone(), file("key.pem"), &empty),
         (file("certificate.pem"), nothing.clone(), &nothing),
         (file("certificate.pem"), empty.clone(), &empty),
-        (file("certificate.pem"), readable.clone(), &readable),
     ] {
         let mut options = options();
         options.tls = Some((certificate, key));
@@ -95,4 +94,12 @@ async fn a_certificate_that_cannot_be_used_is_named() {
         };
         assert_eq!((&path, what.is_empty()), (named, false));
     }
+    let mut options = options();
+    options.tls = Some((file("certificate.pem"), readable.clone()));
+    let bound = bind(runtime, &settings, keyring, options).await;
+    let Err(error @ ServerError::ReadableTlsKey { .. }) = bound else {
+        panic!("others can read it");
+    };
+    let command = format!("`chmod 600 {}`", readable.display());
+    assert!(error.hint().unwrap().starts_with(&command), "{error}");
 }
