@@ -120,7 +120,7 @@ fn a_session_gets_a_name_and_nothing_else_happens() {
     assert!(long.stderr.contains(why), "{long}");
     let in_a_chat = sandbox.run_with_input(
         &["chat", "--last", "--plain"],
-        &format!("/rename {}\n", "a".repeat(201)),
+        &format!("/title {}\n", "a".repeat(201)),
     );
     assert!(in_a_chat.to_string().contains(why), "{in_a_chat}");
     ok(sandbox.run(&["sessions", "rename", &id, &"好".repeat(200)]));

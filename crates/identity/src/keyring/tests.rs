@@ -257,9 +257,9 @@ fn a_list_that_makes_no_sense_is_an_error_with_its_line_and_stays_as_it_is() {
 
 #[test]
 fn a_servers_key_that_others_may_read_says_how_to_mend_it() {
-    let (directory, keyring) = keyring();
+    let (_directory, keyring) = keyring();
     keyring.server_key_or_new().unwrap();
-    let file = directory.path().join("server_key");
+    let file = keyring.identity_file().with_file_name("server_key");
     set_mode(&file, 0o644);
     let hint = keyring.server_key_or_new().unwrap_err().hint().unwrap();
     assert!(
