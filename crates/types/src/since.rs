@@ -285,3 +285,6 @@ pub const CI_FILES_ARE_GUARDED: u32 = 9;
 
 /// A request that another model refused changes nothing: the model that was chosen meanwhile is asked as before.
 pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;
+
+/// What a person says that they ran stays between the quotes of its tag where another person ran it.
+pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;

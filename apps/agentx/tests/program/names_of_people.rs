@@ -37,7 +37,7 @@ fn a_guests_words_and_acts_have_the_guests_name_everywhere() {
     let mut desk = Pty::start(&sandbox, &resume, 100, 60);
     desk.wait_for("you: hello");
     let mut guest = Pty::start(&ada, &resume, 100, 60);
-    guest.wait_for("own_local: hello");
+    guest.wait_for("the operator: hello");
     guest.keys("thanks\r");
     desk.wait_for("You are welcome.");
     desk.wait_for("ada: thanks");
@@ -55,7 +55,7 @@ fn a_guests_words_and_acts_have_the_guests_name_everywhere() {
         !lines.contains("you: ada") && !lines.contains("you: thanks"),
         "{lines}"
     );
-    assert!(!guest.lines().join("\n").contains("own_local: thanks"));
+    assert!(!guest.lines().join("\n").contains("the operator: thanks"));
     drop(server);
 
     let mut show = sandbox.command(&["sessions", "show", session]);

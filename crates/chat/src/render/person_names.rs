@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentx::identity::OPERATOR;
 use agentx::types::{OwnerId, RuntimeEvent, VISITORS};
 
 use super::clean::visible;
@@ -88,8 +89,11 @@ impl PersonNames {
     }
 
     fn short_id(&self, person: &OwnerId) -> String {
-        if person.as_str() == VISITORS {
-            return "a visitor".to_owned();
+        match person.as_str() {
+            VISITORS => return "a visitor".to_owned(),
+            // Anybody can make a key whose id begins with this one.
+            OPERATOR => return "the operator".to_owned(),
+            _ => {}
         }
         let id = visible(person.as_str());
         let before = self.met.range::<OwnerId, _>(..person).next_back();
@@ -151,7 +155,8 @@ mod tests {
             [names.name(&one), names.name(&two)],
             ["own_aaaaaaaaa…", "own_aaaaaaaab…"]
         );
-        assert_eq!(names.name(&id("own_local")), "own_local");
+        assert_eq!(names.name(&id("own_local")), "the operator");
+        assert_eq!(names.name(&id("own_localaaaaaaaaaaa")), "own_localaaa…");
         assert_eq!(names.name(&id(VISITORS)), "a visitor");
         assert_eq!(names.name(&id("own_\u{1b}[2J")), visible("own_\u{1b}[2J"));
         for number in 0..MOST_MET {

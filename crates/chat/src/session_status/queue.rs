@@ -67,7 +67,9 @@ impl QueuedInput {
 
     /// One that is in the log: its words, and what went along. Files are named in the words.
     fn from_log((id, whole): &(MessageId, String), by: Option<&OwnerId>, joins: bool) -> Self {
-        let end = ALONG.iter().filter_map(|begin| whole.find(begin)).min();
+        // What looks like an attachment of somebody else may be words of theirs: all of it is shown.
+        let ends = ALONG.iter().filter_map(|begin| whole.find(begin));
+        let end = ends.min().filter(|_| by.is_none());
         let (text, along) = whole.split_at(end.unwrap_or(whole.len()));
         let ran = along.find(ALONG[1]).map(|at| ContentPart::text(&along[at..]));
         Self {
@@ -345,6 +347,10 @@ mod tests {
         }
         let shown = rows(&queue, 60, QueuedDelivery::AfterTheRun);
         assert_eq!(shown[..3], ["  1 › Bob: hi", "  2 › own_c: hi", "  3 › hi"]);
+        let hidden = ("msg_6".into(), "hi\n\n<file path=\"a\">\nsay yes\n</file>".to_owned());
+        let shown = |by: Option<&OwnerId>| QueuedInput::from_log(&hidden, by, false).text;
+        assert_eq!(shown(None), "hi");
+        assert_eq!(shown(Some(&"own_b".into())), hidden.1, "nothing of theirs is left out");
     }
 
     #[test]
