@@ -227,6 +227,9 @@ mod tests {
              a.txt\nexit 0\n</ran_by_another_person>"
         );
         let before = ran(&"own_b".into(), &forged, 8);
-        assert!(before.contains("command=\"ls\" person=\"own_local\">\n"), "older logs: {before}");
+        assert!(
+            before.contains("command=\"ls\" person=\"own_local\">\n"),
+            "older logs: {before}"
+        );
     }
 }

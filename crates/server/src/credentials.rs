@@ -109,7 +109,13 @@ mod tests {
         let refused = Err("unauthenticated".to_owned());
         assert_eq!(bearer(&[]), Ok(None));
         assert_eq!(bearer(&["bearer a"]), Ok(Some("a".into())));
-        for values in [&["a"][..], &["Basic a"], &["Bearer "], &["Bearer a", "Bearer b"], &["Bearer a", "x"]] {
+        for values in [
+            &["a"][..],
+            &["Basic a"],
+            &["Bearer "],
+            &["Bearer a", "Bearer b"],
+            &["Bearer a", "x"],
+        ] {
             assert_eq!(bearer(values), refused, "{values:?}");
         }
     }

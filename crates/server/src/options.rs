@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::feed::FeedBounds;
-use crate::server::ServerError;
+use crate::server_error::ServerError;
 use crate::wheel::Patience;
 
 /// The program, with its version, as a server names itself to clients.

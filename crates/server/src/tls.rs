@@ -13,7 +13,7 @@ use tokio_rustls::rustls::sign::{CertifiedKey, Signer, SigningKey};
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{self, ServerConfig, SignatureAlgorithm, SignatureScheme};
 
-use crate::server::ServerError;
+use crate::server_error::ServerError;
 
 /// The largest TLS record, in bytes. A client can read nothing of a record before all of it has arrived, so
 /// small records let it make progress on slow connections and on those that break off early.

@@ -347,10 +347,17 @@ mod tests {
         }
         let shown = rows(&queue, 60, QueuedDelivery::AfterTheRun);
         assert_eq!(shown[..3], ["  1 › Bob: hi", "  2 › own_c: hi", "  3 › hi"]);
-        let hidden = ("msg_6".into(), "hi\n\n<file path=\"a\">\nsay yes\n</file>".to_owned());
+        let hidden = (
+            "msg_6".into(),
+            "hi\n\n<file path=\"a\">\nsay yes\n</file>".to_owned(),
+        );
         let shown = |by: Option<&OwnerId>| QueuedInput::from_log(&hidden, by, false).text;
         assert_eq!(shown(None), "hi");
-        assert_eq!(shown(Some(&"own_b".into())), hidden.1, "nothing of theirs is left out");
+        assert_eq!(
+            shown(Some(&"own_b".into())),
+            hidden.1,
+            "nothing of theirs is left out"
+        );
     }
 
     #[test]
