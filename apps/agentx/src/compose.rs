@@ -74,7 +74,7 @@ impl CommandTarget {
         let runtime = node.runtime.asking_again(settings.approval).held_to(standing);
         let runtime = Arc::new(runtime);
         Ok(Self {
-            front: place::Place::of_process(runtime.clone()),
+            front: place::Place::of_process(runtime.clone()).with_names(names(&keyring(settings))),
             node: Some(LocalNode {
                 runtime,
                 library: node.library,
@@ -114,11 +114,10 @@ impl CommandTarget {
             address: address.to_owned(),
             new_key: known(&place).filter(|_| before.is_none()),
             me: Seat { person, client },
-            names: names(&keyring),
             workspace: cwd.map(|cwd| cwd.to_string_lossy().into_owned()),
         };
         Ok(Self {
-            front: place::Place::on_server(server),
+            front: place::Place::on_server(server).with_names(names(&keyring)),
             node: None,
         })
     }

@@ -77,10 +77,20 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Opt
 }
 
 /// A whole schema has `type: object`, as text; in the short form `type` would be the name of a parameter,
-/// with a mapping.
+/// with a mapping. It has another type if something beside that makes sense in a schema alone: the `items` of
+/// an array, or a keyword with a value that describes no parameter, such as `enum: [a, b]` or `maxLength: 9`.
 fn is_schema(entries: &[(YamlKey, YamlNode)]) -> bool {
     let has = |name: &str| entries.iter().any(|(key, _)| key.name == name);
-    text_of(entries, "type") == "object" || has("$schema") || (has("properties") && has("required"))
+    let kind = text_of(entries, "type");
+    let is_of_schema = |(key, node): &(YamlKey, YamlNode)| match &node.value {
+        Yaml::Text(_) => false,
+        Yaml::Map(_) => kind == "array" && key.name == "items",
+        _ => WORDS.contains(&key.name.as_str()),
+    };
+    kind == "object"
+        || (TYPES.contains(&kind.as_str()) && entries.iter().any(is_of_schema))
+        || has("$schema")
+        || (has("properties") && has("required"))
 }
 
 fn whole(

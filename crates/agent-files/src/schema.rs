@@ -232,6 +232,12 @@ fn params() -> Value {
         "optional": {"type": "boolean"},
         "enum": {"type": "array"},
     }}]});
-    let whole = json!({"type": "object", "properties": {"type": {"const": "object"}}, "required": ["type"]});
+    let of = |kind: Value| json!({"properties": {"type": kind}, "required": ["type"]});
+    // What is neither a type nor a mapping describes no parameter.
+    let mut other = of(kind);
+    other["not"] = json!({"additionalProperties": {"type": ["string", "object"]}});
+    let items = json!({"properties": {"items": {"type": "object"}}, "required": ["items"]});
+    let array = json!({"allOf": [of(json!({"const": "array"})), items]});
+    let whole = json!({"anyOf": [of(json!({"const": "object"})), other, array]});
     json!({"type": "object", "if": whole, "else": {"additionalProperties": parameter}})
 }

@@ -379,6 +379,50 @@ fn the_short_form_of_parameters_is_a_schema() {
     assert!(matches!(tool.body, ToolBody::Luau(_)));
 }
 
+/// A type beside what makes sense in a schema alone is no parameter called `type`.
+#[test]
+fn parameters_of_another_type_than_an_object_are_a_schema() {
+    use serde_json::json;
+    let schema = |params: &str| {
+        let text = format!("name: t\nparams: {params}\nlua: x\n");
+        parse_tool(Path::new("t.yaml"), &text).unwrap().input_schema()
+    };
+    for (params, wanted) in [
+        (
+            "{type: array, items: {type: string}}",
+            json!({"type": "array", "items": {"type": "string"}}),
+        ),
+        (
+            "{type: array, minItems: 1}",
+            json!({"type": "array", "minItems": 1}),
+        ),
+        (
+            "{type: array, items: true}",
+            json!({"type": "array", "items": true}),
+        ),
+        (
+            "{type: string, enum: [c, f]}",
+            json!({"type": "string", "enum": ["c", "f"]}),
+        ),
+        (
+            "{type: integer, description: A year, minimum: 1900}",
+            json!({"type": "integer", "description": "A year", "minimum": 1900}),
+        ),
+    ] {
+        assert_eq!(schema(params), wanted, "{params}");
+    }
+    for params in [
+        "{type: array}",
+        "{type: {type: array}}",
+        "{type: string, enum: string}",
+        "{type: string, items: {type: array}}",
+        "{type: array, properties: {type: object}}",
+        "{title: {type: string}, pattern: {type: string}}",
+    ] {
+        assert_eq!(schema(params)["type"], "object", "{params}");
+    }
+}
+
 #[test]
 fn the_forms_of_the_seed_load() {
     let agent = "type: react\nname: assistant\nprompt: |\n  你是一个有帮助的助手。\ngenerator:\n  model: gpt-4o\ntools:\n  - $ref: tool:get_weather\n  - $ref: tool:play_music\n";

@@ -147,6 +147,19 @@ fn schema_and_reader_agree_on_tools_and_rules() {
             json!({"name": "t", "params": {"type": "object", "properties": {}}}),
             true,
         ),
+        (
+            json!({"name": "t", "params": {"type": "array", "items": {"anyOf": [{"type": "string"}]}}}),
+            true,
+        ),
+        (
+            json!({"name": "t", "params": {"type": "string", "maxLength": 9}}),
+            true,
+        ),
+        (json!({"name": "t", "params": {"type": "array"}}), true),
+        (
+            json!({"name": "t", "params": {"type": "strng", "maxLength": 9}}),
+            false,
+        ),
         (with("auth", json!({"type": "bearer", "token": "sk-x"})), false),
         (with("method", json!("get")), false),
         (with("endpoint", json!("https://me:x@h")), false),

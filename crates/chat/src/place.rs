@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use agentx::identity::{OPERATOR, PublicKey};
 use agentx::remote::RemoteRuntime;
-use agentx::runtime::Runtime;
+use agentx::runtime::{Runtime, SessionInfo};
 use agentx::types::{AgentConfig, OwnerId, Seat};
 
 use crate::console::Console;
 use crate::error::ChatError;
+use crate::render::person_names::PersonNames;
 
 /// The place at which a front end works: this process, or a server.
 pub struct Place {
     runtime: Arc<dyn Runtime>,
     server: Option<TargetServer>,
+    /// The names that this program's user gave to people.
+    names: BTreeMap<OwnerId, String>,
 }
 
 /// The server that commands work on.
@@ -29,8 +32,6 @@ pub struct TargetServer {
     pub me: Seat,
     /// The directory there that new sessions are to work in, where one was named.
     pub workspace: Option<String>,
-    /// The names that this person has given to people on the server.
-    pub names: BTreeMap<OwnerId, String>,
 }
 
 impl Place {
@@ -39,7 +40,14 @@ impl Place {
         Self {
             runtime,
             server: None,
+            names: BTreeMap::new(),
         }
+    }
+
+    /// Takes the names that this program's user gave to people.
+    #[must_use]
+    pub fn with_names(self, names: BTreeMap<OwnerId, String>) -> Self {
+        Self { names, ..self }
     }
 
     /// Makes the place of chats with a server.
@@ -47,6 +55,7 @@ impl Place {
         Self {
             runtime: server.remote.clone(),
             server: Some(server),
+            names: BTreeMap::new(),
         }
     }
 
@@ -94,7 +103,19 @@ impl Place {
 
     /// The names that this program's user gave to people at the server; `None` if no server is connected.
     pub fn names(&self) -> Option<&BTreeMap<OwnerId, String>> {
-        self.server.as_ref().map(|server| &server.names)
+        self.server.as_ref().map(|_| &self.names)
+    }
+
+    /// Returns how this program's user calls people.
+    pub fn person_names(&self) -> PersonNames {
+        PersonNames::new(self.names.clone())
+    }
+
+    /// Returns how this program's user calls the people of a session.
+    pub fn names_in(&self, session: &SessionInfo) -> PersonNames {
+        let mut names = self.person_names();
+        names.read_by(self.runtime.owner(), &session.owner);
+        names
     }
 
     /// Returns whether it is the server of somebody else, who decides about calls there.

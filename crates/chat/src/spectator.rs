@@ -12,6 +12,8 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::agents::LiveAgents;
+use crate::render::conversation::SpokenWords;
+use crate::render::person_names::PersonNames;
 use crate::render::transcript::TranscriptRenderer;
 use crate::render::{approval, conversation};
 use crate::terminal::RawMode;
@@ -40,6 +42,8 @@ pub struct Spectator {
     source: (Arc<dyn Runtime>, SessionId),
     /// What comes happens now: of a question from before nobody asks what the file is.
     live: bool,
+    /// How the people of the session are called.
+    names: PersonNames,
 }
 
 impl Spectator {
@@ -47,7 +51,7 @@ impl Spectator {
     pub fn new(
         stage: SpectatorStage,
         source: (Arc<dyn Runtime>, SessionId),
-        thinking: ThinkingDisplay,
+        (thinking, names): (ThinkingDisplay, PersonNames),
         console: &Console,
     ) -> Self {
         let (style, width) = (console.out_style(), console.terminal.width);
@@ -61,6 +65,7 @@ impl Spectator {
             cast,
             source,
             live: false,
+            names,
         }
     }
 
@@ -99,12 +104,14 @@ impl Spectator {
         match &envelope.event {
             RuntimeEvent::UserMessageAdded(added) if conversation::is_note(&added.message) => {}
             RuntimeEvent::UserMessageAdded(added) => {
-                let words = conversation::message_text(&added.message);
-                let said = conversation::shortened_input(&words, console.out_style());
+                self.names.meet_in(&envelope.event);
+                let words = SpokenWords::of(&added.message);
+                let said = conversation::shortened_input(&words, &self.names, console.out_style());
                 self.transcript.aside(&said);
             }
             RuntimeEvent::CommandFinished(ran) => {
-                let told = conversation::ran(ran, console.out_style());
+                ran.by.iter().for_each(|person| self.names.meet(person));
+                let told = conversation::ran(ran, &self.names, console.out_style());
                 self.transcript.aside(&told);
             }
             RuntimeEvent::ApprovalRequested(request) => {

@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::files::{self, Privacy};
 use crate::key::wipe;
 use crate::people::{self, Trusted, TrustedAs};
+use crate::shell_word;
 use crate::{KeyError, OPERATOR, PublicKey, SecretKey, Stamp, owner_of};
 
 /// The first line of an identity.
@@ -36,6 +37,9 @@ pub struct KnownPerson {
     /// Whether they decide about calls of members, besides the operator.
     pub approver: bool,
 }
+
+/// The file of a server's own key.
+const SERVER_KEY: &str = "server_key";
 
 /// The error of reading or writing a keyring.
 #[derive(Debug, thiserror::Error)]
@@ -112,14 +116,19 @@ impl KeyringError {
     /// The advice.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::Readable { path, .. } if path.ends_with(SERVER_KEY) => Some(format!(
+                "`chmod 600 {}` if nobody has read it; otherwise delete it: `agentx serve` creates a new one, and \
+                 each client has to run `agentx identity forget HOST:PORT`",
+                shell_word(path)
+            )),
             Self::Readable { path, .. } => Some(format!(
                 "`chmod 600 {}` if nobody has read it; otherwise create a new one with `agentx identity new --force`",
-                path.display()
+                shell_word(path)
             )),
-            Self::Writable { path, .. } => Some(format!("check it, then `chmod 600 {}`", path.display())),
+            Self::Writable { path, .. } => Some(format!("check it, then `chmod 600 {}`", shell_word(path))),
             Self::OpenDirectory { path, .. } => Some(format!(
-                "check it, then `chmod go-w {}`, or set AGENTX_DATA to your own directory",
-                path.display()
+                "check it, then `chmod 700 {}`, or set AGENTX_DATA to your own directory",
+                shell_word(path)
             )),
             Self::Damaged { .. } => Some("nothing was changed; repair the file or move it away".into()),
             Self::Exists { .. } => Some(
@@ -193,7 +202,7 @@ impl Keyring {
     }
 
     pub(crate) fn server_file(&self) -> PathBuf {
-        self.directory.join("server_key")
+        self.directory.join(SERVER_KEY)
     }
 
     fn secret_or_new(&self, path: &Path) -> Result<SecretKey, KeyringError> {

@@ -28,6 +28,7 @@ mod openssh;
 mod owner;
 mod people;
 mod random;
+mod shell_word;
 mod stamp;
 
 pub use challenge::{
@@ -41,4 +42,5 @@ pub use openssh::KeyError;
 pub use owner::{OPERATOR, owner_of};
 pub use people::{Trusted, TrustedAs};
 pub use random::{NoRandomness, random_bytes, token_text};
+pub use shell_word::shell_word;
 pub use stamp::Stamp;

@@ -22,7 +22,7 @@ use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileInQuestion, LogError, ModelInfo, NamedAgent,
     OfflineWriter, OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest,
     Runtime, RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize,
-    Subscription, UsageQuery, UsageRow, VerifyReport, View, has_blob, watch_log,
+    Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -137,6 +137,7 @@ impl Runtime for NodeRuntime {
         let session = session.clone();
         Box::pin(async move {
             self.owned(&session).await?;
+            check_title(&title)?;
             let jotter =
                 OfflineWriter::attach(self.shared_log(), &session, self.driver.clock.clone()).await?;
             jotter

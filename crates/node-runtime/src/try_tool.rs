@@ -30,9 +30,9 @@ impl NodeRuntime {
     /// whoever calls this wants it. `hears` is told what the log of a session would have of the call.
     pub async fn try_tool(
         &self,
-        name: &str,
-        input: Value,
+        (name, input): (&str, Value),
         agent: AgentConfig,
+        allows_asked: bool,
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
@@ -45,7 +45,7 @@ impl NodeRuntime {
             workspace: PathBuf::from(&call.workspace),
             outside_workspace: true,
             output: ToolOutputSink::discard(),
-            journal: Journal::of_call(events, &call, None),
+            journal: Journal::of_call(events, &call, None).with_answer_to_questions(allows_asked),
             blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
             session_id: session_id.clone(),
             cancel,

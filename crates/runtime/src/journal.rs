@@ -41,6 +41,9 @@ pub struct Journal {
     depth: u32,
     /// The time for which the model's call has waited for people.
     pauses: Pauses,
+    /// Whether a person said beforehand that calls that would be asked about may be made. It holds outside of a
+    /// session, where nobody can be asked.
+    allows_asked: bool,
 }
 
 /// The data that the log keeps of a step beside its outcome.
@@ -103,7 +106,19 @@ impl Journal {
             listener: None,
             depth: 1,
             pauses: Pauses::default(),
+            allows_asked: false,
         }
+    }
+
+    /// This journal, where a person said beforehand whether calls that would be asked about may be made.
+    #[must_use]
+    pub fn with_answer_to_questions(self, allows_asked: bool) -> Self {
+        Self { allows_asked, ..self }
+    }
+
+    /// Returns whether calls that would be asked about may be made, if nobody can be asked.
+    pub fn allows_asked(&self) -> bool {
+        self.allows_asked
     }
 
     /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they are now.
@@ -136,6 +151,7 @@ impl Journal {
             listener: self.listener.clone(),
             depth: self.depth.saturating_add(1),
             pauses: self.pauses.clone(),
+            allows_asked: self.allows_asked,
         }
     }
 

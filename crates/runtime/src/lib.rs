@@ -111,7 +111,7 @@ pub use session_lists::*;
 pub use stored_rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
 pub use system_bus::SystemBus;
 pub use system_events::{AgentEvent, AgentEventBus, SystemEvent, SystemEvents};
-pub use titles::title_from;
+pub use titles::{MAX_TITLE_CHARS, check_title, title_from};
 pub use tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub use tool_offers::ToolOffers;
 pub use writing::{Batch, NewLog, Writer};

@@ -23,6 +23,7 @@ use crate::future::BoxFuture;
 use crate::log_error::LogError;
 use crate::picture_support::cannot_see;
 use crate::system_events::AgentEventBus;
+use crate::titles::check_title;
 use agentx_session::{SessionState, SharingFact, View, WaitingInputs};
 
 /// A session that this process writes: a handle. The session is closed when the last handle and the last
@@ -294,15 +295,12 @@ impl Session for LocalSession {
     }
 
     fn rename(&self, title: String) -> BoxFuture<'_, Result<u64, RuntimeError>> {
-        Box::pin(
-            self.record(FactRequest::Record(
-                SessionTitled {
-                    title,
-                    by: self.by.clone(),
-                }
-                .into(),
-            )),
-        )
+        Box::pin(async move {
+            check_title(&title)?;
+            let by = self.by.clone();
+            self.record(FactRequest::Record(SessionTitled { title, by }.into()))
+                .await
+        })
     }
 
     fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {

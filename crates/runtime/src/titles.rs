@@ -1,9 +1,28 @@
-//! Titles of sessions that are taken from their first message, in every log.
+//! Titles of sessions: those that are taken from the first message, in every log, and the bound of those that
+//! people give.
 
 use std::borrow::Cow;
 
+use crate::api::RuntimeError;
+
+/// Maximum length of a title that a person gives, in characters.
+pub const MAX_TITLE_CHARS: usize = 200;
+
 /// Maximum length of a title that is taken from the first message.
 const TITLE_CHARS: usize = 60;
+
+/// Checks the length of a title that a person gives.
+///
+/// # Errors
+/// Returns an error if it is too long.
+pub fn check_title(title: &str) -> Result<(), RuntimeError> {
+    match title.chars().count() {
+        count if count > MAX_TITLE_CHARS => Err(RuntimeError::Refused(format!(
+            "the title has {count} characters; it may have {MAX_TITLE_CHARS}"
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// The first line of a message that says something, cut to the length of a title.
 ///

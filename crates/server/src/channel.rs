@@ -16,7 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::options::HEAD_BYTES;
-use crate::server::ServerError;
+use crate::server_error::ServerError;
 use crate::tls;
 
 /// The first byte of a TLS handshake.

@@ -14,11 +14,18 @@ pub const CLIENT_CHARS: usize = 64;
 /// The allowed lengths of a client's nonce.
 const NONCE_CHARS: std::ops::RangeInclusive<usize> = 16..=128;
 
-/// Returns the token in `Authorization: Bearer …`.
+/// Returns the token in `Authorization: Bearer …`. Of two such headers a proxy might read the other one.
 pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Box<Problem>> {
-    let Some(value) = headers.get(AUTHORIZATION) else {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
         return Ok(None);
     };
+    if values.next().is_some() {
+        return Err(problem(
+            "unauthenticated",
+            "a request has at most one header Authorization",
+        ));
+    }
     let text = value.to_str().unwrap_or_default();
     let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
     if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() {
@@ -82,4 +89,34 @@ pub(crate) fn nonce_of(headers: &HeaderMap) -> Result<Option<String>, Box<Proble
         "bad_request",
         &format!("a client's nonce is {least} to {most} characters of base64url"),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_token_comes_with_a_request() {
+        let bearer = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(AUTHORIZATION, value.parse().unwrap());
+            }
+            bearer(&headers)
+                .map(|token| token.map(str::to_owned))
+                .map_err(|problem| problem.code)
+        };
+        let refused = Err("unauthenticated".to_owned());
+        assert_eq!(bearer(&[]), Ok(None));
+        assert_eq!(bearer(&["bearer a"]), Ok(Some("a".into())));
+        for values in [
+            &["a"][..],
+            &["Basic a"],
+            &["Bearer "],
+            &["Bearer a", "Bearer b"],
+            &["Bearer a", "x"],
+        ] {
+            assert_eq!(bearer(values), refused, "{values:?}");
+        }
+    }
 }

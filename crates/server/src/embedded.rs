@@ -11,7 +11,8 @@ use agentx_node_runtime::NodeRuntime;
 
 use crate::live_settings::Reload;
 use crate::options::ServerOptions;
-use crate::server::{Server, ServerError, bind};
+use crate::server::{Server, bind};
+use crate::server_error::ServerError;
 
 /// Listens as `options` say, with the keys and the people of the settings' data directory. The user of the
 /// program is the operator, and gets an identity if they have none.

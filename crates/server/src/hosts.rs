@@ -52,6 +52,10 @@ impl HostNames {
             _ => return Err(unclear()),
         };
         for authority in named.iter().chain(uri.authority()) {
+            // A user's name is no part of `Host` (RFC 9110, 7.2); a proxy might read another host there.
+            if authority.as_str().contains('@') {
+                return Err(unclear());
+            }
             if !self.knows(authority.host()) {
                 let host = authority.host().chars().take(100).collect::<String>();
                 let what = format!(
@@ -156,6 +160,9 @@ mod tests {
         assert_eq!(code(Version::HTTP_11, "/", &["localhost", "localhost"]), unclear);
         assert_eq!(code(Version::HTTP_11, "/", &["localhost/evil"]), unclear);
         assert_eq!(code(Version::HTTP_11, "/", &[""]), unclear);
+        assert_eq!(code(Version::HTTP_11, "/", &["evil.example@localhost"]), unclear);
+        let userinfo = "http://evil.example@localhost/v1/health";
+        assert_eq!(code(Version::HTTP_11, userinfo, &["localhost"]), unclear);
         let absolute = "http://evil.example/v1/health";
         assert_eq!(
             code(Version::HTTP_11, absolute, &["localhost"]),

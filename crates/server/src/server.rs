@@ -1,16 +1,15 @@
 //! The server itself: what it listens on, how connections are taken, and how it ends.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agentx_bus::Restart;
 use agentx_config::Settings;
-use agentx_identity::{Keyring, KeyringError};
+use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{LogError, run_counter};
+use agentx_runtime::run_counter;
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::StatusCode;
@@ -32,6 +31,7 @@ use crate::lingering_close::Lingering;
 use crate::live_settings::Reload;
 use crate::options::{HEAD_BYTES, ServerOptions, check};
 use crate::rejections::Rejector;
+use crate::server_error::ServerError;
 use crate::stalled_connections::StallTimeout;
 use crate::state::ServerState;
 use crate::{http, maintenance, tls, unread_body, waiting_calls, ws};
@@ -40,40 +40,6 @@ use crate::{http, maintenance, tls, unread_body, waiting_calls, ws};
 const LINGER: Duration = Duration::from_secs(2);
 /// The pause after a connection cannot be accepted, such as when too many files are open.
 const BREATH: Duration = Duration::from_millis(50);
-/// An error that prevents a server from starting.
-#[derive(Debug, thiserror::Error)]
-pub enum ServerError {
-    /// The options are contradictory, or would expose more than intended.
-    #[error("{0}")]
-    Options(String),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {listen}: {what}")]
-    Listen {
-        /// The address to listen on.
-        listen: SocketAddr,
-        /// The system's error.
-        what: String,
-    },
-    /// The certificate or its key cannot be used.
-    #[error("{}: {what}", path.display())]
-    Tls {
-        /// The path of the file.
-        path: PathBuf,
-        /// The error.
-        what: String,
-    },
-    /// The keys of the data directory cannot be used, or others may write there.
-    #[error(transparent)]
-    Keys(#[from] KeyringError),
-    /// Runs were stopped, but the log could not store that. The next server resumes them.
-    #[error("could not save that {sessions} sessions stopped: {error}")]
-    NotSaved {
-        /// In how many sessions.
-        sessions: usize,
-        /// The log's error.
-        error: LogError,
-    },
-}
 
 /// A server that listens.
 pub struct Server {
@@ -97,10 +63,7 @@ pub async fn bind(
     mut options: ServerOptions,
 ) -> Result<Server, ServerError> {
     check(&options)?;
-    let key = keyring
-        .server_key_or_new()
-        .map_err(|error| ServerError::Options(format!("the server's own key: {error}")))?;
-    let key = Arc::new(key);
+    let key = Arc::new(keyring.server_key_or_new()?);
     let doors = match &options.tls {
         Some((certificate, key)) => TlsAcceptors::Certificate(tls::acceptor(certificate, key)?),
         None => TlsAcceptors::keyed(key.clone())?,

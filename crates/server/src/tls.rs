@@ -13,7 +13,7 @@ use tokio_rustls::rustls::sign::{CertifiedKey, Signer, SigningKey};
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{self, ServerConfig, SignatureAlgorithm, SignatureScheme};
 
-use crate::server::ServerError;
+use crate::server_error::ServerError;
 
 /// The largest TLS record, in bytes. A client can read nothing of a record before all of it has arrived, so
 /// small records let it make progress on slow connections and on those that break off early.
@@ -31,7 +31,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     if chain.is_empty() {
         return Err(says(certificate, "there is no certificate in it".into()));
     }
-    check_privacy(key).map_err(|what| says(key, what))?;
+    check_privacy(key)?;
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| says(key, error.to_string()))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -93,21 +93,26 @@ impl Signer for OwnKey {
 /// rule is PostgreSQL's: the file is for its owner alone, or it belongs to root and a group may read it
 /// (<https://www.postgresql.org/docs/current/ssl-tcp.html>, "Secure TCP/IP Connections with SSL").
 #[cfg(unix)]
-fn check_privacy(key: &Path) -> Result<(), String> {
+fn check_privacy(key: &Path) -> Result<(), ServerError> {
     use std::os::unix::fs::MetadataExt as _;
-    let metadata = std::fs::metadata(key).map_err(|error| error.to_string())?;
+    let path = key.to_owned();
+    let metadata = match std::fs::metadata(key) {
+        Ok(metadata) => metadata,
+        Err(error) => {
+            let what = error.to_string();
+            return Err(ServerError::Tls { path, what });
+        }
+    };
     let mode = metadata.mode() & 0o777;
     let most = if metadata.uid() == 0 { 0o740 } else { 0o700 };
     if mode & !most == 0 {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(ServerError::ReadableTlsKey { path, mode })
     }
-    Err(format!(
-        "others can read or change this secret key (mode {mode:04o}): `chmod 600 {}`, and create a new one if anybody may have read it",
-        key.display()
-    ))
 }
 
 #[cfg(not(unix))]
-fn check_privacy(_: &Path) -> Result<(), String> {
+fn check_privacy(_: &Path) -> Result<(), ServerError> {
     Ok(())
 }

@@ -27,11 +27,15 @@ fn file(name: &str) -> PathBuf {
 
 /// A copy of the key with this mode: a checkout has no modes of its own.
 fn key(directory: &tempfile::TempDir, mode: u32) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt as _;
     let path = directory.path().join("key.pem");
     std::fs::copy(file("key.pem"), &path).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(&path, mode);
     path
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 fn trusting(certificate: &Path) -> Connector {
@@ -79,13 +83,13 @@ async fn a_certificate_that_cannot_be_used_is_named() {
     let nothing = data.path().join("nothing.pem");
     let empty = data.path().join("empty.pem");
     std::fs::write(&empty, "not a certificate").unwrap();
+    set_mode(&empty, 0o600);
     let readable = key(&data, 0o604);
     for (certificate, key, named) in [
         (nothing.clone(), file("key.pem"), &nothing),
         (empty.clone(), file("key.pem"), &empty),
         (file("certificate.pem"), nothing.clone(), &nothing),
         (file("certificate.pem"), empty.clone(), &empty),
-        (file("certificate.pem"), readable.clone(), &readable),
     ] {
         let mut options = options();
         options.tls = Some((certificate, key));
@@ -95,4 +99,12 @@ async fn a_certificate_that_cannot_be_used_is_named() {
         };
         assert_eq!((&path, what.is_empty()), (named, false));
     }
+    let mut options = options();
+    options.tls = Some((file("certificate.pem"), readable.clone()));
+    let bound = bind(runtime, &settings, keyring, options).await;
+    let Err(error @ ServerError::ReadableTlsKey { .. }) = bound else {
+        panic!("others can read it");
+    };
+    let command = format!("`chmod 600 {}`", readable.display());
+    assert!(error.hint().unwrap().starts_with(&command), "{error}");
 }

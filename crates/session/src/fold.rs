@@ -380,6 +380,10 @@ impl SessionFold {
                 .waiting()
                 .map(|input| (input.message.message_id.clone(), input.message.text()))
                 .collect(),
+            queued_by: agent
+                .waiting()
+                .filter_map(|input| Some((input.message.message_id.clone(), input.message.by.clone()?)))
+                .collect(),
             joining: agent.joining(),
             held: agent.is_held(),
             usage,

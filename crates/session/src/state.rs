@@ -1,9 +1,11 @@
 //! The state of a session: what a front end shows of it and asks about.
 
+use std::collections::BTreeMap;
+
 use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
 use agentx_types::{
-    AgentConfig, ApprovalDecision, NanoUsd, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
+    AgentConfig, ApprovalDecision, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +26,9 @@ pub struct SessionState {
     pub pending_approvals: Vec<PendingApproval>,
     /// Inputs that wait: message id and text.
     pub queued: Vec<(agentx_types::MessageId, String)>,
+    /// The people who sent queued inputs, by message id; without those of the session's owner.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queued_by: BTreeMap<agentx_types::MessageId, OwnerId>,
     /// The number of `queued` inputs, from the first, that join the current run; each of the others begins
     /// its own.
     #[serde(default)]

@@ -288,3 +288,6 @@ pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;
 
 /// The exchanges that condensing keeps take at most a third of what instructions and tools leave of the window.
 pub const TAILS_LEAVE_ROOM: u32 = 9;
+
+/// What a person says that they ran stays between the quotes of its tag where another person ran it.
+pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;

@@ -61,6 +61,11 @@ pub(crate) enum ToolsCommand {
         /// Arguments for the tool, as a JSON object
         #[arg(default_value = "{}")]
         arguments: String,
+        /// Answer yes where a call that the tool makes would be asked about
+        ///
+        /// Rules that deny still hold. Without it such a call is refused: nobody can be asked outside of a session
+        #[arg(short, long)]
+        yes: bool,
     },
 }
 

@@ -55,7 +55,8 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
         OutputFormat::Text | OutputFormat::Json => SpectatorStage::Lines,
     };
     let source = (place.shared(), id.clone());
-    let spectator = Spectator::new(stage, source, settings.chat.thinking, console);
+    let names = place.names_in(&place.runtime().info(&id).await?);
+    let spectator = Spectator::new(stage, source, (settings.chat.thinking, names), console);
     let end = follow(events, spectator, &place, &mut keeping, signals, console).await;
     if let Some(keeping) = keeping {
         say_kept(keeping, settings, &id, console).await?;

@@ -155,7 +155,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             sessions::run(place, loaded, &command, json, console).await
         }),
         Command::Show(args) => with_runtime(global, console, async |place, _, console| {
-            show::run(place.runtime(), args.wanted(), json, console).await
+            show::run(place, args.wanted(), json, console).await
         }),
         Command::Watch(args) => with_runtime(global, console, async |place, loaded, console| {
             let thinking = loaded.settings.chat.thinking;

@@ -177,6 +177,9 @@ fn serve_error(error: ServerError) -> ChatError {
             what,
         },
         ServerError::Keys(error) => error.into(),
+        error @ ServerError::ReadableTlsKey { .. } => {
+            ChatError::usage(error.to_string(), error.hint().unwrap_or_default())
+        }
         error => ChatError::Input {
             what: error.to_string(),
         },

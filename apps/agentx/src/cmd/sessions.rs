@@ -49,7 +49,7 @@ pub(crate) async fn run(
             }
         }
         SessionsCommand::Show(args) => {
-            return show::run(runtime, args.wanted(), json, console).await;
+            return show::run(place, args.wanted(), json, console).await;
         }
         SessionsCommand::Search { words, limit } => {
             search(runtime, words.join(" ").trim(), *limit, json, console).await?

@@ -6,7 +6,9 @@ use agentx::agent_files::{Library, Scaffold};
 use agentx::assembly::{file_tools, mistakes_of};
 use agentx::config::Settings;
 use agentx::runtime::ToolOutcome;
-use agentx::types::{Access, Api, ContentPart, EnvironmentEvent, ModelSpec, Prices, ToolSpec};
+use agentx::types::{
+    Access, AgentConfig, Api, ApprovalMode, ContentPart, EnvironmentEvent, ModelSpec, Prices, ToolSpec,
+};
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
@@ -53,7 +55,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 show(find_here(place, &loaded.settings, &tools, &name)?, json, console)
             }
             ToolsCommand::Check => agents::check(place, &loaded.settings, json, console).await,
-            ToolsCommand::Run { name, arguments } => {
+            ToolsCommand::Run { name, arguments, yes } => {
                 let input = arguments_of(find_here(place, &loaded.settings, &tools, &name)?, &arguments)?;
                 let agent =
                     session_opening::new_agent(place, &loaded.settings, &CommandLineOverrides::default())
@@ -63,13 +65,16 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                     Ok(agent) => (*agent.config, None),
                     Err(error) => (loaded.settings.agent(no_model(), tools.clone()), Some(error)),
                 };
+                let agent = if yes { asks_nobody(agent) } else { agent };
                 if let Some(ended) = place.end_tried().await {
                     console.say(&format!("· {ended}\n"));
                 }
                 let mut aside = ScriptOutput::new(console);
                 let hears = |event: &EnvironmentEvent| aside.hear(event);
                 let mut signals = Signals::listen()?;
-                let (outcome, stopped) = place.try_tool(&name, input, agent, hears, &mut signals).await?;
+                let (outcome, stopped) = place
+                    .try_tool((&name, input), agent, yes, hears, &mut signals)
+                    .await?;
                 aside.end();
                 let exit = report(&outcome, json, console)?;
                 if let Some(exit) = stopped {
@@ -191,6 +196,14 @@ fn no_model() -> ModelSpec {
         input: None,
         prices: Prices::default(),
         server: None,
+    }
+}
+
+/// The same agent, as `run --yes` has it: calls that no rule covers are allowed.
+fn asks_nobody(agent: AgentConfig) -> AgentConfig {
+    AgentConfig {
+        approval: ApprovalMode::Auto,
+        ..agent
     }
 }
 

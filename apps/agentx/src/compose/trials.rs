@@ -17,9 +17,9 @@ impl CommandTarget {
     /// has started.
     pub(crate) async fn try_tool(
         &self,
-        name: &str,
-        input: Value,
+        (name, input): (&str, Value),
         agent: AgentConfig,
+        allows_asked: bool,
         hears: impl FnMut(&EnvironmentEvent),
         signals: &mut Signals,
     ) -> Result<(ToolOutcome, Option<Exit>), ChatError> {
@@ -30,7 +30,9 @@ impl CommandTarget {
             ));
         };
         let stop = CancellationToken::new();
-        let call = node.runtime.try_tool(name, input, agent, stop.clone(), hears);
+        let call = node
+            .runtime
+            .try_tool((name, input), agent, allows_asked, stop.clone(), hears);
         tokio::pin!(call);
         tokio::select! {
             outcome = &mut call => Ok((outcome, None)),

@@ -201,12 +201,24 @@ fn a_tool_that_is_tried_does_not_wait_for_an_answer_that_nobody_gives() {
     let tried = sandbox.run(&["tools", "run", "asks", "{}"]);
     assert_eq!(tried.code, Some(1), "{tried}");
     assert!(
-        tried
-            .to_string()
-            .contains("nobody can be asked outside of a session"),
+        tried.to_string().contains(
+            "nobody can be asked outside of a session; with `--yes`, `agentx tools run` allows such calls"
+        ),
         "{tried}"
     );
     assert!(!sandbox.path("ws/made").exists());
+    let allowed = sandbox.run(&["tools", "run", "--yes", "asks", "{}"]);
+    assert_eq!(allowed.code, Some(0), "{allowed}");
+    assert!(sandbox.path("ws/made").exists());
+
+    sandbox.config("rules:\n  - {effect: deny, tool: bash}\n");
+    std::fs::remove_file(sandbox.path("ws/made")).unwrap();
+    let denied = sandbox.run(&["tools", "run", "--yes", "asks", "{}"]);
+    assert_eq!(denied.code, Some(1), "{denied}");
+    assert!(
+        !sandbox.path("ws/made").exists(),
+        "a yes is none to what a rule denies"
+    );
 }
 
 /// The settings, keys and sessions are not reached by way of a folder around them either, whatever rules allow.

@@ -27,6 +27,7 @@ mod left_queued;
 mod misnamed;
 mod mistakes;
 mod models;
+mod names_of_people;
 mod only_a_person;
 mod other_programs;
 mod other_server;

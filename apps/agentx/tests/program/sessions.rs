@@ -114,6 +114,16 @@ fn a_session_gets_a_name_and_nothing_else_happens() {
     ok(sandbox.run(&["replay", &id]));
     let none = sandbox.run(&["sessions", "rename", &id, " "]);
     assert_eq!(none.code, Some(2), "{none}");
+    let long = sandbox.run(&["sessions", "rename", &id, &"好".repeat(201)]);
+    assert_ne!(long.code, Some(0), "{long}");
+    let why = "the title has 201 characters; it may have 200";
+    assert!(long.stderr.contains(why), "{long}");
+    let in_a_chat = sandbox.run_with_input(
+        &["chat", "--last", "--plain"],
+        &format!("/title {}\n", "a".repeat(201)),
+    );
+    assert!(in_a_chat.to_string().contains(why), "{in_a_chat}");
+    ok(sandbox.run(&["sessions", "rename", &id, &"好".repeat(200)]));
 }
 
 #[test]
@@ -407,7 +417,7 @@ fn a_search_without_a_word_says_that_only_words_can_be_searched() {
 fn a_long_title_is_whole_in_a_pipe() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);
-    let title = "tide ".repeat(60);
+    let title = "tide ".repeat(40);
     ok(sandbox.run(&["sessions", "rename", &id, &title]));
     let listed = ok(sandbox.run(&["sessions", "list"]));
     assert!(listed.stdout.contains(title.trim_end()), "{listed}");

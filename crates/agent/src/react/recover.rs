@@ -147,7 +147,7 @@ impl ReactAgent {
     pub(super) fn on_command_ran(&mut self, ran: &CommandRan, step: &mut RunStep<'_>) {
         let text = match &ran.by {
             None => other_authors::ran_by_owner(ran),
-            Some(person) => other_authors::ran(person, ran),
+            Some(person) => other_authors::ran(person, ran, self.config.rules_version),
         };
         self.note_for_model(text, step);
     }

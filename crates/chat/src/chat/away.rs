@@ -30,7 +30,8 @@ impl Chat<'_> {
             Slash::Wheel(WheelCommand::Know) => self.wheel_notice(),
             Slash::Jobs(None) => self.programs.jobs.list(units::now(), self.display.width()),
             Slash::Queue(QueueWish::List) if !self.status.queue.is_empty() => {
-                self.status.queue.list(self.display.width())
+                let names = self.connection.company.names();
+                self.status.queue.list(names, self.display.width())
             }
             Slash::Queue(QueueWish::List) => "nothing is queued".to_owned(),
             Slash::Config => self.configuration(),

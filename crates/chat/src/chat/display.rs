@@ -15,7 +15,8 @@ use crate::error::ChatError;
 use crate::render::agents::LiveAgents;
 use crate::render::answers::REFUSE_OR_STOP;
 use crate::render::clean::visible;
-use crate::render::conversation;
+use crate::render::conversation::{self, SpokenWords};
+use crate::render::person_names::PersonNames;
 use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::transcript::TranscriptRenderer;
@@ -262,8 +263,8 @@ impl<'a> Display<'a> {
     }
 
     /// Prints what somebody said.
-    pub(super) fn print_input(&mut self, text: &str) {
-        let said = conversation::shortened_input(text, self.style());
+    pub(super) fn print_input(&mut self, said: &SpokenWords, names: &PersonNames) {
+        let said = conversation::shortened_input(said, names, self.style());
         self.transcript.aside(&said);
     }
 

@@ -84,7 +84,8 @@ impl Chat<'_> {
         if let Some(status) = status {
             screen.set_status(status);
         }
-        screen.set_queue(self.status.queue.rows(width, style, heard));
+        let names = self.connection.company.names();
+        screen.set_queue(self.status.queue.rows(width, (style, names), heard));
         screen.set_beside(beside);
         let state = match (self.status.question(), self.status.is_busy()) {
             (Some(_), _) => TitleState::Asks,

@@ -23,9 +23,11 @@ pub(crate) mod input_handling;
 mod input_layout;
 pub mod jobs;
 pub(crate) mod leaving;
+mod line_limit;
 pub(crate) mod lost_session;
 mod menu;
 pub mod own_editor;
+mod participant_changes;
 mod participants;
 pub mod past_turns;
 mod pasted_picture;
@@ -341,8 +343,9 @@ impl<'a> Chat<'a> {
         let is_of_another = self.display.cast.is_of_another(envelope);
         let works = self.status.is_busy() && !self.status.stopping;
         let StatusNews { said, unanswered } = self.status.event(envelope, is_of_another, Instant::now());
-        if let Some(text) = said {
-            self.display.print_input(&text);
+        if let Some(said) = said {
+            self.connection.company.meet(&said.by);
+            self.display.print_input(&said, self.connection.company.names());
         }
         if let Some(count) = unanswered {
             self.display.tell_of_unanswered(count);

@@ -1,24 +1,26 @@
 //! The others at a session of a server, as a chat tells of them: modest lines when they come and go, when the wheel changes
 //! hands or is asked for, and when the connection to all of them is lost.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use agentx::history::transcript::act_of_another;
+use agentx::history::transcript::{ActsOfOthers, act_of_another};
 use agentx::remote::{CallsWaiting, People, Presence, RemoteRuntime};
-use agentx::types::wire::WheelWish;
+use agentx::runtime::{Delivery, Runtime as _, View};
+use agentx::types::wire::{ApprovalWaiting, WheelWish};
 use agentx::types::{OwnerId, RuntimeEvent, Seat, SessionId, SessionRole};
+use tokio::time::Instant;
 
+use super::line_limit::{LineLimit, LinePlace};
+use super::participant_changes::{ANSWER_SECONDS, changes};
 use crate::connection_watch::ConnectionWatch;
 use crate::error::ChatError;
+use crate::follow::AnyFollower;
 use crate::place::Place;
 use crate::render::clean::visible;
-use crate::render::conversation::act;
+use crate::render::conversation::SpokenBy;
 use crate::render::participants as words;
+use crate::render::person_names::PersonNames;
 use crate::render::style::Paint;
-
-/// Time limit for the driver to answer a request for control, as on the server.
-const ANSWER_SECONDS: u32 = 20;
 
 /// Something worth saying.
 pub(crate) enum ParticipantsUpdate {
@@ -40,8 +42,15 @@ pub(crate) struct Participants {
     unseen: bool,
     /// As they were told last.
     told: People,
-    /// The names that this person has given them.
-    names: BTreeMap<OwnerId, String>,
+    /// How they are called here.
+    names: PersonNames,
+    /// The facts of the session: some acts of others are in no derived event.
+    facts: Option<AnyFollower>,
+    acts: ActsOfOthers,
+    /// Lines about who is there and who drives, about acts, and about calls that wait elsewhere.
+    people_lines: LineLimit,
+    act_lines: LineLimit,
+    call_lines: LineLimit,
 }
 
 impl Participants {
@@ -57,7 +66,24 @@ impl Participants {
             calls: calls.zip(place.address().map(str::to_owned)),
             unseen: false,
             told: People::default(),
-            names: place.names().cloned().unwrap_or_default(),
+            names: place.person_names(),
+            facts: None,
+            acts: ActsOfOthers::default(),
+            people_lines: LineLimit::default(),
+            act_lines: LineLimit::default(),
+            call_lines: LineLimit::default(),
+        }
+    }
+
+    /// Returns how the people of the session are called here.
+    pub(crate) fn names(&self) -> &PersonNames {
+        &self.names
+    }
+
+    /// Takes note of somebody who is named, so that nobody else is called the same.
+    pub(crate) fn meet(&mut self, speaker: &SpokenBy) {
+        if let SpokenBy::Guest(person) = speaker {
+            self.names.meet(person);
         }
     }
 
@@ -73,29 +99,69 @@ impl Participants {
 
     /// Joins those who are in this session.
     pub(crate) async fn join(&mut self, session: &SessionId) -> Result<(), ChatError> {
-        if let Some((server, _)) = &self.server {
+        if let Some((server, me)) = &self.server {
             self.presence = Some(server.presence(session).await?);
             self.session = Some(session.clone());
             self.unseen = true;
+            let info = server.info(session).await?;
+            self.names.read_by(&me.person, &info.owner);
+            self.acts = ActsOfOthers::default();
+            let facts =
+                AnyFollower::watching(server.clone(), session.clone(), info.last_seq, View::Environment);
+            self.facts = Some(facts.await?);
         }
         Ok(())
     }
 
     /// Leaves those who are in the session: the next one is not open yet.
     pub(crate) fn part(&mut self) {
-        (self.presence, self.session) = (None, None);
+        (self.presence, self.session, self.facts) = (None, None, None);
         self.told = People::default();
     }
 
     /// Describes in a line what another person did: neither the owner of the session nor the person here.
-    pub(crate) fn act(&self, event: &RuntimeEvent, style: Paint) -> Option<String> {
+    pub(crate) fn act(&mut self, event: &RuntimeEvent, style: Paint) -> Option<String> {
         let (by, what) = act_of_another(event)?;
+        let line = self.act_line(by, &what)?;
+        Some(style.dim(&format!("· {line}")))
+    }
+
+    /// Returns the line about an act of another person, unless too many were shown just now.
+    fn act_line(&mut self, by: &OwnerId, what: &str) -> Option<String> {
+        let who = self.other(by)?;
+        match self.act_lines.place(Instant::now()) {
+            LinePlace::Shown => Some(format!("{who} {}", visible(what))),
+            LinePlace::FirstLeftOut => {
+                let session = self.session.as_ref().map_or("ID", SessionId::as_str);
+                Some(format!(
+                    "others do more than is shown here; `agentx sessions show {session}` has all of it"
+                ))
+            }
+            LinePlace::LeftOut => None,
+        }
+    }
+
+    /// Returns the line about a call that waits elsewhere, unless too many were shown just now.
+    fn call_line(&mut self, call: &ApprovalWaiting) -> Option<String> {
+        let (_, address) = self.calls.as_ref()?;
+        match self.call_lines.place(Instant::now()) {
+            LinePlace::Shown => Some(words::call_waits(call, address, &self.names)),
+            LinePlace::FirstLeftOut => Some(format!(
+                "more calls wait for your decision: agentx --connect {} sessions list --waiting",
+                visible(address)
+            )),
+            LinePlace::LeftOut => None,
+        }
+    }
+
+    /// Returns the name of a person, unless it is the one who reads.
+    fn other(&mut self, person: &OwnerId) -> Option<String> {
         let me = self.server.as_ref().map(|(_, me)| &me.person);
-        let who = || {
-            let name = self.names.get(by);
-            name.map_or_else(|| words::person(by), |name| visible(name))
-        };
-        (me != Some(by)).then(|| act(&who(), &what, style))
+        if me == Some(person) {
+            return None;
+        }
+        self.names.meet(person);
+        Some(self.names.name(person))
     }
 
     /// Waits for something worth saying. Safe to drop while it waits.
@@ -103,11 +169,21 @@ impl Participants {
         loop {
             tokio::select! {
                 text = self.link.news() => return ParticipantsUpdate::Connection(text),
-                call = waiting(&mut self.calls, self.session.as_ref()) => return ParticipantsUpdate::People(vec![call]),
-                () = changed(&mut self.presence, self.unseen) => {
+                call = waiting(&mut self.calls, self.session.as_ref()) => {
+                    if let Some(line) = self.call_line(&call) {
+                        return ParticipantsUpdate::People(vec![line]);
+                    }
+                }
+                (by, what) = act_in_facts(&mut self.facts, &mut self.acts) => {
+                    if let Some(line) = self.act_line(&by, &what) {
+                        return ParticipantsUpdate::People(vec![line]);
+                    }
+                }
+                () = changed(&mut self.presence, self.unseen, self.people_lines.free_at()) => {
                     self.unseen = false;
                     let lines = self.look();
                     if !lines.is_empty() {
+                        self.people_lines.note(Instant::now());
                         return ParticipantsUpdate::People(lines);
                     }
                 }
@@ -121,7 +197,10 @@ impl Participants {
             return Vec::new();
         };
         let now = presence.now();
-        let lines = changes(&self.told, &now, me);
+        for present in &now.present {
+            self.names.meet(&present.seat.person);
+        }
+        let lines = changes(&self.told, &now, (me, &self.names));
         self.told = now;
         lines
     }
@@ -159,7 +238,7 @@ impl Participants {
     pub(crate) fn wheel(&self) -> Option<String> {
         let (presence, (_, me)) = (self.presence.as_ref()?, self.server.as_ref()?);
         Some(match presence.now().wheel {
-            Some(wheel) => words::wheel(&wheel, me),
+            Some(wheel) => words::wheel(&wheel, me, &self.names),
             None => "nobody is driving; the next person to send a message takes the wheel".to_owned(),
         })
     }
@@ -207,7 +286,7 @@ impl Participants {
             seat != me
                 && (seat.client.starts_with(word)
                     || seat.person.as_str().starts_with(word)
-                    || words::seat_name(seat, me) == word)
+                    || words::seat_name(seat, me, &self.names) == word)
         };
         let present = presence.now().present;
         let mut meant = present
@@ -229,7 +308,7 @@ impl Participants {
 
     fn name(&self, seat: &Seat) -> String {
         match &self.server {
-            Some((_, me)) => words::seat_name(seat, me),
+            Some((_, me)) => words::seat_name(seat, me, &self.names),
             None => seat.client.clone(),
         }
     }
@@ -243,7 +322,11 @@ fn nobody() -> ChatError {
     )
 }
 
-async fn changed(presence: &mut Option<Presence>, unseen: bool) {
+/// Waits for a change among the people, but no shorter than until then: what changes meanwhile is one change.
+async fn changed(presence: &mut Option<Presence>, unseen: bool, not_before: Option<Instant>) {
+    if let Some(not_before) = not_before {
+        tokio::time::sleep_until(not_before).await;
+    }
     if unseen {
         return;
     }
@@ -256,130 +339,31 @@ async fn changed(presence: &mut Option<Presence>, unseen: bool) {
     std::future::pending().await
 }
 
-/// The next call of a member that waits in another session than this, in words. Safe to drop while it waits.
-async fn waiting(calls: &mut Option<(CallsWaiting, String)>, here: Option<&SessionId>) -> String {
-    while let Some((waiting, address)) = calls {
+/// The next call of a member that waits in another session than this. Safe to drop while it waits.
+async fn waiting(calls: &mut Option<(CallsWaiting, String)>, here: Option<&SessionId>) -> ApprovalWaiting {
+    while let Some((waiting, _)) = calls {
         match waiting.next().await {
             Some(call) if Some(&call.session_id) == here => {}
-            Some(call) => return words::call_waits(&call, address),
+            Some(call) => return call,
             None => *calls = None,
         }
     }
     std::future::pending().await
 }
 
-/// What is worth a line between two looks. One who is alone is told nothing.
-fn changes(before: &People, now: &People, me: &Seat) -> Vec<String> {
-    let seats = |people: &People| {
-        let seats = people.present.iter().map(|present| present.seat.clone());
-        seats.collect::<BTreeSet<_>>()
-    };
-    let others = |people: &People| people.present.iter().any(|present| present.seat != *me);
-    let mut lines = Vec::new();
-    if !others(before) && !others(now) {
-        return lines;
-    }
-    let driver = |people: &People| people.wheel.as_ref().and_then(|wheel| wheel.seat.clone());
-    let asker = |people: &People| people.wheel.as_ref().and_then(|wheel| wheel.asked_by.clone());
-    if seats(before) != seats(now) {
-        lines.push(if others(now) {
-            format!("here: {}", words::people_line(&now.present, me))
-        } else {
-            "the others have left".to_owned()
-        });
-    } else if driver(before) != driver(now)
-        && let Some(wheel) = &now.wheel
-    {
-        lines.push(words::wheel(wheel, me));
-    }
-    if asker(before) != asker(now)
-        && let Some(asker) = asker(now).filter(|_| driver(now).as_ref() == Some(me))
-    {
-        lines.push(format!(
-            "{}: `/wheel give {}`, or `/wheel take` to keep it; otherwise it may be taken in {ANSWER_SECONDS} s",
-            words::asks(&asker, me),
-            asker.client
-        ));
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use agentx::types::OwnerId;
-    use agentx::types::wire::{Present, Wheel};
-
-    fn seat(person: &str, client: &str) -> Seat {
-        Seat {
-            person: OwnerId::new(person),
-            client: client.into(),
+/// The next act of another person that is in a fact alone. Safe to drop while it waits.
+async fn act_in_facts(facts: &mut Option<AnyFollower>, acts: &mut ActsOfOthers) -> (OwnerId, String) {
+    while let Some(following) = facts {
+        match following.next().await {
+            Ok(Some(Delivery::Environment(fact))) => {
+                if let Some((by, what)) = acts.take(&fact.event) {
+                    return (by.clone(), what);
+                }
+            }
+            Ok(Some(_)) => {}
+            // The chat itself says what became of the session.
+            Ok(None) | Err(_) => *facts = None,
         }
     }
-
-    fn people(seats: &[(&Seat, SessionRole)], driver: Option<&Seat>, asker: Option<&Seat>) -> People {
-        let present = |(seat, role): &(&Seat, SessionRole)| Present {
-            seat: (*seat).clone(),
-            role: *role,
-            driving: driver == Some(*seat),
-        };
-        People {
-            present: seats.iter().map(present).collect(),
-            wheel: Some(Wheel {
-                session_id: SessionId::new("ses_1"),
-                epoch: 1,
-                seat: driver.cloned(),
-                reason: None,
-                asked_by: asker.cloned(),
-            }),
-            role: Some(SessionRole::Own),
-        }
-    }
-
-    #[test]
-    fn one_who_is_alone_is_told_nothing() {
-        let me = seat("own_local", "desk-1");
-        let alone = people(&[(&me, SessionRole::Own)], None, None);
-        let drives = people(&[(&me, SessionRole::Own)], Some(&me), None);
-        assert_eq!(changes(&People::default(), &alone, &me), Vec::<String>::new());
-        assert_eq!(changes(&alone, &drives, &me), Vec::<String>::new());
-    }
-
-    #[test]
-    fn coming_going_driving_and_asking_are_a_line_each() {
-        use SessionRole::{Drive, Own, Watch};
-        let me = seat("own_local", "desk-1");
-        let laptop = seat("own_local", "laptop-2");
-        let ada = seat("own_abcdefghijklmnop", "ada-3");
-        let visitor = seat("own_visitors", "web-4");
-        let two = people(&[(&me, Own), (&laptop, Own)], Some(&me), None);
-        let four = people(
-            &[(&me, Own), (&laptop, Own), (&ada, Drive), (&visitor, Watch)],
-            Some(&me),
-            None,
-        );
-        let asked = people(
-            &[(&me, Own), (&laptop, Own), (&ada, Drive), (&visitor, Watch)],
-            Some(&me),
-            Some(&ada),
-        );
-        let given = people(
-            &[(&me, Own), (&laptop, Own), (&ada, Drive), (&visitor, Watch)],
-            Some(&ada),
-            None,
-        );
-        let alone = people(&[(&me, Own)], None, None);
-        let steps = [&People::default(), &two, &four, &asked, &given, &alone];
-        let told: Vec<String> = steps
-            .windows(2)
-            .map(|pair| changes(pair[0], pair[1], &me).join("\n"))
-            .collect();
-        insta::assert_snapshot!(told.join("\n"), @r"
-        here: you drive · you at laptop-2 watch
-        here: you drive · you at laptop-2 watch · own_abcdefgh… at ada-3 watches · a visitor at web-4 watches
-        own_abcdefgh… at ada-3 asks for the wheel: `/wheel give ada-3`, or `/wheel take` to keep it; otherwise it may be taken in 20 s
-        own_abcdefgh… at ada-3 drives
-        the others have left
-        ");
-    }
+    std::future::pending().await
 }

@@ -8,7 +8,7 @@ use agentx::types::{Envelope, RuntimeEvent};
 use super::{Chat, ConversationSite, LOOK_BACK};
 use crate::error::ChatError;
 use crate::follow::AnyFollower;
-use crate::render::conversation;
+use crate::render::conversation::{self, SpokenWords};
 
 /// How many of the last turns are shown.
 const SHOWN_TURNS: usize = 3;
@@ -180,8 +180,9 @@ impl Chat<'_> {
                 RuntimeEvent::UserMessageAdded(added)
                     if is_input(envelope) && !self.display.cast.is_of_another(envelope) =>
                 {
-                    self.display
-                        .print_input(&conversation::message_text(&added.message));
+                    let said = SpokenWords::of(&added.message);
+                    self.connection.company.meet(&said.by);
+                    self.display.print_input(&said, self.connection.company.names());
                 }
                 _ => self.tell_of_command(envelope),
             }

@@ -200,7 +200,7 @@ impl Chat<'_> {
         if let RuntimeEvent::CommandFinished(ran) = &envelope.event
             && self.programs.recorded != Some(envelope.seq)
         {
-            let told = conversation::ran(ran, self.display.style());
+            let told = conversation::ran(ran, self.connection.company.names(), self.display.style());
             self.display.transcript.aside(&told);
         }
     }

@@ -127,7 +127,10 @@ impl Chat<'_> {
             .map(|waiting| waiting.id.clone())
             .collect();
         let (number, mode) = match wish {
-            QueueWish::List => return Ok(self.status.queue.list(self.display.width())),
+            QueueWish::List => {
+                let names = self.connection.company.names();
+                return Ok(self.status.queue.list(names, self.display.width()));
+            }
             QueueWish::Edit(None) => {
                 self.take_back(ids.into_iter().flatten().collect()).await?;
                 return Ok(self.composer.location_notice());

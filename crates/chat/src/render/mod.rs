@@ -8,6 +8,7 @@ pub mod conversation;
 pub(crate) mod diff;
 pub(crate) mod names;
 pub mod participants;
+pub mod person_names;
 pub mod rewind;
 pub mod search_hits;
 pub mod sessions;

@@ -1,11 +1,10 @@
 //! The people of a session in words: who is there, who drives, who asks.
 
-use std::collections::BTreeMap;
-
 use agentx::types::wire::{ApprovalWaiting, Present, Wheel};
-use agentx::types::{OwnerId, Seat, SessionRole, VISITORS};
+use agentx::types::{OwnerId, Seat, SessionRole};
 
 use super::clean::visible;
+use super::person_names::PersonNames;
 
 /// Describes the permissions of a role.
 pub fn may(role: SessionRole) -> &'static str {
@@ -18,24 +17,14 @@ pub fn may(role: SessionRole) -> &'static str {
 }
 
 /// A seat as it is called here: `you`, another program of yours, or somebody else's.
-pub(crate) fn seat_name(seat: &Seat, me: &Seat) -> String {
+pub(crate) fn seat_name(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
     if seat == me {
         return "you".to_owned();
     }
     let client = visible(&seat.client);
     match () {
         () if seat.person == me.person => format!("you at {client}"),
-        () if seat.person.as_str() == VISITORS => format!("a visitor at {client}"),
-        () => format!("{} at {client}", person(&seat.person)),
-    }
-}
-
-/// A person, short enough for a line.
-pub(crate) fn person(owner: &OwnerId) -> String {
-    let id = visible(owner.as_str());
-    match id.char_indices().nth(12) {
-        Some((at, _)) => format!("{}…", &id[..at]),
-        None => id,
+        () => format!("{} at {client}", names.name(&seat.person)),
     }
 }
 
@@ -43,28 +32,28 @@ pub(crate) fn person(owner: &OwnerId) -> String {
 const NAMED: usize = 6;
 
 /// Somebody with what they do: `you drive`, `a visitor at web-1 drives`.
-fn does(seat: &Seat, me: &Seat, you: &str, they: &str) -> String {
+fn does(seat: &Seat, me: &Seat, names: &PersonNames, (you, they): (&str, &str)) -> String {
     let verb = if seat.person == me.person { you } else { they };
-    format!("{} {verb}", seat_name(seat, me))
+    format!("{} {verb}", seat_name(seat, me, names))
 }
 
 /// Returns the line that says who drives.
-pub(crate) fn drives(seat: &Seat, me: &Seat) -> String {
-    does(seat, me, "drive", "drives")
+pub(crate) fn drives(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
+    does(seat, me, names, ("drive", "drives"))
 }
 
 /// Returns the line that says who asks for the wheel.
-pub(crate) fn asks(seat: &Seat, me: &Seat) -> String {
-    does(seat, me, "ask for the wheel", "asks for the wheel")
+pub(crate) fn asks(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
+    does(seat, me, names, ("ask for the wheel", "asks for the wheel"))
 }
 
 /// Everybody who is there, in one line.
-pub(crate) fn people_line(people: &[Present], me: &Seat) -> String {
+pub(crate) fn people_line(people: &[Present], me: &Seat, names: &PersonNames) -> String {
     let told = people.iter().map(|present| {
         if present.driving {
-            drives(&present.seat, me)
+            drives(&present.seat, me, names)
         } else {
-            does(&present.seat, me, "watch", "watches")
+            does(&present.seat, me, names, ("watch", "watches"))
         }
     });
     let mut named: Vec<String> = told.take(NAMED).collect();
@@ -75,19 +64,15 @@ pub(crate) fn people_line(people: &[Present], me: &Seat) -> String {
 }
 
 /// Everybody who is there, a line each, for `/who`.
-pub(crate) fn people_table(
-    people: &[Present],
-    me: &Seat,
-    names: &BTreeMap<OwnerId, String>,
-) -> Vec<Vec<String>> {
-    let person = |owner: &OwnerId| match names.get(owner) {
+pub(crate) fn people_table(people: &[Present], me: &Seat, names: &PersonNames) -> Vec<Vec<String>> {
+    let person = |owner: &OwnerId| match names.given().get(owner) {
         Some(name) => format!("{} ({owner})", visible(name)),
         None => owner.to_string(),
     };
     let row = |present: &Present| {
         let mark = if present.driving { "drives" } else { "" };
         vec![
-            seat_name(&present.seat, me),
+            seat_name(&present.seat, me, names),
             person(&present.seat.person),
             may(present.role).to_owned(),
             mark.to_owned(),
@@ -98,10 +83,13 @@ pub(crate) fn people_table(
 }
 
 /// A call of a member waits, and what to type to decide about it.
-pub(crate) fn call_waits(call: &ApprovalWaiting, address: &str) -> String {
+pub(crate) fn call_waits(call: &ApprovalWaiting, address: &str, names: &PersonNames) -> String {
     let who = match &call.owner_name {
-        Some(name) => visible(name),
-        None => person(&call.owner),
+        // The operator's name for the member, which others may have too.
+        Some(name) if !names.given().contains_key(&call.owner) => {
+            format!("{} ({})", visible(name), names.name(&call.owner))
+        }
+        _ => names.name(&call.owner),
     };
     format!(
         "{who}: {} waits for your decision; in another terminal: agentx --connect {} resume {}",
@@ -112,14 +100,14 @@ pub(crate) fn call_waits(call: &ApprovalWaiting, address: &str) -> String {
 }
 
 /// Returns the line that says who drives, and who asks for the wheel.
-pub(crate) fn wheel(wheel: &Wheel, me: &Seat) -> String {
+pub(crate) fn wheel(wheel: &Wheel, me: &Seat, names: &PersonNames) -> String {
     let drives = match &wheel.seat {
-        Some(seat) => drives(seat, me),
+        Some(seat) => drives(seat, me, names),
         None => "nobody is driving; the next person to send a message takes the wheel".to_owned(),
     };
     match &wheel.asked_by {
         Some(seat) if seat == me => format!("{drives}; you have asked for the wheel"),
-        Some(seat) => format!("{drives}; {}", asks(seat, me)),
+        Some(seat) => format!("{drives}; {}", asks(seat, me, names)),
         None => drives,
     }
 }

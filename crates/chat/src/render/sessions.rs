@@ -6,7 +6,7 @@ use agentx::runtime::SessionInfo;
 use agentx::types::{OwnerId, RunStatus};
 
 use super::clean::visible;
-use super::participants::person;
+use super::person_names::PersonNames;
 use super::{table::table, units};
 use crate::demo::is_demo;
 
@@ -24,6 +24,10 @@ pub fn render_list(
     width: usize,
 ) -> String {
     let on_server = names.is_some();
+    let mut names = PersonNames::new(names.cloned().unwrap_or_default());
+    for info in sessions {
+        names.meet(&info.owner);
+    }
     if sessions.is_empty() {
         return "no sessions yet: `agentx` starts one\n".into();
     }
@@ -47,11 +51,7 @@ pub fn render_list(
         let whose = if info.owner == *me {
             String::new()
         } else {
-            let name = names.and_then(|names| names.get(&info.owner));
-            format!(
-                "(of {}) ",
-                name.map_or_else(|| person(&info.owner), |name| visible(name))
-            )
+            format!("(of {}) ", names.name(&info.owner))
         };
         rows.push(vec![
             info.session_id.to_string(),

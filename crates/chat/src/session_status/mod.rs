@@ -19,6 +19,7 @@ use agentx::types::{
 };
 use tokio::time::Instant;
 
+use crate::render::conversation::{SpokenBy, SpokenWords};
 use crate::render::{approval, conversation};
 use activity::Standing;
 pub(crate) use activity::{Activity, TICK};
@@ -53,7 +54,7 @@ pub(crate) struct SessionStatus {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatusNews {
     /// A text of a person that has to be printed now.
-    pub(crate) said: Option<String>,
+    pub(crate) said: Option<SpokenWords>,
     /// So many messages that were not answered go along with the one that begins a run.
     pub(crate) unanswered: Option<usize>,
 }
@@ -258,7 +259,7 @@ impl SessionStatus {
 
     /// Takes an event; returns a text of the person that has to be printed now. Runs of other agents than the one that people
     /// talk to are that one's affair, and so is what they are told; but what they ask is asked.
-    fn advance(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<String> {
+    fn advance(&mut self, envelope: &Envelope<RuntimeEvent>, is_of_another: bool) -> Option<SpokenWords> {
         let joined = self.queue.event(&envelope.event);
         match &envelope.event {
             RuntimeEvent::RunStarted(_)
@@ -302,8 +303,8 @@ impl SessionStatus {
         &mut self,
         added: &UserMessageAdded,
         run_id: Option<&RunId>,
-        joined: Option<String>,
-    ) -> Option<String> {
+        joined: Option<SpokenWords>,
+    ) -> Option<SpokenWords> {
         // A note about jobs stands before the words of its run, which are still to come.
         if conversation::is_note(&added.message) {
             return None;
@@ -315,12 +316,10 @@ impl SessionStatus {
         let begins = run_id.is_some() && run_id_of(&added.message.message_id) == run_id;
         self.printed_run = run_id;
         let joined = joined.filter(|_| !begins);
-        is_news
-            .then(|| conversation::message_text(&added.message))
-            .or(joined)
+        is_news.then(|| SpokenWords::of(&added.message)).or(joined)
     }
 
-    fn run_started(&mut self, run_id: &RunId) -> Option<String> {
+    fn run_started(&mut self, run_id: &RunId) -> Option<SpokenWords> {
         self.running = Some(run_id.clone());
         if self.held {
             // Somebody else wanted it.
@@ -343,7 +342,10 @@ impl SessionStatus {
         let sent = self.sent.remove(at)?;
         let is_news = !sent.printed && self.printed_run.as_ref() != Some(run_id);
         self.printed_run = Some(run_id.clone());
-        is_news.then_some(sent.text)
+        is_news.then_some(SpokenWords {
+            by: SpokenBy::Reader,
+            text: sent.text,
+        })
     }
 
     /// Returns whether the words of this run are not on the screen yet. They come before the run as well as

@@ -2,12 +2,13 @@
 //! it, so every program derives the same queue from the events.
 
 use agentx::runtime::SessionState;
-use agentx::types::{ContentPart, InputMode, MessageId, RunId, RuntimeEvent};
+use agentx::types::{ContentPart, InputMode, MessageId, OwnerId, RunId, RuntimeEvent};
 
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::clean::visible;
-use crate::render::conversation::ALONG;
+use crate::render::conversation::{ALONG, SpokenBy, SpokenWords};
+use crate::render::person_names::PersonNames;
 use crate::render::style::Paint;
 use crate::render::table::cut;
 use crate::render::units;
@@ -36,6 +37,8 @@ pub(crate) struct QueuedInput {
     pub(crate) joins: bool,
     /// Whether it was said here, not before this program was there or by somebody else.
     pub(crate) own: bool,
+    /// The person who said it, if it was said elsewhere and not by the owner of the session.
+    pub(crate) by: Option<OwnerId>,
 }
 
 /// The moment at which the agent gets a queued message.
@@ -58,12 +61,15 @@ impl QueuedInput {
             shared,
             joins,
             own: true,
+            by: None,
         }
     }
 
     /// One that is in the log: its words, and what went along. Files are named in the words.
-    fn from_log(id: &MessageId, whole: &str, joins: bool) -> Self {
-        let end = ALONG.iter().filter_map(|begin| whole.find(begin)).min();
+    fn from_log((id, whole): &(MessageId, String), by: Option<&OwnerId>, joins: bool) -> Self {
+        // What looks like an attachment of somebody else may be words of theirs: all of it is shown.
+        let ends = ALONG.iter().filter_map(|begin| whole.find(begin));
+        let end = ends.min().filter(|_| by.is_none());
         let (text, along) = whole.split_at(end.unwrap_or(whole.len()));
         let ran = along.find(ALONG[1]).map(|at| ContentPart::text(&along[at..]));
         Self {
@@ -72,6 +78,7 @@ impl QueuedInput {
             shared: Vec::from_iter(ran),
             joins,
             own: false,
+            by: by.cloned(),
         }
     }
 
@@ -98,9 +105,10 @@ impl MessageQueue {
     /// Takes over what the session says: what waits that was not known here. What is heard is known from the events.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.stale = false;
-        for (i, (id, text)) in state.queued.iter().enumerate() {
-            if self.find(id).is_none() {
-                self.put(QueuedInput::from_log(id, text, i < state.joining));
+        for (i, input) in state.queued.iter().enumerate() {
+            if self.find(&input.0).is_none() {
+                let by = state.queued_by.get(&input.0);
+                self.put(QueuedInput::from_log(input, by, i < state.joining));
             }
         }
     }
@@ -155,7 +163,7 @@ impl MessageQueue {
     }
 
     /// Takes an event; returns words that join the run under way now, and are not on the screen yet.
-    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
+    pub(crate) fn event(&mut self, event: &RuntimeEvent) -> Option<SpokenWords> {
         match event {
             RuntimeEvent::ConversationQueued(queued) => {
                 self.stale |= self.find(&queued.message_id).is_none();
@@ -163,7 +171,9 @@ impl MessageQueue {
             }
             RuntimeEvent::UserMessageAdded(added) => {
                 let heard = self.waits.remove(self.find(&added.message.message_id)?);
-                heard.joins.then_some(heard.text)
+                let by = SpokenBy::of(&added.message);
+                let text = heard.text;
+                heard.joins.then_some(SpokenWords { by, text })
             }
             _ => None,
         }
@@ -187,7 +197,12 @@ impl MessageQueue {
     }
 
     /// Returns the rows that show the queue, one for each message.
-    pub(crate) fn rows(&self, width: usize, style: Paint, heard: QueuedDelivery) -> Vec<String> {
+    pub(crate) fn rows(
+        &self,
+        width: usize,
+        (style, names): (Paint, &PersonNames),
+        heard: QueuedDelivery,
+    ) -> Vec<String> {
         if self.waits.is_empty() {
             return Vec::new();
         }
@@ -197,7 +212,7 @@ impl MessageQueue {
             rows.push(style.dim(&format!("  … {first} before")));
         }
         for (i, waiting) in self.waits.iter().enumerate().skip(first) {
-            rows.push(style.dim(&waiting.row(i + 1, width)));
+            rows.push(style.dim(&waiting.row(i + 1, names, width)));
         }
         let when: &[&str] = match heard {
             QueuedDelivery::AfterTheQuestion => &[
@@ -225,15 +240,15 @@ impl MessageQueue {
     }
 
     /// The list, for `/queue`.
-    pub(crate) fn list(&self, width: usize) -> String {
-        let row = |(i, waiting): (usize, &QueuedInput)| waiting.row(i + 1, width) + "\n";
+    pub(crate) fn list(&self, names: &PersonNames, width: usize) -> String {
+        let row = |(i, waiting): (usize, &QueuedInput)| waiting.row(i + 1, names, width) + "\n";
         self.waits.iter().enumerate().map(row).collect()
     }
 }
 
 impl QueuedInput {
-    /// Its number and its words, folded to a row.
-    fn row(&self, number: usize, width: usize) -> String {
+    /// Its number, its speaker and its words, folded to a row.
+    fn row(&self, number: usize, names: &PersonNames, width: usize) -> String {
         let text = self.text.trim();
         let (first, more) = text.split_once('\n').unwrap_or((text, ""));
         let (sign, when) = match (&self.id, self.joins) {
@@ -246,7 +261,13 @@ impl QueuedInput {
             0 => when.to_owned(),
             lines => format!(" (+{}){when}", units::counted(lines, "line")),
         };
-        let head = format!("  {number} {sign} {}", visible(first));
+        let speaker = if self.own {
+            None
+        } else {
+            names.speaker(self.by.as_ref())
+        };
+        let speaker = speaker.map(|speaker| format!("{speaker}: ")).unwrap_or_default();
+        let head = format!("  {number} {sign} {speaker}{}", visible(first));
         let room = width.saturating_sub(tail.width());
         cut(&(cut(&head, room) + &tail), width)
     }
@@ -268,6 +289,11 @@ mod tests {
         UserMessageAdded { message }.into()
     }
 
+    fn rows(queue: &MessageQueue, width: usize, heard: QueuedDelivery) -> Vec<String> {
+        let names = PersonNames::new([("own_b".into(), "Bob".to_owned())].into());
+        queue.rows(width, (Paint::default(), &names), heard)
+    }
+
     fn texts(queue: &MessageQueue) -> Vec<&str> {
         queue.iter().map(|waiting| waiting.text.as_str()).collect()
     }
@@ -283,7 +309,7 @@ mod tests {
             queue.confirm(seq as u64 + 3);
         }
         assert_eq!(
-            queue.rows(60, Paint::default(), QueuedDelivery::AfterTheRun),
+            rows(&queue, 60, QueuedDelivery::AfterTheRun),
             [
                 "  1 » now · heard next",
                 "  2 › one",
@@ -291,16 +317,46 @@ mod tests {
                 "    Alt-↑ edits the last · Ctrl-S sends it now · /queue",
             ]
         );
-        assert_eq!(queue.event(&heard("msg_5")).as_deref(), Some("now"));
+        assert_eq!(queue.event(&heard("msg_5")).unwrap().text, "now");
         assert_eq!(queue.event(&heard("msg_3")), None, "the run says it");
         assert_eq!(texts(&queue), ["two\nrows\nmore"]);
         assert_eq!(
-            queue.rows(20, Paint::default(), QueuedDelivery::AfterTheRun)[0],
+            rows(&queue, 20, QueuedDelivery::AfterTheRun)[0],
             "  1 › two (+2 lines)"
         );
         assert_eq!(
-            queue.rows(19, Paint::default(), QueuedDelivery::AfterTheRun)[0],
+            rows(&queue, 19, QueuedDelivery::AfterTheRun)[0],
             "  1 › t… (+2 lines)"
+        );
+    }
+
+    #[test]
+    fn what_others_said_waits_under_their_names() {
+        let mut queue = MessageQueue::default();
+        for (id, by) in [
+            ("msg_3", Some("own_b")),
+            ("msg_4", Some("own_c")),
+            ("msg_5", None),
+        ] {
+            let by = by.map(OwnerId::new);
+            queue.put(QueuedInput::from_log(
+                &(id.into(), "hi".to_owned()),
+                by.as_ref(),
+                false,
+            ));
+        }
+        let shown = rows(&queue, 60, QueuedDelivery::AfterTheRun);
+        assert_eq!(shown[..3], ["  1 › Bob: hi", "  2 › own_c: hi", "  3 › hi"]);
+        let hidden = (
+            "msg_6".into(),
+            "hi\n\n<file path=\"a\">\nsay yes\n</file>".to_owned(),
+        );
+        let shown = |by: Option<&OwnerId>| QueuedInput::from_log(&hidden, by, false).text;
+        assert_eq!(shown(None), "hi");
+        assert_eq!(
+            shown(Some(&"own_b".into())),
+            hidden.1,
+            "nothing of theirs is left out"
         );
     }
 
@@ -310,7 +366,7 @@ mod tests {
         queue.put(QueuedInput::new("one", Vec::new(), false));
         queue.confirm(3);
         assert_eq!(
-            queue.rows(80, Paint::default(), QueuedDelivery::WhenWanted),
+            rows(&queue, 80, QueuedDelivery::WhenWanted),
             [
                 "  1 › one",
                 "    still queued from before · Enter sends it · Alt-↑ edits the last · /queue",
@@ -343,7 +399,7 @@ mod tests {
     #[test]
     fn what_waited_before_has_its_words_and_what_went_along() {
         let whole = "see @a.txt\n\n<file path=\"a.txt\">\none\n</file>\n\n<ran_by_the_person command=\"ls\">\na.txt\n</ran_by_the_person>";
-        let waiting = QueuedInput::from_log(&"msg_3".into(), whole, false);
+        let waiting = QueuedInput::from_log(&("msg_3".into(), whole.to_owned()), None, false);
         assert_eq!(waiting.text, "see @a.txt");
         assert_eq!(
             waiting.shared.len(),

@@ -72,6 +72,7 @@ fn what_was_queued_is_printed_although_a_note_about_jobs_comes_before_it() {
                 )
                 .said
         })
+        .map(|said| said.text)
         .collect();
     assert_eq!(printed, ["then the docs"]);
 }
@@ -112,6 +113,7 @@ fn what_was_held_back_by_a_server_is_printed_once_when_it_is_sent_after_all() {
                 )
                 .said
         })
+        .map(|said| said.text)
         .collect();
     assert_eq!(printed, ["then the docs"]);
 }

@@ -8,6 +8,7 @@ use agentx::types::{Envelope, RuntimeEvent, SessionId};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::place::Place;
 use crate::render::conversation;
 use crate::render::speakers::PastSpeakers;
 
@@ -19,13 +20,15 @@ const NUMBER: usize = 7;
 
 /// Prints the message that the event belongs to, and those around it.
 pub(super) async fn show(
-    runtime: &dyn Runtime,
+    place: &Place,
     id: &SessionId,
     seq: u64,
     json: bool,
     console: &mut Console,
 ) -> Result<(), ChatError> {
-    let last = runtime.info(id).await?.last_seq;
+    let runtime = place.runtime();
+    let info = runtime.info(id).await?;
+    let last = info.last_seq;
     if seq == 0 || seq > last {
         return Err(ChatError::usage(
             format!("{id} has events 1 to {last}; there is no event {seq}"),
@@ -36,13 +39,18 @@ pub(super) async fn show(
     let width = console.terminal.width.saturating_sub(NUMBER);
     let columns = console.terminal.output.then_some(width);
     let mut voices = PastSpeakers::default();
-    let messages = around(runtime, id, seq, |envelope| voices.meet(envelope, style)).await?;
+    let mut names = place.names_in(&info);
+    let meet = |envelope: &Envelope<RuntimeEvent>| {
+        voices.meet(envelope, style);
+        names.meet_in(&envelope.event);
+    };
+    let messages = around(runtime, id, seq, meet).await?;
     for message in messages {
         if json {
             console.out_json(&*message)?;
             continue;
         }
-        let Some(text) = conversation::message(&message.event, style, width) else {
+        let Some(text) = conversation::message(&message.event, &names, style, width) else {
             continue;
         };
         let text = voices.under_name(&message, text, columns);

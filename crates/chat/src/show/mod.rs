@@ -11,6 +11,7 @@ mod tests;
 mod timeline;
 mod view;
 
+use agentx::history::transcript::{ActsOfOthers, each_fact};
 use agentx::runtime::{Delivery, Runtime, View};
 use agentx::types::SessionId;
 use agentx::types::Vocabulary as _;
@@ -20,6 +21,7 @@ use tokio::sync::mpsc;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::place::Place;
 use crate::render::conversation;
 use crate::render::speakers::PastSpeakers;
 use crate::signals::Signals;
@@ -40,16 +42,18 @@ pub struct ShowRequest<'a> {
 
 /// Shows a session in the way that was asked for.
 pub async fn run(
-    runtime: &dyn Runtime,
+    place: &Place,
     wanted: ShowRequest<'_>,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
+    let runtime = place.runtime();
     let id = runtime.resolve(wanted.id).await?;
     let Some(step) = wanted.step else {
         match wanted.at {
-            Some(seq) => around_event::show(runtime, &id, seq, json, console).await?,
-            None => whole(runtime, &id, json, console).await?,
+            Some(seq) => around_event::show(place, &id, seq, json, console).await?,
+            None if json => events(runtime, &id, console).await?,
+            None => whole(place, &id, console).await?,
         }
         return Ok(Exit::Ok);
     };
@@ -66,28 +70,12 @@ pub async fn run(
     interactive(Stepper::new(timeline, wanted.at), console).await
 }
 
-/// What was said.
-async fn whole(
-    runtime: &dyn Runtime,
-    id: &SessionId,
-    json: bool,
-    console: &mut Console,
-) -> Result<(), ChatError> {
+/// Every derived event, for programs.
+async fn events(runtime: &dyn Runtime, id: &SessionId, console: &mut Console) -> Result<(), ChatError> {
     let mut subscription = runtime.watch(id, 0, View::Runtime, false).await?;
-    let (style, width) = (console.out_style(), console.terminal.width);
-    let columns = console.terminal.output.then_some(width);
-    let mut voices = PastSpeakers::default();
-    let mut ended = ended::EndedCalls::default();
     while let Some(delivery) = subscription.next().await {
         match delivery {
-            Delivery::Runtime(envelope) if json => console.out_json(&*envelope)?,
-            Delivery::Runtime(envelope) => {
-                voices.meet(&envelope, style);
-                ended.event(&envelope.event, style);
-                if let Some(text) = conversation::message(&envelope.event, style, width) {
-                    console.out(&voices.under_name(&envelope, text, columns))?;
-                }
-            }
+            Delivery::Runtime(envelope) => console.out_json(&*envelope)?,
             Delivery::CutOff(message) => {
                 return Err(ChatError::Run {
                     exit: Exit::Storage,
@@ -99,9 +87,39 @@ async fn whole(
             Delivery::Environment(_) => {}
         }
     }
-    if !json {
-        console.out(&ended.text())?;
-    }
+    console.flush()
+}
+
+/// What was said, and what people other than the owner did.
+async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(), ChatError> {
+    let runtime = place.runtime();
+    let (style, width) = (console.out_style(), console.terminal.width);
+    let columns = console.terminal.output.then_some(width);
+    let mut names = place.names_in(&runtime.info(id).await?);
+    let (mut voices, mut ended) = (PastSpeakers::default(), ended::EndedCalls::default());
+    let (mut acts, mut written) = (ActsOfOthers::default(), Ok(()));
+    each_fact(runtime, id, |fact, events| {
+        if written.is_err() {
+            return;
+        }
+        let mut text = String::new();
+        if let Some((by, what)) = acts.take(&fact.event) {
+            names.meet(by);
+            text.push_str(&(conversation::act(&names.name(by), &what, style) + "\n"));
+        }
+        for envelope in events {
+            voices.meet(envelope, style);
+            ended.event(&envelope.event, style);
+            names.meet_in(&envelope.event);
+            if let Some(message) = conversation::message(&envelope.event, &names, style, width) {
+                text.push_str(&voices.under_name(envelope, message, columns));
+            }
+        }
+        written = console.out(&text);
+    })
+    .await?;
+    written?;
+    console.out(&ended.text())?;
     console.flush()
 }
 

@@ -89,9 +89,14 @@ pub(super) fn permit(
     };
     let name = wanted.spec.name.clone();
     let journal = call.context.journal.clone();
+    if journal.session().is_none() && journal.allows_asked() {
+        call.permits.give(effect.step, call.context.outside_workspace);
+        return Some(Box::pin(std::future::ready(Ok(()))));
+    }
     if journal.session().is_none() {
         let why = format!(
-            "{name} is refused: {}, and nobody can be asked outside of a session",
+            "{name} is refused: {}, and nobody can be asked outside of a session; with `--yes`, \
+             `agentx tools run` allows such calls",
             question.reason
         );
         return Some(Box::pin(std::future::ready(Err(denied(why)))));

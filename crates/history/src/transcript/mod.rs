@@ -1,6 +1,7 @@
 //! A session as people read it away from any program: what was said, what was done, when. `markdown` (a feature of
 //! this crate) and [`html`] write it down.
 
+mod acts;
 mod html;
 #[cfg(feature = "markdown")]
 mod markdown;
@@ -8,12 +9,13 @@ mod page;
 
 use std::collections::BTreeMap;
 
-use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, View};
+use agentx_runtime::{Delivery, LogError, Runtime, RuntimeError, SessionFold, View};
 use agentx_types::{
-    AUTHOR_TAGS, AgentStateId, BlobId, ContentPart, Envelope, MediaSource, Message, MessageId, OwnerId, Role,
-    RuntimeEvent, SessionChange, SessionId, Timestamp, ToolCallId, ToolCompleted, Usage,
+    AUTHOR_TAGS, AgentStateId, BlobId, ContentPart, Envelope, EnvironmentEvent, MediaSource, Message,
+    MessageId, OwnerId, Role, RuntimeEvent, SessionId, Timestamp, ToolCallId, ToolCompleted, Usage,
 };
 
+pub use acts::{ActsOfOthers, act_of_another};
 pub use html::html;
 #[cfg(feature = "markdown")]
 pub use markdown::markdown;
@@ -68,25 +70,8 @@ pub struct TranscriptEntry {
     pub act: Option<String>,
 }
 
-/// Returns the act of a person other than the owner, and the person, if the event is one: `stopped the run`.
-pub fn act_of_another(event: &RuntimeEvent) -> Option<(&OwnerId, String)> {
-    let (by, what) = match event {
-        RuntimeEvent::ConversationInterrupted(stopped) => (&stopped.by, "stopped the run".to_owned()),
-        RuntimeEvent::SessionUpdated(updated) => match &updated.change {
-            SessionChange::Title(title) => (&updated.by, format!("renamed the session to {title:?}")),
-            SessionChange::Config(part) => (&updated.by, format!("changed the configuration: {part}")),
-            SessionChange::Access(changed) => {
-                (&changed.by, format!("changed what {} may do", changed.person))
-            }
-            SessionChange::Wheel(_) | SessionChange::Condensed => return None,
-        },
-        _ => return None,
-    };
-    Some((by.as_ref()?, what))
-}
-
 impl TranscriptEntry {
-    fn act(envelope: &Envelope<RuntimeEvent>, person: &OwnerId, what: String) -> Self {
+    fn act((seq, at): (u64, Timestamp), person: &OwnerId, what: String) -> Self {
         let message = Message {
             message_id: MessageId::new(""),
             role: Role::User,
@@ -94,8 +79,8 @@ impl TranscriptEntry {
             by: Some(person.clone()),
         };
         Self {
-            seq: envelope.seq,
-            at: envelope.at,
+            seq,
+            at,
             agent: None,
             message,
             partial: false,
@@ -120,50 +105,97 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
         cost_usd: info.cost.as_usd(),
         ..Transcript::default()
     };
-    let mut events = runtime.watch(session, 0, View::Runtime, false).await?;
-    let (mut root, mut names) = (None, BTreeMap::new());
-    while let Some(delivery) = events.next().await {
-        let envelope = match delivery {
-            Delivery::Runtime(envelope) => envelope,
+    let mut reading = TranscriptReading::default();
+    each_fact(runtime, session, |fact, events| {
+        reading.take(&mut transcript, fact, events)
+    })
+    .await?;
+    add_pictures(runtime, session, &mut transcript).await?;
+    Ok(transcript)
+}
+
+/// Reads a session from its first fact to its last, each with the events that follow from it.
+///
+/// # Errors
+/// Returns an error if it cannot be read.
+pub async fn each_fact(
+    runtime: &dyn Runtime,
+    session: &SessionId,
+    mut take: impl FnMut(&Envelope<EnvironmentEvent>, &[Envelope<RuntimeEvent>]),
+) -> Result<(), RuntimeError> {
+    let mut facts = runtime.watch(session, 0, View::Environment, false).await?;
+    let mut fold = SessionFold::new(session.clone());
+    while let Some(delivery) = facts.next().await {
+        match delivery {
+            Delivery::Environment(fact) => take(&fact, &fold.apply(&fact).events),
             Delivery::CaughtUp(_) => break,
             Delivery::CutOff(why) => return Err(RuntimeError::Refused(why)),
-            Delivery::Environment(_) => continue,
-        };
+            Delivery::Runtime(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// What is known of a session while its transcript is read.
+#[derive(Default)]
+struct TranscriptReading {
+    /// The first agent that is spoken to: the one that people talk to.
+    root: Option<Option<AgentStateId>>,
+    names: BTreeMap<AgentStateId, String>,
+    acts: ActsOfOthers,
+}
+
+impl TranscriptReading {
+    fn take(
+        &mut self,
+        transcript: &mut Transcript,
+        fact: &Envelope<EnvironmentEvent>,
+        events: &[Envelope<RuntimeEvent>],
+    ) {
+        if let Some((person, what)) = self.acts.take(&fact.event) {
+            let act = TranscriptEntry::act((fact.seq, fact.at), person, what);
+            transcript.entries.push(act);
+        }
+        for event in events {
+            self.event(transcript, event);
+        }
+    }
+
+    fn event(&mut self, transcript: &mut Transcript, envelope: &Envelope<RuntimeEvent>) {
         if let Some((person, what)) = act_of_another(&envelope.event) {
-            transcript
-                .entries
-                .push(TranscriptEntry::act(&envelope, person, what));
-            continue;
+            let act = TranscriptEntry::act((envelope.seq, envelope.at), person, what);
+            transcript.entries.push(act);
+            return;
         }
         let (message, partial) = match &envelope.event {
             RuntimeEvent::AgentStarted(started) => {
                 let id = envelope.agent_state_id.clone();
-                names.extend(id.map(|id| (id, plain(&started.name))));
-                continue;
+                self.names.extend(id.map(|id| (id, plain(&started.name))));
+                return;
             }
             RuntimeEvent::ToolCompleted(done) => {
-                if let Some(diff) = diff_of(done) {
-                    transcript
-                        .diffs
-                        .insert(done.tool_call_id.clone(), diff.to_owned());
-                }
-                continue;
+                let call = done.tool_call_id.clone();
+                let diff = diff_of(done).map(|diff| (call, diff.to_owned()));
+                transcript.diffs.extend(diff);
+                return;
             }
             RuntimeEvent::UserMessageAdded(added) => (&added.message, false),
             RuntimeEvent::AssistantMessageAdded(added) => (&added.message, added.partial),
             RuntimeEvent::ToolResultMessageAdded(added) => (&added.message, false),
-            _ => continue,
+            _ => return,
         };
-        // The first that is spoken to is the one that people talk to.
-        let root: &Option<AgentStateId> = root.get_or_insert_with(|| envelope.agent_state_id.clone());
+        let root = self.root.get_or_insert_with(|| envelope.agent_state_id.clone());
+        let agent = envelope.agent_state_id.as_ref();
+        let agent = agent.filter(|agent| root.as_ref() != Some(*agent));
         transcript.entries.push(TranscriptEntry {
             seq: envelope.seq,
             at: envelope.at,
-            agent: envelope
-                .agent_state_id
-                .as_ref()
-                .filter(|agent| root.as_ref() != Some(*agent))
-                .map(|agent| names.get(agent).cloned().unwrap_or_else(|| agent.to_string())),
+            agent: agent.map(|agent| {
+                self.names
+                    .get(agent)
+                    .cloned()
+                    .unwrap_or_else(|| agent.to_string())
+            }),
             message: Message {
                 by: message.by.clone().or_else(|| ran_by_another(message)),
                 ..message.clone()
@@ -172,8 +204,6 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
             act: None,
         });
     }
-    add_pictures(runtime, session, &mut transcript).await?;
-    Ok(transcript)
 }
 
 /// The difference that a call made to a file.

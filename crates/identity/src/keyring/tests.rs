@@ -96,7 +96,8 @@ fn an_identity_that_others_may_read_is_refused_until_it_is_mended() {
             matches!(error, KeyringError::Readable { mode, .. } if mode == open),
             "{error}"
         );
-        assert!(error.hint().unwrap().contains("chmod 600"));
+        let command = format!("`chmod 600 {}`", keyring.identity_file().display());
+        assert!(error.hint().unwrap().starts_with(&command));
         assert!(Keyring::open(keyring.identity_file().parent().unwrap()).is_err());
         assert_eq!(keyring.person(&own), None);
         assert!(keyring.identity_or_new().is_err());
@@ -255,6 +256,20 @@ fn a_list_that_makes_no_sense_is_an_error_with_its_line_and_stays_as_it_is() {
 }
 
 #[test]
+fn a_servers_key_that_others_may_read_says_how_to_mend_it() {
+    let (_directory, keyring) = keyring();
+    keyring.server_key_or_new().unwrap();
+    let file = keyring.identity_file().with_file_name("server_key");
+    set_mode(&file, 0o644);
+    let hint = keyring.server_key_or_new().unwrap_err().hint().unwrap();
+    assert!(
+        hint.starts_with(&format!("`chmod 600 {}`", file.display())),
+        "{hint}"
+    );
+    assert!(!hint.contains("identity new"), "that makes another key: {hint}");
+}
+
+#[test]
 fn a_list_that_others_may_change_is_refused() {
     let (_directory, keyring) = keyring();
     keyring.trust(member(1, "ada")).unwrap();
@@ -266,7 +281,8 @@ fn a_list_that_others_may_change_is_refused() {
         matches!(error, KeyringError::Writable { mode: 0o664, .. }),
         "{error}"
     );
-    assert!(error.hint().unwrap().contains("chmod 600"));
+    let command = format!("`chmod 600 {}`", keyring.people_file().display());
+    assert!(error.hint().unwrap().contains(&command));
     assert_eq!(keyring.person(&key(1)), None);
 }
 
@@ -309,7 +325,8 @@ fn a_directory_in_which_others_may_put_files_is_not_served() {
         let checked = keyring.check_directory();
         assert_eq!(checked.is_ok(), is_fine, "{mode:o} {checked:?}");
         let hint = checked.err().and_then(|error| error.hint());
-        assert!(is_fine || hint.unwrap().contains("chmod go-w"));
+        let command = format!("`chmod 700 {}`", directory.path().display());
+        assert!(is_fine || hint.unwrap().contains(&command));
     }
     Keyring::at(directory.path().join("none"))
         .check_directory()

@@ -1,0 +1,64 @@
+//! The errors that prevent a server from starting, and the commands that mend them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use agentx_identity::{KeyringError, shell_word};
+use agentx_runtime::LogError;
+
+/// An error that prevents a server from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The options are contradictory, or would expose more than intended.
+    #[error("{0}")]
+    Options(String),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {listen}: {what}")]
+    Listen {
+        /// The address to listen on.
+        listen: SocketAddr,
+        /// The system's error.
+        what: String,
+    },
+    /// The certificate or its key cannot be used.
+    #[error("{}: {what}", path.display())]
+    Tls {
+        /// The path of the file.
+        path: PathBuf,
+        /// The error.
+        what: String,
+    },
+    /// Others may have seen the key of the certificate.
+    #[error("{}: others can read or change this secret key (mode {mode:04o})", path.display())]
+    ReadableTlsKey {
+        /// The path of the file.
+        path: PathBuf,
+        /// The Unix permissions.
+        mode: u32,
+    },
+    /// The keys of the data directory cannot be used, or others may write there.
+    #[error(transparent)]
+    Keys(#[from] KeyringError),
+    /// Runs were stopped, but the log could not store that. The next server resumes them.
+    #[error("could not save that {sessions} sessions stopped: {error}")]
+    NotSaved {
+        /// In how many sessions.
+        sessions: usize,
+        /// The log's error.
+        error: LogError,
+    },
+}
+
+impl ServerError {
+    /// Returns the advice: a command to run, where one mends it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::ReadableTlsKey { path, .. } => Some(format!(
+                "`chmod 600 {}`, and create a new one if anybody may have read it",
+                shell_word(path)
+            )),
+            Self::Keys(error) => error.hint(),
+            Self::Options(_) | Self::Listen { .. } | Self::Tls { .. } | Self::NotSaved { .. } => None,
+        }
+    }
+}
