@@ -115,27 +115,12 @@ impl Lexer<'_> {
         match c {
             '(' if self.begins_alternatives() => self.alternatives(),
             '\\' => self.escaped(),
-            '\'' => {
-                let quoted = self.until('\'');
-                self.word().push_str(&quoted);
-            }
+            '\'' => self.single_quoted(),
             '"' => self.double_quoted(),
             '$' => self.dollar(false),
             '`' => self.backticks(),
-            '#' if self.word.is_none() => {
-                let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
-                self.rest = &self.rest[end..];
-            }
-            '<' | '>' if self.rest.starts_with('(') => {
-                self.rest = &self.rest[1..];
-                self.substitution(match c {
-                    '<' => InnerKind::Command,
-                    _ => InnerKind::ReadsCommand,
-                });
-            }
-            '<' if self.rest.starts_with("<<") => self.redirection(Redirects::Text),
-            '<' if self.rest.starts_with('<') => self.redirection(Redirects::Document { tabs: false }),
-            '<' | '>' => self.redirection(Redirects::File),
+            '#' if self.word.is_none() => self.comment(),
+            '<' | '>' => self.angle_bracket(c),
             '&' if self.rest.starts_with('>') => self.redirection(Redirects::File),
             '\n' if !self.documents.is_empty() || self.redirects.is_some() => {
                 self.end_command();
@@ -152,6 +137,29 @@ impl Lexer<'_> {
             '[' | '{' => self.word().push_loose(c.encode_utf8(&mut [0; 4])),
             c => self.word().push_unquoted(c),
         }
+    }
+
+    /// Passes over a comment, which ends with its line.
+    fn comment(&mut self) {
+        let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
+        self.rest = &self.rest[end..];
+    }
+
+    /// Takes what `<` or `>` begins: a process substitution or a redirection.
+    fn angle_bracket(&mut self, bracket: char) {
+        if let Some(inside) = self.rest.strip_prefix('(') {
+            self.rest = inside;
+            self.substitution(match bracket {
+                '<' => InnerKind::Command,
+                _ => InnerKind::ReadsCommand,
+            });
+            return;
+        }
+        self.redirection(match bracket {
+            '<' if self.rest.starts_with("<<") => Redirects::Text,
+            '<' if self.rest.starts_with('<') => Redirects::Document { tabs: false },
+            _ => Redirects::File,
+        });
     }
 
     /// The word that is being made; one begins if there is none.
@@ -211,6 +219,12 @@ impl Lexer<'_> {
             None | Some('\n') => {}
             Some(c) => self.word().push(c),
         }
+    }
+
+    /// After a single quote: everything up to the next one stands for itself.
+    fn single_quoted(&mut self) {
+        let quoted = self.until('\'');
+        self.word().push_str(&quoted);
     }
 
     /// Takes the text before `end`, and passes over `end` itself.

@@ -48,7 +48,7 @@ fn opened(bare: &str) -> String {
 pub(super) fn takes_objects(words: &[Word]) -> bool {
     words
         .first()
-        .is_some_and(|word| super::basename(&word.text) == "git")
+        .is_some_and(|word| super::wrapper_commands::basename(&word.text) == "git")
         && words.iter().any(|word| {
             ["--batch", "--stdin", "--pathspec-from-file"]
                 .iter()

@@ -54,62 +54,16 @@ const VARIABLES: &[&str] = &[
 /// Returns the folders in which a command works, as names with marks for unknown parts.
 pub(super) fn working_folders(words: &[Word]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut takes_next = 0_usize;
-    let mut note = |word: &Word, skip: usize| {
-        let names = match word.names() {
-            names if names.is_empty() => vec![word.text.clone()],
-            names => names,
-        };
-        let folders = names.iter().filter_map(|name| {
-            let mut chars = name.chars();
-            chars.by_ref().take(skip).for_each(drop);
-            let folder = chars.as_str();
-            (!folder.is_empty() && folder.len() < 1000).then(|| folder.trim_end_matches('/').to_owned())
-        });
-        found.extend(folders);
-    };
+    let mut is_value = false;
     for word in words {
-        let text = word.text.as_str();
-        if takes_next > 0 {
-            takes_next -= 1;
-            note(word, 0);
+        if is_value {
+            found.extend(folders_behind(word, 0));
         }
-        match text.strip_prefix('-') {
-            Some(long) if long.starts_with('-') || long.starts_with("chdir") => {
-                let long = if long.starts_with('-') {
-                    text.to_owned()
-                } else {
-                    format!("-{text}")
-                };
-                let (name, value) = long
-                    .split_once('=')
-                    .map_or((&*long, None), |(name, value)| (name, Some(value)));
-                let is_one = name.len() > 3 && LONG.iter().any(|option| option.starts_with(name));
-                match value {
-                    Some(_) if is_one => {
-                        note(word, text.find('=').map_or(0, |at| text[..=at].chars().count()))
-                    }
-                    None if is_one => takes_next = 1,
-                    _ => {}
-                }
-            }
-            Some(short) => {
-                let at = short
-                    .chars()
-                    .take(MOST_LETTERS)
-                    .position(|c| LETTERS.contains(&c));
-                if let Some(at) = at {
-                    takes_next = takes_next.max(1);
-                    note(word, at + 2);
-                }
-            }
-            None => {
-                let name = text.split('=').next().unwrap_or_default();
-                if name.len() < text.len() && VARIABLES.contains(&name) {
-                    note(word, name.len() + 1);
-                }
-            }
+        let option = FolderOption::of(&word.text);
+        if let Some(skip) = option.behind {
+            found.extend(folders_behind(word, skip));
         }
+        is_value = option.takes_next;
     }
     found.extend(positional_directories(words));
     if found.len() > MOST_FOLDERS {
@@ -117,6 +71,75 @@ pub(super) fn working_folders(words: &[Word]) -> Vec<String> {
         found.push(ANYWHERE.to_owned());
     }
     found
+}
+
+/// Returns the folders that a word may stand for, without the first `skip` characters of it.
+fn folders_behind(word: &Word, skip: usize) -> Vec<String> {
+    let names = match word.names() {
+        names if names.is_empty() => vec![word.text.clone()],
+        names => names,
+    };
+    let folders = names.iter().filter_map(|name| {
+        let mut chars = name.chars();
+        chars.by_ref().take(skip).for_each(drop);
+        let folder = chars.as_str();
+        (!folder.is_empty() && folder.len() < 1000).then(|| folder.trim_end_matches('/').to_owned())
+    });
+    folders.collect()
+}
+
+/// The position of the folder that an option or an assignment names.
+#[derive(Default)]
+struct FolderOption {
+    /// The number of characters of the word before the folder, if the folder may stand in the word itself.
+    behind: Option<usize>,
+    /// Whether the next word may be the folder.
+    takes_next: bool,
+}
+
+impl FolderOption {
+    /// Reads a word of a command.
+    fn of(text: &str) -> Self {
+        match text.strip_prefix('-') {
+            Some(long) if long.starts_with('-') || long.starts_with("chdir") => Self::long(long),
+            Some(short) => {
+                let at = short
+                    .chars()
+                    .take(MOST_LETTERS)
+                    .position(|c| LETTERS.contains(&c));
+                Self {
+                    behind: at.map(|at| at + 2),
+                    takes_next: at.is_some(),
+                }
+            }
+            None => {
+                let name = text.split('=').next().unwrap_or_default();
+                let is_set = name.len() < text.len() && VARIABLES.contains(&name);
+                Self {
+                    behind: is_set.then_some(name.len() + 1),
+                    takes_next: false,
+                }
+            }
+        }
+    }
+
+    /// Reads a long option, without the first of its dashes.
+    fn long(option: &str) -> Self {
+        let (name, has_value) = match option.split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (option, false),
+        };
+        let bare = name.strip_prefix('-').unwrap_or(name);
+        let names_folder = bare.len() > 1
+            && LONG
+                .iter()
+                .any(|known| known.trim_start_matches('-').starts_with(bare));
+        Self {
+            // The first dash and the equals sign count, too.
+            behind: (names_folder && has_value).then(|| name.chars().count() + 2),
+            takes_next: names_folder && !has_value,
+        }
+    }
 }
 
 /// Letters of one word that are looked at.
