@@ -193,8 +193,7 @@ impl Conversation {
         part
     }
 
-    /// Returns the first part that can still be left out or changed: the refused one, else those that servers
-    /// refuse in its place.
+    /// Returns the first part that can still be left out or changed: the refused one, else one that goes with it.
     fn repairable_part(
         &self,
         refused: RequestPart,
@@ -209,9 +208,8 @@ impl Conversation {
             RequestPart::Media,
             RequestPart::ToolCalls,
         ];
-        const OF_ROLES: [RequestPart; 2] = [RequestPart::Roles, RequestPart::ToolCalls];
         let parts = match refused {
-            RequestPart::Roles => &OF_ROLES[..],
+            RequestPart::Roles => &[RequestPart::Roles, RequestPart::ToolCalls][..],
             RequestPart::LongestAnswer | RequestPart::Tools => &[],
             RequestPart::ThoughtSignature => &[RequestPart::ToolCalls],
             _ => &IN_TURN,
