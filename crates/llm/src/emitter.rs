@@ -73,12 +73,12 @@ impl Emitter {
         }
     }
 
-    /// Whether `stream_start` was emitted.
+    /// Returns whether `stream_start` was emitted.
     pub(crate) fn started(&self) -> bool {
         self.message_id.is_some()
     }
 
-    /// Whether `stream_end` was emitted, or the stream was given up: nothing follows.
+    /// Returns whether `stream_end` was emitted, or the stream was given up: nothing follows.
     pub(crate) fn ended(&self) -> bool {
         self.ended
     }
@@ -175,7 +175,7 @@ impl Emitter {
         self.argument_bytes = self.argument_bytes.saturating_add(bytes);
     }
 
-    /// Whether all that was said so far is within the limits.
+    /// Returns whether all that was said so far is within the limits.
     pub(crate) fn check(&self) -> Result<(), StreamError> {
         if self.argument_bytes > MAX_ARGUMENT_BYTES {
             return Err(StreamError::ArgumentsTooLong {
@@ -323,7 +323,7 @@ pub(crate) fn parse_given(input: Value) -> (Value, Option<Box<InvalidInput>>) {
     }
 }
 
-/// Whether a value has more than `levels` levels of objects and arrays.
+/// Returns whether a value has more than `levels` levels of objects and arrays.
 fn is_deeper(value: &Value, levels: usize) -> bool {
     let Some(below) = levels.checked_sub(1) else {
         return value.is_object() || value.is_array();

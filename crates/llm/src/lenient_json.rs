@@ -124,13 +124,13 @@ impl LenientCount {
         }
     }
 
-    /// Whether so many tokens can be: not fewer than none, and no more than the largest call has.
+    /// Returns whether so many tokens can be: not fewer than none, and no more than the largest call has.
     pub(crate) fn is_plausible(self) -> bool {
         !self.is_wrong && self.number <= MOST_TOKENS
     }
 }
 
-/// Whether all counts that are there can be.
+/// Returns whether all counts that are there can be.
 pub(crate) fn all_plausible(counts: &[Option<LenientCount>]) -> bool {
     counts.iter().flatten().all(|count| count.is_plausible())
 }
@@ -196,7 +196,7 @@ pub(crate) enum Content<'a> {
 }
 
 impl Content<'_> {
-    /// Whether nothing is said: an empty string, or a list of no blocks.
+    /// Returns whether nothing is said: an empty string, or a list of no blocks.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),

@@ -69,7 +69,7 @@ type PicturePosition = *const MediaPart;
 type PictureFacts = Result<(&'static str, usize, u32), &'static str>;
 
 impl PlacedPicture {
-    /// Whether it is too large for a request of many pictures.
+    /// Returns whether it is too large for a request of many pictures.
     fn is_large(&self) -> bool {
         self.side > SIDE_OF_MANY
     }

@@ -292,7 +292,7 @@ fn tool_extra(mut block: Map<String, Value>) -> Map<String, Value> {
     block
 }
 
-/// Whether a field carries no information: `null`, an empty text or an empty list.
+/// Returns whether a field carries no information: `null`, an empty text or an empty list.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -16,7 +16,7 @@ const SMALLEST_BUDGET: u64 = 1_024;
 /// the field is refused.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
-/// The value of the `anthropic-beta` header that a request needs, if it needs one.
+/// Returns the value of the `anthropic-beta` header that a request needs; `None` if it needs none.
 pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'static str> {
     (options.thinking == ThinkingMode::Adaptive && options.binds_thinking && !request.plain)
         .then_some(BINDING_CONTROLS)

@@ -12,7 +12,7 @@
 use super::ErrorCode;
 use super::overflow::number_after;
 
-/// Whether a message, in lower case, is about the longest answer.
+/// Returns whether a message, in lower case, is about the longest answer.
 pub(super) fn is_one(message: &str) -> bool {
     const NAMES: &[&str] = &[
         "max_tokens",

@@ -107,7 +107,7 @@ const OTHER_LENGTHS: &[&str] = &[
     "call_id",
 ];
 
-/// Whether the conversation does not fit into the model.
+/// Returns whether the conversation does not fit into the model.
 pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bool {
     if CODES
         .iter()

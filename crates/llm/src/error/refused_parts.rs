@@ -119,7 +119,7 @@ const TOOLS: &[&str] = &[
     "invalid 'tools",
 ];
 
-/// Whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo has
+/// Returns whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo has
 /// unsupported JSON schema keyword: anyOf". The agent looks for the name of a tool in such a message.
 fn is_about_a_schema(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -129,7 +129,7 @@ fn is_about_a_schema(message: &str) -> bool {
         && !message.contains("output_config")
 }
 
-/// Whether it names a tool by its place: `tools.14.`, `tools[3]`.
+/// Returns whether it names a tool by its place: `tools.14.`, `tools[3]`.
 fn names_a_tool(message: &str) -> bool {
     let by_place = |start: &str| {
         message

@@ -75,7 +75,7 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     is_refused.then_some(*part)
 }
 
-/// Whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
+/// Returns whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
 fn is_whole(message: &str, at: usize, length: usize) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = message[..at].chars().next_back();

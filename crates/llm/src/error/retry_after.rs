@@ -38,7 +38,7 @@ pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
 pub(super) const UNTIL_MIDNIGHT: &str =
     "this quota is one per day, which begins again at midnight Pacific time";
 
-/// Whether Google's `QuotaFailure` names a quota of a day:
+/// Returns whether Google's `QuotaFailure` names a quota of a day:
 /// `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. The `retryDelay` beside it is less than a minute all
 /// the same (<https://github.com/UKGovernmentBEIS/inspect_ai/issues/5526>).
 fn names_a_day(object: &Map<String, Value>) -> bool {

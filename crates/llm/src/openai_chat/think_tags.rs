@@ -181,7 +181,7 @@ impl ThinkTags {
         true
     }
 
-    /// Whether the tag there is written by the model, and not one that its words are about.
+    /// Returns whether the tag there is written by the model, and not one that its words are about.
     fn closes(&self, held: &str, at: usize) -> bool {
         let before = held[..at].chars().next_back().or(self.last);
         let after = held[at + CLOSE.len()..].chars().next();
@@ -203,7 +203,7 @@ impl ThinkTags {
     }
 }
 
-/// Whether it may become a tag with what follows.
+/// Returns whether it may become a tag with what follows.
 fn is_part_of_tag(text: &str) -> bool {
     [OPEN, CLOSE]
         .iter()
