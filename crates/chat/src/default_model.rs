@@ -43,14 +43,14 @@ pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<()
 /// The only model of a server.
 pub struct OnlyModel {
     provider: String,
-    /// As the server calls it.
+    /// The id of the model at the server.
     id: String,
     /// The address of the server.
     at: String,
 }
 
 impl OnlyModel {
-    /// `PROVIDER/ID`.
+    /// Returns the name as `PROVIDER/ID`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
@@ -122,7 +122,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
     }
 }
 
-/// `PROVIDER/NAME` of a model that only a server of the person's own knows.
+/// Returns `PROVIDER/NAME` of a model that only a server of the person's own knows; `None` for any other name.
 ///
 /// # Errors
 /// Returns an error if no server has it, and one rejects the API key and so does not say what it has.

@@ -17,7 +17,7 @@ pub struct StateAtLoss {
     pub runs: bool,
     /// Whether the person had asked to stop it.
     stopping: bool,
-    /// How many messages waited.
+    /// The number of waiting messages.
     pub queued: usize,
 }
 

@@ -20,11 +20,11 @@ use crate::render::style::Paint;
 /// Time limit for the driver to answer a request for control, as on the server.
 const ANSWER_SECONDS: u32 = 20;
 
-/// Something worth saying.
+/// A change of the participants that is worth a note.
 pub(crate) enum ParticipantsUpdate {
     /// The connection is lost, or there again: this is said at once.
     Connection(String),
-    /// Somebody came, went, drives or asks: this may wait for the end of a line.
+    /// Somebody came, left, drives or asks: this may wait for the end of a line.
     People(Vec<String>),
 }
 
@@ -36,9 +36,9 @@ pub(crate) struct Participants {
     presence: Option<Presence>,
     /// Calls of members that wait for somebody who decides, and where they are decided.
     calls: Option<(CallsWaiting, String)>,
-    /// They were not looked at since one joined.
+    /// Whether nobody has looked at the people since one joined.
     unseen: bool,
-    /// As they were told last.
+    /// The people as they were told last.
     told: People,
     /// The names that this person has given them.
     names: BTreeMap<OwnerId, String>,
@@ -115,7 +115,7 @@ impl Participants {
         }
     }
 
-    /// What changed about them.
+    /// Returns the changes of the participants.
     fn look(&mut self) -> Vec<String> {
         let (Some(presence), Some((_, me))) = (&self.presence, &self.server) else {
             return Vec::new();
@@ -235,7 +235,7 @@ impl Participants {
     }
 }
 
-/// There is nobody to have a wheel with.
+/// Returns the error of a command about the wheel in a chat without a server.
 fn nobody() -> ChatError {
     ChatError::usage(
         "you are alone with this session",
@@ -268,7 +268,7 @@ async fn waiting(calls: &mut Option<(CallsWaiting, String)>, here: Option<&Sessi
     std::future::pending().await
 }
 
-/// What is worth a line between two looks. One who is alone is told nothing.
+/// Returns the changes between two looks that are worth a line. A person who is alone gets none.
 fn changes(before: &People, now: &People, me: &Seat) -> Vec<String> {
     let seats = |people: &People| {
         let seats = people.present.iter().map(|present| present.seat.clone());

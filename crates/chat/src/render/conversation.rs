@@ -138,7 +138,7 @@ pub(crate) fn message_text(message: &Message) -> String {
     speaker_prefix(message.by.as_ref()) + &own_text(message)
 }
 
-/// Who says something, before it; nothing for the owner of the session.
+/// Returns the name of the speaker before a message; nothing for the owner of the session.
 fn speaker_prefix(by: Option<&OwnerId>) -> String {
     by.map(|by| format!("{}: ", person(by))).unwrap_or_default()
 }

@@ -39,10 +39,10 @@ pub(crate) fn person(owner: &OwnerId) -> String {
     }
 }
 
-/// How many are named in one line.
+/// Maximum number of names in one line.
 const NAMED: usize = 6;
 
-/// Somebody with what they do: `you drive`, `a visitor at web-1 drives`.
+/// Describes what a person does: `you drive`, `a visitor at web-1 drives`.
 fn does(seat: &Seat, me: &Seat, you: &str, they: &str) -> String {
     let verb = if seat.person == me.person { you } else { they };
     format!("{} {verb}", seat_name(seat, me))
@@ -58,7 +58,7 @@ pub(crate) fn asks(seat: &Seat, me: &Seat) -> String {
     does(seat, me, "ask for the wheel", "asks for the wheel")
 }
 
-/// Everybody who is there, in one line.
+/// Names everybody who is there, in one line.
 pub(crate) fn people_line(people: &[Present], me: &Seat) -> String {
     let told = people.iter().map(|present| {
         if present.driving {
@@ -74,7 +74,7 @@ pub(crate) fn people_line(people: &[Present], me: &Seat) -> String {
     named.join(" · ")
 }
 
-/// Everybody who is there, a line each, for `/who`.
+/// Lists everybody who is there, a line each, for `/who`.
 pub(crate) fn people_table(
     people: &[Present],
     me: &Seat,

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::render::conversation;
 use crate::render::speakers::PastSpeakers;
 
-/// Number of messages to show before and after the event.
+/// The number of messages to show before and after the event.
 const AROUND: usize = 3;
 
 /// Columns of the number of its event.
