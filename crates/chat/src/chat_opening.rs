@@ -127,7 +127,7 @@ impl EndedChat {
     /// Says what becomes of the session and how to continue with it. Returns how the program ends.
     ///
     /// # Errors
-    /// What ended the chat.
+    /// Returns the error that ended the chat.
     pub fn say_farewell(self, console: &mut Console) -> Result<Exit, ChatError> {
         let Self { left, mut exit } = self;
         let Some((left, again)) = left else {

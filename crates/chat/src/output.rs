@@ -38,7 +38,7 @@ pub(crate) fn standard_error() -> StreamWriter {
 /// Waits until everything is written to both streams, and says why something could not be.
 ///
 /// # Errors
-/// Those of a write to standard output. Nobody could be told of one to standard error.
+/// Returns the error of a write to standard output. An error of standard error could not be shown to anybody.
 pub(crate) fn finish() -> io::Result<()> {
     let written = OUT.finish();
     let _ = ERR.finish();

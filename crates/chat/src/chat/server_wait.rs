@@ -107,7 +107,7 @@ impl Chat<'_> {
     /// Waits for what a session or its runtime answers.
     ///
     /// # Errors
-    /// What it answers instead, or that the person does not want to wait any longer.
+    /// Returns the error of the session or its runtime, and an error if the person does not want to wait any longer.
     pub(super) async fn wait_for<T>(
         &mut self,
         work: impl Future<Output = Result<T, RuntimeError>>,

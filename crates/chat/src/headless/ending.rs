@@ -85,8 +85,8 @@ impl RunOutcomeCollector {
         self.cut_off = self.finished;
     }
 
-    /// Another run continues where this one ended: what was spent and what was refused in both counts, its answer is the answer.
-    /// What this one said.
+    /// Continues with another run where this one ended: the spending and the refusals of both count, and the answer of
+    /// the other one is the answer. Returns the text of this one.
     pub(crate) fn continue_as(&mut self, run_id: RunId) -> String {
         let mut before = std::mem::replace(self, Self::new(run_id));
         self.refused = before.refused;

@@ -78,7 +78,7 @@ pub async fn pick(
 /// Lets a person choose with an editor's keys, in a terminal that is in raw mode already and stays so.
 ///
 /// # Errors
-/// As [`pick`].
+/// Returns an error for the same reasons as [`pick`].
 pub(crate) async fn pick_in_raw_mode(
     place: &Place,
     settings: &Settings,
