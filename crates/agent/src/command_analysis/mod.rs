@@ -1,11 +1,11 @@
-//! Finds all that a command line may run, for rules that ask or deny: the commands within it, however they
-//! are quoted, escaped, wrapped or handed to a shell.
+//! Finds all commands that a command line may run, for rules that ask or deny, however they are quoted,
+//! escaped, wrapped or given to a shell.
 //!
-//! It finds more than runs. A determined writer can still hide a command, which only a sandbox prevents;
-//! where it is plain that something is hidden, that is said (`hides`). The narrow reading, for rules that
-//! allow, is [`crate::command`] (decision 021 in `issues/`).
+//! It finds more commands than run. A determined author can still hide a command, which only a sandbox
+//! prevents; if a line plainly hides something, the result says so (`hides`). The narrow reading, for rules
+//! that allow, is [`crate::command`] (decision 021 in `issues/`).
 //!
-//! The way of a line:
+//! The steps of the analysis:
 //!
 //! | step | file |
 //! | --- | --- |
@@ -20,11 +20,11 @@
 //! | says which commands act on whole folders | `whole_folders` |
 //! | compares names and commands with marks to patterns | `pattern_overlap`, `path_overlap` |
 //!
-//! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`); where one is reached, the
-//! line hides something, so length does not lead past a rule.
+//! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`). A line that reaches one of
+//! them hides something, so a long line does not evade a rule.
 //!
-//! What a version of the rules sees more is behind a flag of [`CommandAnalysis`], named for what it looks at:
-//! `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
+//! Each later version of the rules sees more. A flag of [`CommandAnalysis`] with the name of the addition
+//! stands for the version: `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
 
 mod ansi;
 mod command_forms;
@@ -59,42 +59,41 @@ pub(crate) use pattern_overlap::may_fit;
 pub(crate) use subcommands::OF_GIT;
 pub(crate) use word::{ANYTHING, BLANK};
 
-/// Commands within commands are followed so deep.
+/// Maximum depth of commands within commands.
 const DEPTH: usize = 5;
-/// Commands before a command are followed so far.
+/// Maximum number of commands before a command, such as `sudo env`.
 const WRAPPERS: usize = 12;
 /// Maximum number of commands with unknown parts to check. With more of them, the line hides something.
 const MOST_OPEN: usize = 200;
 
-/// Everything that a command line may run, and the files that it may open.
+/// All commands that a command line may run, and the files that it may open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandAnalysis {
-    /// Every way in which a part of it may be read: as it is written, without quotes, without what stands
-    /// before it, without the program's directory and the options before its subcommand.
+    /// The commands in each form in which a rule may name them: as they are written, without quotes, without
+    /// the commands before them, without the program's directory and the options before its subcommand.
     pub commands: Vec<String>,
     /// The same as commands that bash would run, with [`BLANK`] instead of a blank within a word.
     pub(crate) in_words: Vec<String>,
     /// Words that may be paths: arguments, values of options and assignments, targets of redirections.
     pub paths: Vec<String>,
-    /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that
-    /// reads a pipe, a quote without an end, more than is followed.
+    /// Whether the line runs something that cannot be known from it: a program that a variable names, a shell
+    /// that reads a pipe, a quote without an end, or more levels than are followed.
     pub hides: bool,
-    /// Commands that may run and are not known to the letter: with a NUL where a variable, a glob or a
-    /// substitution stands for any text, and the words that a program may take as a command. From version 1
-    /// of the rules on.
+    /// Commands that may run and are not known to the letter, with a NUL in place of a variable, a glob or a
+    /// substitution, and words that a program may run as a command. From version 1 of the rules on.
     pub open: Vec<String>,
-    /// Whether what version 1 of the rules looks at is looked at.
+    /// Whether version 1 of the rules or a later one reads the line.
     closer: bool,
-    /// Files that are run as scripts: one that the line itself writes is not known.
+    /// Files that run as scripts. The content of a script that the line itself writes is not known.
     scripts: Vec<String>,
     /// Files that the line may write.
     written: Vec<String>,
-    /// Names that may be paths and are not known to the letter, with marks for [`path_overlap`]. From version 5 of
-    /// the rules on, as all below.
+    /// Names that may be paths and are not known to the letter, with marks for [`path_overlap`]. From version
+    /// 5 of the rules on, as all fields below.
     pub(crate) globs: Vec<String>,
     /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.
     pub(crate) unnamed: bool,
-    /// Whether what version 5 of the rules looks at is looked at.
+    /// Whether version 5 of the rules or a later one reads the line.
     names: bool,
     /// Whether globs stand for names with a dot, too.
     dots: bool,
@@ -118,7 +117,7 @@ pub struct CommandAnalysis {
     homes: bool,
     /// The folders in which the current command works because of an option, such as `env -C DIR`.
     command_folders: Vec<String>,
-    /// Texts that programs may run, or read commands in.
+    /// Texts that programs may run, or from which they may read commands.
     pub(crate) texts: Vec<String>,
     /// Names of programs that the line copies to another name.
     copied: Vec<String>,
@@ -126,10 +125,10 @@ pub struct CommandAnalysis {
     located: Vec<String>,
     /// Whether the line copies any file to another name.
     copies: bool,
-    /// Names, globs among them, of folders that a command acts on with everything in them. From version 9 of
-    /// the rules on, as below.
+    /// Names and globs of folders on which a command acts with everything in them. From version 9 of the
+    /// rules on, as the field below.
     pub(crate) folders_taken: Vec<String>,
-    /// Names, globs among them, of files that a command writes because it is told to, redirections aside.
+    /// Names and globs of files that a command writes because its words name them, redirections aside.
     pub(crate) files_written: Vec<String>,
 }
 
@@ -146,7 +145,7 @@ pub fn read(line: &str) -> CommandAnalysis {
     read_as(line, RULES_VERSION)
 }
 
-/// Reads a command line as rules of this version do (see [`RULES_VERSION`]).
+/// Reads a command line as this version of the rules does (see [`RULES_VERSION`]).
 pub fn read_as(line: &str, version: u32) -> CommandAnalysis {
     read_in(Vec::new(), line, version)
 }

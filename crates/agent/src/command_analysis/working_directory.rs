@@ -1,8 +1,8 @@
 //! Folders in which a command works because of its options: `env -C DIR cat x`, `tar -C DIR -c x`, `find DIR
 //! -execdir cat x`.
 //!
-//! Each relative name of the command is noted below them as well, beside the present folder: which names a
-//! program looks for there differs from program to program. An option that is listed here in vain costs a
+//! Each relative name of the command is noted below these folders as well as below the present folder,
+//! because programs differ in the names that they look up there. A superfluous option in the list costs a
 //! comparison.
 
 use super::expand::STAR;
@@ -11,7 +11,7 @@ use super::wrapper_commands::basename;
 
 /// Maximum number of folders of a line or a command to check. With more of them, it may be any folder.
 pub(super) const MOST_FOLDERS: usize = 16;
-/// A folder that may be any: two stars.
+/// The name of any folder: two stars.
 pub(super) const ANYWHERE: &str = "/\u{1}\u{1}";
 const _: () = assert!(STAR == '\u{1}', "ANYWHERE is made of stars");
 
@@ -40,7 +40,7 @@ const LONG: &[&str] = &[
     "--working-directory",
 ];
 
-/// Variables that say where a program works.
+/// Variables that decide where a program works.
 const VARIABLES: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -142,10 +142,11 @@ impl FolderOption {
     }
 }
 
-/// Letters of one word that are looked at.
+/// Maximum number of letters of one word that are checked.
 const MOST_LETTERS: usize = 8;
 
-/// The folders that a command is told by the place of a word: of `find` before its tests, of `chroot`, and of `tar` without a dash.
+/// Returns the folders that the position of a word gives to a command: of `find` before its tests, of
+/// `chroot`, and of `tar` without a dash.
 fn positional_directories(words: &[Word]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, word) in words.iter().take(MOST_LETTERS).enumerate() {
