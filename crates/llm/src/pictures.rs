@@ -41,7 +41,7 @@ fn anthropic(window: u64) -> PictureLimits {
     }
 }
 
-/// OpenAI: 50 MB and 500 pictures a request (https://platform.openai.com/docs/guides/images-vision); larger
+/// OpenAI: 50 MB and 500 pictures a request (<https://platform.openai.com/docs/guides/images-vision>); larger
 /// pictures are scaled there. Others that speak the protocol say nothing or less, so the sum is that of
 /// Anthropic.
 const CHAT: PictureLimits = PictureLimits {
