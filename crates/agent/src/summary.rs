@@ -54,11 +54,11 @@ const SHOWN: [ShownLengths; 5] = [
 /// The maximum number of characters of each kind.
 #[derive(Clone, Copy)]
 struct ShownLengths {
-    /// Of what a person or the agent said.
+    /// The length of a text of a person or the agent.
     text: usize,
-    /// Of the arguments of a call.
+    /// The length of the arguments of a call.
     input: usize,
-    /// Of the result of a tool.
+    /// The length of the result of a tool.
     result: usize,
 }
 

@@ -70,9 +70,9 @@ pub struct ProviderEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuthStyle {
-    /// `x-api-key: KEY`.
+    /// The header `x-api-key: KEY`.
     XApiKey,
-    /// `authorization: Bearer KEY`.
+    /// The header `authorization: Bearer KEY`.
     Bearer,
     /// The key is not sent.
     None,
@@ -97,7 +97,7 @@ pub enum CatalogError {
     /// The catalog has no model of this name, and the name has no provider.
     #[error("unknown model `{name}`")]
     UnknownModel {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
         /// The nearest names, nearest first; may be empty.
         nearest: Vec<String>,
@@ -105,7 +105,7 @@ pub enum CatalogError {
     /// The catalog has no provider of this name.
     #[error("unknown provider `{name}`")]
     UnknownProvider {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
         /// The nearest names, nearest first; may be empty.
         nearest: Vec<String>,
@@ -134,7 +134,7 @@ impl CatalogError {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
     providers: Vec<ProviderEntry>,
-    /// Configured ones come first: if two models share a name, the configured one wins.
+    /// The models, configured ones first: if two models share a name, the configured one wins.
     models: Vec<ModelEntry>,
     /// The number of configured ones.
     own: usize,

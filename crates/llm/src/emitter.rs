@@ -104,7 +104,7 @@ impl Emitter {
         out.push(start.into());
     }
 
-    /// From here on a chunk belongs to another part.
+    /// Ends the present part: the next chunk belongs to another one.
     pub(crate) fn next_part(&mut self) {
         self.fresh = true;
     }
@@ -271,7 +271,7 @@ impl Emitter {
         }
     }
 
-    /// From here on nothing is said.
+    /// Stops the emitter: it gives no more events.
     pub(crate) fn stop(&mut self) {
         self.ended = true;
     }
@@ -314,7 +314,7 @@ fn without_placeholder(raw: &str) -> &str {
     real.filter(|real| real.starts_with('{')).unwrap_or(raw)
 }
 
-/// Tool arguments that came as a value.
+/// Checks tool arguments that came as a value and not as text.
 pub(crate) fn parse_given(input: Value) -> (Value, Option<Box<InvalidInput>>) {
     if is_deeper(&input, MAX_DEPTH) {
         parse_input(&input.to_string(), false)
@@ -341,7 +341,7 @@ fn minted_id(message_id: &str, index: usize) -> ToolCallId {
     ToolCallId::with_suffix(format_args!("{:016x}_{index}", fnv1a(message_id.as_bytes())))
 }
 
-/// FNV-1a, 64 bits: a hash that is the same everywhere.
+/// Returns a hash that is the same everywhere: FNV-1a, 64 bits.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

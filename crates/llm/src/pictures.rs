@@ -20,7 +20,7 @@ struct PictureLimits {
     all_bytes: usize,
     /// Maximum number of pictures.
     count: usize,
-    /// From this number of pictures on, their longest side is [`SIDE_OF_MANY`] at most.
+    /// The number of pictures from which on their longest side is [`SIDE_OF_MANY`] at most.
     many: usize,
 }
 

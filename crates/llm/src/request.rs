@@ -157,11 +157,11 @@ pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static
 
 /// The bytes of a medium as the wire wants them.
 pub(crate) enum Media<'a> {
-    /// Base64.
+    /// The bytes as base64.
     Base64(std::borrow::Cow<'a, str>),
     /// An address.
     Url(&'a str),
-    /// It cannot be sent: the blob is gone, or the model takes no pictures.
+    /// The reason why the medium is not sent: the blob is gone, or the model takes no pictures.
     Missing(&'static str),
 }
 

@@ -26,7 +26,7 @@ enum Below {
     List,
     /// Schemas by name.
     Map,
-    /// Anything else.
+    /// A value that is not a schema.
     Other,
 }
 

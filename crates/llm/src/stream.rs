@@ -145,11 +145,11 @@ impl StreamError {
 /// the call.
 #[derive(Clone, Debug)]
 pub enum StreamDecoder {
-    /// Anthropic Messages.
+    /// The decoder of Anthropic Messages.
     Anthropic(Box<anthropic::AnthropicDecoder>),
-    /// OpenAI Chat Completions.
+    /// The decoder of OpenAI Chat Completions.
     OpenaiChat(Box<openai_chat::ChatDecoder>),
-    /// OpenAI Responses.
+    /// The decoder of OpenAI Responses.
     OpenaiResponses(Box<openai_responses::ResponsesDecoder>),
 }
 

@@ -104,11 +104,11 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     body.to_bytes()
 }
 
-/// Successive content of one side.
+/// Successive content of one side of the conversation.
 pub(super) struct MessageTurn<'a> {
-    /// `user` or `assistant`.
+    /// The role: `user` or `assistant`.
     pub(super) role: &'static str,
-    /// Never empty.
+    /// The blocks, at least one.
     pub(super) blocks: Vec<BorrowedJson<'a>>,
 }
 
@@ -280,7 +280,7 @@ fn tool_use(part: &ToolCallPart) -> BorrowedJson<'_> {
     with_provider_data(block, part.provider.as_ref(), &["caller", "toolset_name"])
 }
 
-/// Ids of other APIs may have characters that this one refuses.
+/// Returns an id of a call without the characters of other APIs' ids that this API refuses.
 fn call_id(id: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.chars().all(fits) {

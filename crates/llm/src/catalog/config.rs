@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
 use crate::request::WireOptions;
 
-/// Assumed context window of an undescribed model, in tokens.
+/// The assumed context window of a model without one, in tokens.
 const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 

@@ -71,7 +71,8 @@ const NO_TOOLS: &[&str] = &[
 /// are not supported with reasoning_effort".
 const BESIDE_TOOLS: &[&str] = &["reasoning_effort", "cache_control"];
 
-/// llama.cpp without its templates: no request with tools is taken until a person starts it otherwise.
+/// The message of llama.cpp without its templates: it refuses every request with tools until a person starts
+/// it with another option.
 const NO_TEMPLATES: &str = "requires --jinja";
 
 /// Returns whether this message, in lower case, says that the server was started without what tools need.

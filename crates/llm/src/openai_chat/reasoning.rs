@@ -34,7 +34,7 @@ impl Details {
         }
     }
 
-    /// All of it, as it is kept; `None` where there is nothing that the words themselves do not say.
+    /// Returns all details as they are kept; `None` if they say nothing beyond the words themselves.
     pub(super) fn finish(self) -> Option<Value> {
         let opaque = |item: &Map<String, Value>| {
             ["signature", "data"]

@@ -149,7 +149,7 @@ fn messages<'a>(
     out
 }
 
-/// All text parts, joined.
+/// Returns all text parts of a message, joined.
 fn words(message: &Message) -> Cow<'_, str> {
     joined(message.content.iter().filter_map(ContentPart::as_text), "")
 }

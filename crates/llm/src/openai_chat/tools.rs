@@ -25,13 +25,13 @@ pub(super) struct ToolCallBuffer(Vec<OpenToolCall>);
 #[derive(Clone, Debug)]
 struct OpenToolCall {
     index: Option<u64>,
-    /// As the server gave it; empty if it gave none.
+    /// The id that the server gave; empty if it gave none.
     given_id: String,
     name: String,
     json: String,
-    /// Data that the server needs back with the call, unchanged.
+    /// The data that the server needs back with the call, unchanged.
     extra: Option<Value>,
-    /// Set once `tool_call_start` was said: from then on the id stays.
+    /// The final id, which is set with `tool_call_start`.
     id: Option<ToolCallId>,
 }
 
