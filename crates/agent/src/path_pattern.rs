@@ -33,7 +33,7 @@ pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str
 
 /// A path of a call or a command line, read once to be held against many patterns.
 pub(crate) struct ReadPath {
-    /// As `/~/REST`, where it lies below a home.
+    /// The pattern as `/~/REST`, if it lies below a home.
     below_home: Option<String>,
     /// Absolute and normal.
     absolute: String,

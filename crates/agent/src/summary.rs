@@ -54,11 +54,11 @@ const SHOWN: [ShownLengths; 5] = [
 /// The maximum number of characters of each kind.
 #[derive(Clone, Copy)]
 struct ShownLengths {
-    /// Of what a person or the agent said.
+    /// The length of a text of a person or the agent.
     text: usize,
-    /// Of the arguments of a call.
+    /// The length of the arguments of a call.
     input: usize,
-    /// Of the result of a tool.
+    /// The length of the result of a tool.
     result: usize,
 }
 
@@ -98,26 +98,7 @@ pub(crate) fn request(
         .clamp(least, most)
         .min(model.max_output_tokens.max(1))
         .min((model.context_window / 4).max(1));
-    let mut task = format!(
-        "This is the transcript of events {} to {}. Condense it; at most {} words.",
-        part.range.from_seq,
-        part.range.to_seq,
-        length / 2
-    );
-    match wish {
-        None => {}
-        Some((words, None)) => {
-            let _ = write!(task, "\nThe person who asks for it says: {words}");
-        }
-        Some((words, Some(person))) => {
-            let words = other_authors::entry(&other_authors::plain(words));
-            let person = other_authors::id(person);
-            let _ = write!(
-                task,
-                "\nAnother person than the owner ({person}) asks for it and says: {words}"
-            );
-        }
-    }
+    let task = task(part, length, wish);
     let fixed = estimate_text(SYSTEM) + estimate_text(&task);
     // Half of what is left is for providers that count more tokens than the estimate does.
     let room = model.context_window.saturating_sub(length).saturating_sub(fixed) / 2;
@@ -146,6 +127,31 @@ pub(crate) fn request(
         turns: false,
         without: Vec::new(),
     }
+}
+
+/// The task of the model: the part to condense, the longest summary in tokens, and what a person asks for.
+fn task(part: &Part, length: u64, wish: Option<(&str, Option<&OwnerId>)>) -> String {
+    let mut task = format!(
+        "This is the transcript of events {} to {}. Condense it; at most {} words.",
+        part.range.from_seq,
+        part.range.to_seq,
+        length / 2
+    );
+    match wish {
+        None => {}
+        Some((words, None)) => {
+            let _ = write!(task, "\nThe person who asks for it says: {words}");
+        }
+        Some((words, Some(person))) => {
+            let words = other_authors::entry(&other_authors::plain(words));
+            let person = other_authors::id(person);
+            let _ = write!(
+                task,
+                "\nAnother person than the owner ({person}) asks for it and says: {words}"
+            );
+        }
+    }
+    task
 }
 
 /// The transcript of the part, as roomy as it fits into `room` tokens; where it does not fit at all, the

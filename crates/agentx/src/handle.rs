@@ -219,7 +219,7 @@ impl AgentHandle {
     /// session after another.
     ///
     /// # Errors
-    /// As [`Ask`], or if nothing was ever asked.
+    /// Returns an error for the same reasons as [`Ask`], and if no question was ever sent.
     pub async fn answer(&self) -> Result<Answer, AgentError> {
         self.follow().await?.await
     }

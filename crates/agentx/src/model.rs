@@ -68,7 +68,7 @@ impl Model {
     /// waiting stops it.
     ///
     /// # Errors
-    /// The errors of [`AgentBuilder::start`], and an error if the model gives no answer.
+    /// Returns an error for the same reasons as [`AgentBuilder::start`], and if the model gives no answer.
     pub async fn ask(self, text: impl Into<String>) -> Result<Answer, AgentError> {
         let agent = self.agent.start().await?;
         let answer = agent.ask(text).await;

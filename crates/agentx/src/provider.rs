@@ -56,7 +56,7 @@ pub trait Provider: Send + Sync + 'static {
     /// When the run is stopped the future is dropped where it waits.
     ///
     /// # Errors
-    /// Returns why there is no answer, and the run ends with that error. The error is shown and recorded, so keep secrets out of it.
+    /// Returns an error that says why there is no answer; the run ends with it. The error is shown and recorded, so keep secrets out of it.
     /// AgentX does not retry: a provider that can try again does so before it returns.
     fn answer(
         &self,

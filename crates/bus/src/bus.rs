@@ -70,7 +70,7 @@ impl<E> Bus<E> {
     ///
     /// # Errors
     ///
-    /// [`Closed`] if the bus is closed.
+    /// Returns [`Closed`] if the bus is closed.
     pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
         let cursor = self.hub().add(name, filter, queue)?;
         Ok(BusSubscription::new(name, Arc::clone(self.hub()), cursor))
@@ -125,7 +125,7 @@ impl<E> ReadOnlyBus<E> {
     ///
     /// # Errors
     ///
-    /// [`Closed`] if the bus is closed.
+    /// Returns [`Closed`] if the bus is closed.
     pub fn subscribe(&self, name: &str, filter: Filter, queue: Queue) -> Result<BusSubscription<E>, Closed> {
         let cursor = self.hub.add(name, filter, queue)?;
         Ok(BusSubscription::new(name, Arc::clone(&self.hub), cursor))
@@ -161,7 +161,7 @@ pub trait Subscribe: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Closed`] if the bus is closed.
+    /// Returns [`Closed`] if the bus is closed.
     fn subscribe(
         &self,
         name: &str,
@@ -196,7 +196,7 @@ impl<E: Routed> Bus<E> {
     ///
     /// # Errors
     ///
-    /// [`PublishError::Closed`] if the bus is closed, also while this waits.
+    /// Returns [`PublishError::Closed`] if the bus is closed, or is closed while this waits.
     pub async fn publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
         self.deliver(iter::once(event.into())).await
     }
@@ -208,7 +208,7 @@ impl<E: Routed> Bus<E> {
     ///
     /// # Errors
     ///
-    /// [`PublishError::Closed`] if the bus is closed, also while this waits.
+    /// Returns [`PublishError::Closed`] if the bus is closed, or is closed while this waits.
     pub async fn publish_all(&self, events: Vec<EventArc<E>>) -> Result<usize, PublishError> {
         self.deliver(events.into_iter()).await
     }
@@ -217,8 +217,9 @@ impl<E: Routed> Bus<E> {
     ///
     /// # Errors
     ///
-    /// [`PublishError::Full`] if a subscription with [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait)
-    /// that wants the event is full: then nobody got it. [`PublishError::Closed`] if the bus is closed.
+    /// Returns [`PublishError::Full`] if a subscription with
+    /// [`OverflowPolicy::Wait`](crate::OverflowPolicy::Wait) that wants the event is full: then nobody got it.
+    /// Returns [`PublishError::Closed`] if the bus is closed.
     pub fn try_publish(&self, event: impl Into<EventArc<E>>) -> Result<usize, PublishError> {
         self.hub().try_publish(event.into())
     }

@@ -77,7 +77,7 @@ pub trait Reactor<B>: Send + 'static {
     ///
     /// # Errors
     ///
-    /// [`ReactorFailure`], with the reason, if it cannot work.
+    /// Returns [`ReactorFailure`] with the reason if the reactor cannot work.
     fn start(&mut self, bus: B) -> impl Future<Output = Result<ReactorTask, ReactorFailure>> + Send;
 
     /// Asks the work to finish what it has begun and end. It may return before the work has ended; work that

@@ -90,7 +90,8 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     ///
     /// # Errors
     ///
-    /// [`ReactorFailure`] if it could not start, or panicked; then it is not in the set, whatever its policy.
+    /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set, whatever
+    /// its policy is.
     pub async fn start(
         &mut self,
         reactor: impl Reactor<B>,
@@ -103,7 +104,8 @@ impl<B: Clone + Send + Sync + 'static> Reactors<B> {
     ///
     /// # Errors
     ///
-    /// [`ReactorFailure`] if it could not start, or panicked; then it is not in the set, whatever its policy.
+    /// Returns [`ReactorFailure`] if the reactor could not start, or panicked. It is then not in the set, whatever
+    /// its policy is.
     pub async fn start_on(
         &mut self,
         bus: B,

@@ -74,7 +74,7 @@ impl<E> BusSubscription<E> {
     ///
     /// # Errors
     ///
-    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    /// Returns [`SubscriptionEnd`] with the reason, once everything in the queue has been read.
     pub async fn recv(&mut self) -> Result<BusDelivery<E>, SubscriptionEnd> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
@@ -83,7 +83,7 @@ impl<E> BusSubscription<E> {
     ///
     /// # Errors
     ///
-    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    /// Returns [`SubscriptionEnd`] with the reason, once everything in the queue has been read.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Result<BusDelivery<E>, SubscriptionEnd>> {
         let budget = ready!(poll_proceed(cx));
         let next = match self.take_next() {
@@ -98,7 +98,7 @@ impl<E> BusSubscription<E> {
     ///
     /// # Errors
     ///
-    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    /// Returns [`SubscriptionEnd`] with the reason, once everything in the queue has been read.
     pub fn try_recv(&mut self) -> Result<Option<BusDelivery<E>>, SubscriptionEnd> {
         if let Some(event) = self.take_next() {
             return Ok(Some(event));
@@ -112,7 +112,7 @@ impl<E> BusSubscription<E> {
     ///
     /// # Errors
     ///
-    /// [`SubscriptionEnd`], with the reason, once everything in the queue has been read.
+    /// Returns [`SubscriptionEnd`] with the reason, once everything in the queue has been read.
     pub async fn recv_many(
         &mut self,
         into: &mut Vec<BusDelivery<E>>,

@@ -26,11 +26,11 @@ const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 pub struct MessageWithFiles {
     /// The words, and after them the files.
     pub content: Vec<ContentPart>,
-    /// Where those files are.
+    /// The paths of those files.
     pub files: Vec<PathBuf>,
     /// Notes about names that are not files, one on each line.
     pub notes: Vec<String>,
-    /// Which of them are about a name that is written as a path, so that a file was meant for certain.
+    /// The names among them that are written as a path, so that the person certainly meant a file.
     pub missing: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn last_word(text: &str) -> usize {
     }
 }
 
-/// Where the word ends that a text begins with.
+/// Returns the end of the word with which a text begins.
 fn end_of_word(text: &str) -> usize {
     if text.starts_with('@') {
         (text.char_indices())
@@ -146,8 +146,9 @@ fn ends_word(text: &str, at: usize, sign: char) -> bool {
     sign.is_whitespace() && !(sign == ' ' && text[..at].ends_with('\\'))
 }
 
-/// Where a file lies. What lies in the workspace may come from a stranger: a link there leads to no file elsewhere, and to none
-/// that is guarded, because the person sees only its name. Any file goes along that the person names itself.
+/// Returns the real path of a file. Files in the workspace may come from a stranger, so a link there leads to
+/// no file outside of it and to no guarded file: the person sees only its name. A file that the person names
+/// itself may be anywhere.
 fn real_path(name: &str, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<PathBuf, String> {
     let unreadable = |error: std::io::Error| format!("{name}: {error}");
     let root = workspace.canonicalize().map_err(unreadable)?;

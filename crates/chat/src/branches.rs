@@ -5,7 +5,7 @@ use agentx::types::SessionId;
 
 use crate::error::ChatError;
 
-/// How many sessions are looked through for forks.
+/// Maximum number of sessions that are searched for forks.
 const LOOKED_THROUGH: usize = 1_000;
 
 /// The session that this one was forked from, or else those that were forked from it.

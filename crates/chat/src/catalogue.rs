@@ -15,7 +15,7 @@ use crate::run_failure::{exit_of, hint_after_run};
 
 pub(crate) use examples::all;
 
-/// What the page says before its tables.
+/// The text of the page before its tables.
 const HEAD: &str = "# Errors
 
 Made from the code: `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` writes it anew.
@@ -26,7 +26,7 @@ is wanted, its field `error` has the same as `kind`, `message` and `hint`. Kinds
 ## Commands
 ";
 
-/// What stands before the table of runs.
+/// The text before the table of runs.
 const RUNS: &str = "
 ## Runs
 
@@ -123,7 +123,8 @@ const CODES: &[&str] = &[
     "storage",
 ];
 
-/// Which variant it is. A new one has no name here until somebody gives it one, an entry in [`EVERY`] and an example.
+/// Returns the name of the variant. A new one has no name here until somebody gives it one, an entry in
+/// [`EVERY`] and an example.
 fn name_of(error: &ChatError) -> &'static str {
     match error {
         ChatError::Usage { .. } => "usage",

@@ -25,7 +25,7 @@ use crate::terminal::{RawMode, TerminalInput, keys, lines};
 
 /// A request to open a chat.
 pub struct ChatRequest {
-    /// Which session the chat opens.
+    /// The session that the chat opens.
     pub target: Target,
     /// Whether it continues in a copy of that session.
     pub fork: bool,
@@ -35,7 +35,7 @@ pub struct ChatRequest {
     pub auto_approve: bool,
     /// The first words; empty for none.
     pub prompt: String,
-    /// What the person types, where that is read already; a terminal has one reader.
+    /// The input of the person, if something reads it already; a terminal has one reader.
     pub inputs: Option<mpsc::Receiver<TerminalInput>>,
 }
 
@@ -43,7 +43,7 @@ pub struct ChatRequest {
 pub struct EndedChat {
     /// The session that it left, and the command that continues it; `None` where none began.
     left: Option<(DepartedSession, String)>,
-    /// How it ended.
+    /// The exit code of the chat, or its error.
     exit: Result<Exit, ChatError>,
 }
 
@@ -127,7 +127,7 @@ impl EndedChat {
     /// Says what becomes of the session and how to continue with it. Returns how the program ends.
     ///
     /// # Errors
-    /// What ended the chat.
+    /// Returns the error that ended the chat.
     pub fn say_farewell(self, console: &mut Console) -> Result<Exit, ChatError> {
         let Self { left, mut exit } = self;
         let Some((left, again)) = left else {

@@ -59,7 +59,7 @@ pub(crate) fn png() -> Result<Vec<u8>, String> {
 /// Says how to attach a picture without the feature.
 ///
 /// # Errors
-/// Always returns an error, in words for the person.
+/// Returns an error in every case, with a message for the person.
 #[cfg(not(feature = "clipboard"))]
 pub(crate) fn png() -> Result<Vec<u8>, String> {
     Err("this build cannot read pictures from the clipboard (feature `clipboard`); save the picture and type @FILE".into())

@@ -69,9 +69,9 @@ fn warnings(misnamed: &UnknownTools) -> String {
 /// The settings to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsShown {
-    /// All of them.
+    /// All settings.
     All,
-    /// Those that have a value.
+    /// The settings that have a value.
     Set,
 }
 
@@ -137,7 +137,8 @@ fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
     wrap_lines(&text, width)
 }
 
-/// Built-in providers that nobody connected are left out, and the data directory stands at the end.
+/// Returns whether a setting has its own row. Built-in providers that nobody connected are left out, and the
+/// data directory stands at the end.
 fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
     if row.origin != SettingOrigin::Default {
         return true;
@@ -153,7 +154,7 @@ fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
             .is_some_and(|known| known.is_connected())
 }
 
-/// Whether a key that is given by reference is there.
+/// Returns a note whether a key that is given by reference is there.
 fn key_note(loaded: &Loaded, row: &SettingRow) -> &'static str {
     let of_row = |provider: &&ProviderSettings| row.key == format!("providers.{}.api_key", provider.name);
     match loaded

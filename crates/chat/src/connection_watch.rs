@@ -19,11 +19,11 @@ pub struct ConnectionWatch {
     lost: bool,
 }
 
-/// Since when a server is not there. A run waits for it within a bound.
+/// The time for which a server is unreachable. A run waits for it within a bound.
 pub struct OutageTimer {
     states: Option<watch::Receiver<ConnectionState>>,
     address: String,
-    /// Since when, and why.
+    /// The beginning of the outage, and its reason.
     since: Option<(Instant, String)>,
 }
 
@@ -81,7 +81,7 @@ impl ConnectionWatch {
 }
 
 impl OutageTimer {
-    /// From the server of a place; here none is ever away.
+    /// Returns the watch for the server of a place; a place on this machine is always reachable.
     pub fn new(place: &Place) -> Self {
         Self {
             states: place.remote().map(|remote| remote.connection()),
@@ -151,7 +151,7 @@ impl OutageTimer {
         }
     }
 
-    /// When it is waited for no longer.
+    /// Returns the end of the wait.
     fn until(&self) -> Option<Instant> {
         self.since.as_ref().map(|(since, _)| *since + BACK_WITHIN)
     }

@@ -13,21 +13,21 @@ use crate::render::clean::printable;
 use crate::render::style::Paint;
 use crate::render::wrapped_text::wrap_lines;
 
-/// What the system calls it when a terminal is written to whose other end was closed.
+/// The error code of the system for writing to a terminal whose other end was closed.
 const EIO: i32 = 5;
 
 /// The width without a terminal, in columns.
 const ELSEWHERE: usize = 100;
 
-/// Where a command writes, and what it may assume about who reads.
+/// The output of a command, and the facts about its reader.
 pub struct Console {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
-    /// What is known about the terminal.
+    /// The facts about the terminal.
     pub terminal: Terminal,
 }
 
-/// What is known about the terminal.
+/// The facts about a terminal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminal {
     /// Whether standard input is one.
@@ -42,7 +42,7 @@ pub struct Terminal {
     pub color: bool,
     /// Whether words stand in the place of signs, and lines are only appended.
     pub(crate) words: bool,
-    /// Number of columns, at least 20; 100 where there is no terminal.
+    /// The number of columns, at least 20; 100 without a terminal.
     pub width: usize,
 }
 
@@ -78,7 +78,8 @@ impl Console {
         }
     }
 
-    /// Only whole lines from here on, without colours, and words in the place of signs: for who listens.
+    /// Prints only whole lines from here on, without colours, and with words in the place of signs: for people
+    /// who listen.
     pub(crate) fn use_words(&mut self) {
         (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
     }
@@ -142,7 +143,8 @@ impl Console {
         written.map_err(|error| self.gone(error))
     }
 
-    /// Why nothing can be written any more. A terminal whose other end was closed answers like a broken disk.
+    /// Returns the error for output that can no longer be written. A terminal whose other end was closed
+    /// answers like a broken disk.
     fn gone(&self, error: io::Error) -> ChatError {
         match error.raw_os_error() {
             Some(EIO) if self.terminal.output => ChatError::ClosedTerminal,
@@ -189,7 +191,7 @@ impl Console {
         !gone
     }
 
-    /// Nothing here says that.
+    /// Returns `true`: nothing here says that nobody reads.
     #[cfg(not(unix))]
     pub(crate) fn is_read(&self) -> bool {
         true

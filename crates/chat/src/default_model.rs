@@ -18,8 +18,8 @@ const NAMES: usize = 8;
 /// where only that server knows it. Says so where nobody named it.
 ///
 /// # Errors
-/// Returns an error if the server rejects the API key. Where none is named and it has several or none, or
-/// does not say which: to ask it for the default model of a vendor would make no sense.
+/// Returns an error if the server rejects the API key, and if no model is named and the server has several or
+/// none, or does not list them: its default cannot be the default model of a vendor.
 pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<(), ChatError> {
     if settings.connect.is_some() {
         return Ok(());
@@ -43,14 +43,14 @@ pub async fn settle(settings: &mut Settings, console: &mut Console) -> Result<()
 /// The only model of a server.
 pub struct OnlyModel {
     provider: String,
-    /// As the server calls it.
+    /// The id of the model at the server.
     id: String,
     /// The address of the server.
     at: String,
 }
 
 impl OnlyModel {
-    /// `PROVIDER/ID`.
+    /// Returns the name as `PROVIDER/ID`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
@@ -60,7 +60,7 @@ impl OnlyModel {
 /// asked.
 ///
 /// # Errors
-/// As [`settle`].
+/// Returns an error for the same reasons as [`settle`].
 pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatError> {
     let Some(provider) = own_server(settings) else {
         return Ok(None);
@@ -122,7 +122,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
     }
 }
 
-/// `PROVIDER/NAME` of a model that only a server of the person's own knows.
+/// Returns `PROVIDER/NAME` of a model that only a server of the person's own knows; `None` for any other name.
 ///
 /// # Errors
 /// Returns an error if no server has it, and one rejects the API key and so does not say what it has.
@@ -189,7 +189,7 @@ pub fn check_connected(settings: &Settings) -> Result<(), ChatError> {
 /// Refuses to answer with the demo where a person has configured a provider that cannot be asked: the answer would pass for that of a model.
 ///
 /// # Errors
-/// What is missing: a key, or the name of a model.
+/// Returns an error that names what is missing: a key, or the name of a model.
 pub fn check_configured(loaded: &Loaded) -> Result<(), ChatError> {
     let settings = &loaded.settings;
     let is_asked = settings.connect.is_none() && settings.model.is_none();

@@ -17,7 +17,7 @@ use crate::render::units::counted;
 use crate::run_failure::hint_after_run;
 use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 
-/// Why a command came to nothing.
+/// The error of a command.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each variant says what its fields hold")]
 pub enum ChatError {
@@ -77,9 +77,9 @@ pub enum ChatError {
     DataDir { path: String, what: String },
     /// An address cannot be listened at.
     Listen { address: SocketAddr, what: String },
-    /// What was given is not what it should be.
+    /// The input of the person is not valid.
     Input { what: String },
-    /// Nobody reads what is written any more.
+    /// The reader has closed the output.
     ClosedOutput,
     /// The terminal that is written to was closed.
     ClosedTerminal,
@@ -94,7 +94,8 @@ impl ChatError {
         }
     }
 
-    /// What the runtime says about an event that was named with `--at`: a mistake of the command line, if one was.
+    /// Returns the error of the runtime about an event; a mistake of the command line if the event was named
+    /// with `--at`.
     pub fn about_event(error: RuntimeError, at: Option<u64>, hint: &str) -> Self {
         match (error, at) {
             (RuntimeError::Refused(message), Some(_)) => Self::usage(message, hint),
@@ -102,7 +103,8 @@ impl ChatError {
         }
     }
 
-    /// What went wrong before there was a session: where nothing could be written, there is none to go on with.
+    /// Returns the error of a program that has no session yet: if nothing could be written, there is none to
+    /// continue.
     pub fn unsaved(self) -> Self {
         match self {
             Self::Runtime(RuntimeError::Log(LogError::Full { .. } | LogError::Locked { .. })) => Self::Run {
@@ -114,7 +116,7 @@ impl ChatError {
         }
     }
 
-    /// Stable, for programs.
+    /// Returns the stable name of the error for programs.
     pub fn kind(&self) -> &str {
         match self {
             Self::Usage { .. } => "usage",
@@ -141,7 +143,7 @@ impl ChatError {
         }
     }
 
-    /// How the program ends because of it.
+    /// Returns the exit code of the program.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Usage { .. } | Self::Input { .. } | Self::Directory { .. } => Exit::Usage,
@@ -167,7 +169,7 @@ impl ChatError {
         }
     }
 
-    /// What to do about it.
+    /// Returns the advice to the person.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Usage { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
@@ -222,7 +224,7 @@ impl ChatError {
         }
     }
 
-    /// As a part of a result object.
+    /// Returns the error as a part of a result object.
     pub(crate) fn to_json(&self) -> Value {
         let mut object = json!({ "kind": self.kind(), "message": self.to_string() });
         if let Some(hint) = self.hint() {
@@ -231,7 +233,7 @@ impl ChatError {
         object
     }
 
-    /// As people read it on standard error.
+    /// Returns the text that people read on standard error.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
         let message = self.to_string();

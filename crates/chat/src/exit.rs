@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-/// How the program ended.
+/// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// What was asked is done.
+    /// The program did what it was asked.
     Ok,
     /// The run failed.
     Failed,
@@ -21,21 +21,21 @@ pub enum Exit {
     Limit,
     /// An approval was needed and nobody could give it.
     Denied,
-    /// There is no such session, or another process writes it.
+    /// The session does not exist, or another process writes it.
     Session,
     /// Sessions cannot be read or written, or are damaged.
     Storage,
     /// The server cannot be reached, or refuses.
     Server,
-    /// Stopped by Ctrl-C.
+    /// Ctrl-C stopped the program.
     Interrupted,
     /// The terminal was closed.
     HungUp,
-    /// Ended at once by Ctrl-\.
+    /// Ctrl-\ ended the program at once.
     Quit,
     /// The reader of the output is gone.
     BrokenPipe,
-    /// Stopped by a signal to terminate.
+    /// A signal to terminate stopped the program.
     Terminated,
 }
 

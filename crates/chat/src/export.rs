@@ -11,14 +11,14 @@ use agentx::types::SessionId;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 
-/// What the file is.
+/// The format of a session file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionFileFormat {
     /// The conversation, to be read.
     Markdown,
     /// The conversation as a page.
     Html,
-    /// All events, to be imported again.
+    /// All events as JSON, which can be imported again.
     Json,
 }
 
@@ -109,7 +109,7 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
     })
 }
 
-/// What went wrong, without the name of the temporary file that the library adds.
+/// Describes an error without the name of the temporary file that the library adds.
 fn without_temporary_file(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" at path ") {

@@ -11,7 +11,7 @@ use agentx::types::SessionId;
 use crate::error::ChatError;
 use crate::exit::Exit;
 
-/// How long is waited before a server that cannot be reached is asked for a session's events again.
+/// The time before a server that cannot be reached is asked for a session's events again.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// A session that is followed wherever it is, and over every cut.

@@ -5,7 +5,7 @@ use agentx::identity::{KeyError, KeyringError};
 
 use crate::exit::Exit;
 
-/// Stable, for programs.
+/// Returns the stable name of the error for programs.
 pub(crate) fn kind(error: &KeyringError) -> &'static str {
     match error {
         KeyringError::File { .. } | KeyringError::Busy { .. } => "storage",

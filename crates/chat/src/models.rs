@@ -89,7 +89,7 @@ fn is_called(info: &ModelInfo, name: &str) -> bool {
     is_it(name) || of_provider.is_some_and(|(_, id)| is_it(id))
 }
 
-/// Below this a terminal has no room for all that there is to say.
+/// The width of a terminal below which some columns have no room.
 const WIDE: usize = 100;
 /// The column of other names.
 const ALIASES: usize = 5;

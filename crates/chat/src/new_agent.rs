@@ -8,11 +8,11 @@ use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 /// The agent of a session that is not opened yet.
 #[derive(Clone, Debug)]
 pub struct NewAgent {
-    /// What it is.
+    /// The configuration of the agent.
     pub config: Box<AgentConfig>,
-    /// How the place is asked for it, where a file there describes it.
+    /// The request to the place for the agent, if a file there describes it.
     named: Option<NamedAgent>,
-    /// What the person has changed meanwhile: their word counts more than a file's.
+    /// The changes that the person has made meanwhile: they count more than a file.
     changes: Vec<ConfigChange>,
 }
 

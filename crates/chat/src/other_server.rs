@@ -88,7 +88,7 @@ pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<MovedProvi
 /// Refuses to go on with a session of this machine at another server than before.
 ///
 /// # Errors
-/// Both addresses, and how to go on. Where the session cannot be read.
+/// Returns an error with both addresses and the ways to continue, and an error if the session cannot be read.
 pub async fn check(place: &Place, settings: &Settings, session: &dyn Session) -> Result<(), ChatError> {
     if place.remote().is_some() {
         return Ok(());

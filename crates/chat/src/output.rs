@@ -14,22 +14,23 @@ use std::time::{Duration, Instant};
 
 use crate::stop_request;
 
-/// How long a write may take when the program was told to stop.
+/// Maximum time for a write after the program was told to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How many bytes may wait to be written before the next write waits for them.
+/// Maximum number of bytes that may wait to be written before the next write waits for them.
 const WAITING: usize = 64 * 1024;
 
-/// Standard output.
+/// The state of standard output.
 static OUT: Output = Output::new();
-/// Standard error.
+/// The state of standard error.
 static ERR: Output = Output::new();
 
-/// Standard output. It is not cut at line ends: what is painted together is written together.
+/// Returns a writer to standard output. It is not cut at line ends: text that is painted together is written
+/// together.
 pub(crate) fn standard_output() -> StreamWriter {
     StreamWriter::new(&OUT, OutputStream::Out)
 }
 
-/// Standard error.
+/// Returns a writer to standard error.
 pub(crate) fn standard_error() -> StreamWriter {
     StreamWriter::new(&ERR, OutputStream::Err)
 }
@@ -37,7 +38,7 @@ pub(crate) fn standard_error() -> StreamWriter {
 /// Waits until everything is written to both streams, and says why something could not be.
 ///
 /// # Errors
-/// Those of a write to standard output. Nobody could be told of one to standard error.
+/// Returns the error of a write to standard output. An error of standard error could not be shown to anybody.
 pub(crate) fn finish() -> io::Result<()> {
     let written = OUT.finish();
     let _ = ERR.finish();
@@ -76,7 +77,7 @@ fn own(stream: OutputStream) -> Box<dyn Write + Send> {
     }
 }
 
-/// What stands between those who write and the thread that does it.
+/// The state that writers share with the thread that does the writing.
 struct Output {
     work: Mutex<OutputWork>,
     changed: Condvar,
@@ -85,13 +86,13 @@ struct Output {
 struct OutputWork {
     /// Whether the thread runs.
     is_started: bool,
-    /// What it is to write.
+    /// The bytes that wait to be written.
     waiting: Vec<u8>,
     /// Whether it writes.
     is_busy: bool,
     /// Whether waiting for it was given up; until it has written something.
     is_given_up: bool,
-    /// Why a write failed, for whoever comes next.
+    /// The error of a failed write, for the next writer.
     error: Option<io::Error>,
 }
 
@@ -189,7 +190,7 @@ impl OutputWork {
 pub(crate) struct StreamWriter {
     output: &'static Output,
     kind: OutputStream,
-    /// Until the thread has it.
+    /// The stream, until the thread has it.
     stream: Option<Box<dyn Write + Send>>,
 }
 

@@ -9,7 +9,7 @@ use agentx::types::{ApprovalRequested, SessionId};
 
 use crate::render::approval::edited_path;
 
-/// How long a question waits for the file that it is about.
+/// Maximum time that a question waits for its file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The file that a call is about to change, as it is now: whoever has it says so, this program or a server. Where nobody does, the

@@ -24,11 +24,11 @@ pub struct Place {
 pub struct TargetServer {
     /// The connection to it.
     pub remote: Arc<RemoteRuntime>,
-    /// As it was named.
+    /// The address as the person named it.
     pub address: String,
-    /// Its key, where it was not known before.
+    /// The key of the server, if it was not known before.
     pub new_key: Option<PublicKey>,
-    /// Who this program is to it.
+    /// The identity of this program at the server.
     pub me: Seat,
     /// The directory there that new sessions are to work in, where one was named.
     pub workspace: Option<String>,
@@ -149,7 +149,7 @@ impl Place {
     }
 }
 
-/// What somebody is told whose key a server does not know, where visitors are let in.
+/// The note for a person whose key a server does not know, if it admits visitors.
 const STRANGER: &str = "\
 note: this server does not know your key, so you are a visitor: you see what is shared with everybody and cannot change anything
 hint: `agentx identity show` prints your key; the operator lets you in with `agentx identity trust KEY --as member`

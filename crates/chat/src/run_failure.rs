@@ -68,13 +68,13 @@ fn asks_otherwise(code: &str) -> bool {
 /// The commands that continue a run: one for scripts, one for people.
 const GO_ON: &str =
     "continue with `agentx run --last \"go on\"`, or with `/retry` in a chat (`agentx resume --last`)";
-/// What is said where a key is missing or refused.
+/// The hint if a key is missing or refused.
 const KEY: &str = "check the API key (`agentx config show` prints its variable)";
-/// What is said where the server does not know the model, or the address.
+/// The hint if the server does not know the model or the address.
 const MODEL: &str = "check the model (`agentx models`) and the address (`agentx config show`)";
-/// What is said where something answers that does not speak the API of a model.
+/// The hint if a server answers that does not speak the API of a model.
 const ADDRESS: &str = "check that a model server runs at the address that `agentx config show` prints";
-/// What is said where the cause is not known well enough to name a remedy.
+/// The hint if the cause is not known well enough to name a remedy.
 const KEPT: &str = "the conversation so far is saved";
 
 fn remedy(exit: Exit, code: &str) -> Option<&'static str> {

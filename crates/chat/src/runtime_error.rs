@@ -51,7 +51,7 @@ pub(crate) fn runtime_exit(error: &RuntimeError) -> Exit {
     }
 }
 
-/// What to do where a server's log went back.
+/// The advice if a server's log went back.
 const WENT_BACK: &str = "start again to see the current state of the server; a copy made with `agentx mirror \
      --keep` is unchanged: use --data to keep the current state in another directory";
 
@@ -88,7 +88,7 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     Some(hint)
 }
 
-/// What to do about an error of the log.
+/// Returns the advice about an error of the log.
 fn log_hint(error: &LogError) -> Option<String> {
     let hint = match error {
         LogError::NotFound(_) => "`agentx sessions list` shows all of them".into(),
@@ -138,7 +138,7 @@ fn log_hint(error: &LogError) -> Option<String> {
     Some(hint)
 }
 
-/// What to do about an answer of a server that has no other meaning here.
+/// Returns the advice about an answer of a server that has no other meaning here.
 fn server_hint(code: &str) -> Option<&'static str> {
     Some(match code {
         "unknown_person" => {

@@ -26,7 +26,7 @@ pub use notes::{note_of_cost, note_of_decisions, note_of_mode, note_of_tools};
 
 /// The notice that calls need no approval.
 pub const ASKS_NOBODY: &str = "calls run without asking";
-/// Number of first facts to read: the facts that the opening of a session records are among them.
+/// The number of first facts to read: the facts that the opening of a session records are among them.
 const FIRST_FACTS: usize = 16;
 
 /// Records which settings were given on the command line. `Settings` already has the values of those that are
@@ -35,11 +35,11 @@ const FIRST_FACTS: usize = 16;
 pub struct CommandLineOverrides {
     /// The agent of a file.
     pub agent: Option<String>,
-    /// Standing instructions.
+    /// The standing instructions.
     pub system: Option<String>,
     /// A model was named.
     pub model: bool,
-    /// It was named who decides about calls that no rule covers.
+    /// Whether the command line names who decides about calls that no rule covers.
     pub approval: bool,
     /// A limit of iterations was named.
     pub max_iterations: bool,
@@ -66,11 +66,11 @@ impl CommandLineOverrides {
 pub enum Target {
     /// A new one.
     New,
-    /// The one whose id begins so.
+    /// The session whose id begins with this text.
     Id(String),
     /// The latest of this directory.
     Last,
-    /// The one that the person chooses; the latest of this directory where nobody can be asked.
+    /// The session that the person chooses; the latest of this directory if nobody can be asked.
     Chosen,
 }
 
@@ -200,7 +200,7 @@ async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> R
     Ok(())
 }
 
-/// How long leaving a session of a server may take: it goes on there anyway.
+/// Maximum time for leaving a session of a server: the session continues there anyway.
 const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Gives a session back. One that runs here is committed first, however long that takes.
@@ -364,7 +364,7 @@ fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -
         .map_or(Ok(()), is_there)
 }
 
-/// Whether a model can be asked now.
+/// Checks whether a model can be used now.
 fn is_there(info: &ModelInfo) -> Result<(), ChatError> {
     match info.missing.clone() {
         Some(what) => Err(RuntimeError::Unavailable {
@@ -376,7 +376,8 @@ fn is_there(info: &ModelInfo) -> Result<(), ChatError> {
     }
 }
 
-/// What flags change about a session that exists, but for its limits; what they do not name stays as it was.
+/// Returns the changes that flags make to an existing session, without its limits; a setting that no flag names
+/// stays as it was.
 fn changes(
     place: &Place,
     settings: &Settings,

@@ -11,20 +11,20 @@ use tokio::sync::broadcast;
 use crate::exit::Exit;
 use crate::{output, stop_request, terminal};
 
-/// How long the program may take to end by itself after the second signal.
+/// Maximum time for the program to end by itself after the second signal.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Maximum number of waiting signals; there are never more than two.
 const WAITING: usize = 8;
 
-/// How the process ends, once the thread ends it.
+/// The exit code of the process, once the thread ends it.
 static ENDED: OnceLock<Exit> = OnceLock::new();
-/// Where the thread tells of them.
+/// The channel on which the thread reports signals.
 static THREAD: OnceLock<broadcast::Sender<Exit>> = OnceLock::new();
 
 /// Waits for Ctrl-C and for a request to terminate.
 pub struct Signals {
     heard: broadcast::Receiver<Exit>,
-    /// One that came and is still to be acted upon.
+    /// A signal that came and still has to be acted upon.
     kept: Option<Exit>,
 }
 

@@ -20,15 +20,15 @@ use crate::terminal::RawMode;
 
 /// The output of a spectator.
 pub enum SpectatorStage {
-    /// As events, a line each.
+    /// Events, a line each.
     Events,
-    /// In lines.
+    /// Lines of text.
     Lines,
     /// On a screen.
     Screen {
         /// The terminal, until it is dropped.
         raw: RawMode,
-        /// What it shows.
+        /// The rows on the screen.
         screen: Screen,
     },
 }
@@ -38,9 +38,9 @@ pub struct Spectator {
     stage: SpectatorStage,
     transcript: TranscriptRenderer,
     cast: LiveAgents,
-    /// Who has the files of the session, and which it is.
+    /// The runtime that has the files of the session, and the session.
     source: (Arc<dyn Runtime>, SessionId),
-    /// What comes happens now: of a question from before nobody asks what the file is.
+    /// Whether the events happen now: a question from before gets no look at its file.
     live: bool,
     /// How the people of the session are called.
     names: PersonNames,

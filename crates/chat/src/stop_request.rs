@@ -18,7 +18,7 @@ pub(crate) fn are_signals_heard() -> bool {
     HEARD.load(Ordering::Acquire)
 }
 
-/// From now on signals no longer end the program where it stands.
+/// Catches signals: from now on they no longer end the program at once.
 pub(crate) fn hear_signals() {
     HEARD.store(true, Ordering::Release);
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use agentx::types::SessionId;
 
-/// Beside the log.
+/// The name of the file beside the log.
 const FILE: &str = "told";
 /// Sessions that are remembered.
 const MOST: usize = 500;

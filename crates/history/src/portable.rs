@@ -44,7 +44,7 @@ pub fn to_json(document: &SessionExport) -> Result<String, serde_json::Error> {
 /// Reads a document.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Returns a description of what is wrong with the document.
 pub fn from_json(text: &str) -> Result<SessionExport, String> {
     #[derive(Deserialize)]
     struct Head {

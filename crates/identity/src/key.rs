@@ -163,7 +163,7 @@ impl SecretKey {
     /// The key of a seed, which is what RFC 8032 calls the private key.
     ///
     /// # Errors
-    /// None that is known: every 32 bytes are a seed.
+    /// Returns [`KeyError::Rejected`] if the library rejects the seed; no such seed is known, because every 32 bytes are one.
     pub fn from_seed(seed: &[u8; 32]) -> Result<Self, KeyError> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::Rejected)?;
         let public = pair.public_key().as_ref().try_into();
@@ -177,8 +177,8 @@ impl SecretKey {
     /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
     ///
     /// # Errors
-    /// Returns an error if it is something else; [`KeyError::Encrypted`] if it has a passphrase, and
-    /// [`KeyError::TooManyRounds`] if trying that would take too long.
+    /// Returns [`KeyError::Encrypted`] if the key has a passphrase, [`KeyError::TooManyRounds`] if trying a
+    /// passphrase would take too long, and another error if the file is not such a key.
     pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
         openssh::private::read(file)
     }
@@ -186,7 +186,8 @@ impl SecretKey {
     /// Reads a private key file of OpenSSH with its passphrase, which is overwritten afterwards.
     ///
     /// # Errors
-    /// Fails with [`KeyError::WrongPassphrase`] if the passphrase is another one, and as [`from_openssh`](Self::from_openssh) does.
+    /// Returns [`KeyError::WrongPassphrase`] if the passphrase is wrong, and an error for the same reasons as
+    /// [`from_openssh`](Self::from_openssh).
     #[cfg(feature = "passphrases")]
     pub fn from_encrypted_openssh(file: &[u8], passphrase: String) -> Result<Self, KeyError> {
         let mut passphrase = passphrase.into_bytes();

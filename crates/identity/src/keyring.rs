@@ -162,7 +162,8 @@ impl Keyring {
     /// Checks that nobody else may put other files instead of these. A server's directory has to be so.
     ///
     /// # Errors
-    /// [`KeyringError::OpenDirectory`] if others may, or if the directory cannot be read. A directory that does not exist is not an error.
+    /// Returns [`KeyringError::OpenDirectory`] if others may put files there, or if the directory cannot be read. A
+    /// directory that does not exist is not an error.
     pub fn check_directory(&self) -> Result<(), KeyringError> {
         files::check_directory(&self.directory)
     }
@@ -188,7 +189,7 @@ impl Keyring {
     /// Reads the own identity, and creates it if there is none yet.
     ///
     /// # Errors
-    /// As [`Keyring::identity`], or if the file cannot be written.
+    /// Returns an error for the same reasons as [`Keyring::identity`], and if the file cannot be written.
     pub fn identity_or_new(&self) -> Result<SecretKey, KeyringError> {
         self.secret_or_new(&self.identity_file())
     }
@@ -196,7 +197,7 @@ impl Keyring {
     /// The key by which clients know the server of this directory, made now where there was none. It is nobody's identity.
     ///
     /// # Errors
-    /// As [`Keyring::identity_or_new`].
+    /// Returns an error for the same reasons as [`Keyring::identity_or_new`].
     pub fn server_key_or_new(&self) -> Result<SecretKey, KeyringError> {
         self.secret_or_new(&self.server_file())
     }

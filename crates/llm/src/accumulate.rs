@@ -1,24 +1,25 @@
-//! From the events of one stream back to the whole answer, with all that the stream said about it: for
-//! `debug decode`, for tests. The message is put together by the [`Assembler`], as everywhere.
+//! Makes one whole answer from the events of its stream, with all that the stream said about it. The command
+//! `agentx debug decode` and tests use it; the [`Assembler`] puts the message together, as it does everywhere.
 
 use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopReason, Usage};
 
-/// The whole of one answer.
+/// One whole answer, as [`AnswerRecorder::finish`] returns it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accumulated {
-    /// The assembled answer.
+    /// The answer as a message of the assistant, with thinking, text and tool calls in the order in which they came.
     pub message: Message,
-    /// The model as the provider named it.
+    /// The id of the model that answered, as the provider named it.
     pub model: String,
-    /// The reason why it ended; `broken` if the stream gave none.
+    /// The reason why the answer ended; [`StopReason::Broken`] if the stream gave none.
     pub stop_reason: StopReason,
-    /// The provider's own word, where it says more.
+    /// The provider's own word for the reason, if it says more than `stop_reason`.
     pub raw: Option<String>,
-    /// Tokens.
+    /// The tokens of the call and its cost; zero if the provider reported none.
     pub usage: Usage,
 }
 
-/// Assembles one answer from its events, in order. Events that are not of a model's stream are ignored.
+/// Records one answer from its events, in their order. Events that do not belong to the stream of a model are
+/// ignored.
 ///
 /// ```
 /// use agentx_llm::AnswerRecorder;
@@ -47,7 +48,7 @@ struct AnswerStart {
 }
 
 impl AnswerRecorder {
-    /// Takes the next event.
+    /// Takes the next event of the stream.
     pub fn push(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::StreamStart(start) => {
@@ -67,7 +68,7 @@ impl AnswerRecorder {
         self.assembler.feed(event);
     }
 
-    /// The answer as far as it came; `None` if none began.
+    /// Returns the answer as far as it came; `None` if no answer began.
     pub fn finish(mut self) -> Option<Accumulated> {
         let AnswerStart { message_id, model } = self.began?;
         let answer = self.assembler.finish_verbatim();

@@ -58,5 +58,5 @@ pub(crate) use thinking::effort;
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "anthropic";
 
-/// The value of the `anthropic-version` header.
+/// The value of the `anthropic-version` header, with which every request of this API is sent.
 pub const VERSION: &str = "2023-06-01";

@@ -1,4 +1,5 @@
-//! Base64 (RFC 4648, standard alphabet, padded), as media travel inside JSON; the reader forgives what some writers do.
+//! Base64 (RFC 4648, standard alphabet, padded), the form of media inside JSON. The reader also takes text that
+//! some writers wrap or leave unpadded.
 
 use ::base64::Engine as _;
 use ::base64::alphabet;
@@ -8,7 +9,7 @@ use ::base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD};
 const LENIENT: GeneralPurpose =
     GeneralPurpose::new(&alphabet::STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// Bytes as text.
+/// Returns bytes as base64, padded and in one line.
 ///
 /// ```
 /// assert_eq!(agentx_llm::base64::encode(b"hello"), "aGVsbG8=");
@@ -17,7 +18,13 @@ pub fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Text as bytes. Whitespace is skipped and missing padding is forgiven; `None` if the text is not base64.
+/// Returns the bytes of a base64 text; `None` if the text is not base64. Whitespace is skipped, and the padding
+/// may be missing.
+///
+/// ```
+/// assert_eq!(agentx_llm::base64::decode("aGVs\nbG8").as_deref(), Some(&b"hello"[..]));
+/// assert_eq!(agentx_llm::base64::decode("a-b_"), None);
+/// ```
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let body = text.trim_end().trim_end_matches('=');
     let letters: Vec<u8> = body.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();

@@ -1,8 +1,22 @@
-//! The model catalog: which models there are, who serves them, what fits into them and what they cost.
+//! The model catalog: the known models, their providers, their windows and their prices.
 //!
-//! An embedded file (`catalog.json`, prices in dollars per million tokens) is what everyone starts with;
-//! configuration adds to it and overrides it ([`CatalogConfig`]). A model that is not in it can be used all
-//! the same when its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
+//! Everyone starts with an embedded file (`catalog.json`, prices in dollars per million tokens); configuration
+//! adds to it and overrides it ([`CatalogConfig`]). A model that is not in the catalog can be used all the same
+//! if its provider is named (`ollama/qwen3`): it gets the provider's defaults and no price.
+//!
+//! ```
+//! use agentx_llm::Catalog;
+//! use agentx_llm::catalog::CatalogConfig;
+//!
+//! let config: CatalogConfig = serde_json::from_value(serde_json::json!({
+//!     "providers": { "lab": { "base_url": "http://lab.example:8080/v1" } },
+//!     "models": [{ "provider": "lab", "id": "small", "context_window": 32_000 }],
+//! }))?;
+//! let catalog = Catalog::builtin().extended(&config)?;
+//! let model = catalog.resolve("small")?;
+//! assert_eq!((model.provider.as_str(), model.context_window), ("lab", 32_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod config;
 pub mod models_dev;
@@ -23,17 +37,17 @@ pub use unknown_models::tools_need_responses;
 /// A provider of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderEntry {
-    /// As it is written in `provider/model`.
+    /// The name of the provider, as in `provider/model`.
     pub name: String,
-    /// For people.
+    /// The name that people see.
     pub title: String,
-    /// The protocol that it speaks.
+    /// The API that the provider's servers speak.
     pub api: Api,
     /// The base address, without the path of the API.
     pub base_url: String,
-    /// Its own address, whatever `base_url` became; `None` of one that a person added.
+    /// The provider's own address, which stays when `base_url` is overridden; `None` if a person added the provider.
     pub own_url: Option<String>,
-    /// The environment variable that overrides `base_url`: every built-in provider has one, `NAME_BASE_URL`.
+    /// The environment variable that overrides `base_url`. Every built-in provider has one, `NAME_BASE_URL`.
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
     pub key_env: Option<String>,
@@ -41,15 +55,15 @@ pub struct ProviderEntry {
     pub token_env: Option<String>,
     /// The way to send the key.
     pub auth: AuthStyle,
-    /// Whether nothing works without a key.
+    /// Whether the provider refuses requests without a key.
     pub needs_key: bool,
-    /// The model to use where none is named.
+    /// The model to use if none is named.
     pub default_model: Option<String>,
-    /// The context window assumed for models that the catalog does not know, in tokens.
+    /// The assumed context window of models that the catalog does not know, in tokens.
     pub context_window: u64,
-    /// The maximum length of their answers, in tokens.
+    /// The assumed maximum length of an answer of such a model, in tokens.
     pub max_output_tokens: u64,
-    /// Options of its wire protocol.
+    /// Options of the provider's wire protocol.
     pub wire: WireOptions,
 }
 
@@ -57,47 +71,47 @@ pub struct ProviderEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuthStyle {
-    /// `x-api-key: KEY`.
+    /// The header `x-api-key: KEY`.
     XApiKey,
-    /// `authorization: Bearer KEY`.
+    /// The header `authorization: Bearer KEY`.
     Bearer,
-    /// Not at all.
+    /// The key is not sent.
     None,
 }
 
-/// A model that is served.
+/// A model of the catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelEntry {
-    /// All that a request needs to know.
+    /// The data that a request needs: id, provider, window, prices.
     pub spec: ModelSpec,
-    /// Other names for it: people's words.
+    /// Short names that people use for the model.
     pub aliases: Vec<String>,
-    /// Other ids that the API takes for it, such as dated ones: who asks for one gets that one.
+    /// Other ids of the model at the API, such as dated ones. A request for one of them names that one.
     pub snapshots: Vec<String>,
-    /// Options of this model's wire protocol, if they differ from its provider's.
+    /// Options of this model's wire protocol; `None` if they are those of its provider.
     pub wire: Option<WireOptions>,
 }
 
-/// A name that the catalog can make nothing of.
+/// A name that the catalog does not know, or a configuration that it cannot use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
-    /// No such model.
+    /// The catalog has no model of this name, and the name has no provider.
     #[error("unknown model `{name}`")]
     UnknownModel {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
         /// The nearest names, nearest first; may be empty.
         nearest: Vec<String>,
     },
-    /// No such provider.
+    /// The catalog has no provider of this name.
     #[error("unknown provider `{name}`")]
     UnknownProvider {
-        /// As it was asked for.
+        /// The name that was asked for.
         name: String,
         /// The nearest names, nearest first; may be empty.
         nearest: Vec<String>,
     },
-    /// A new provider in the configuration lacks what every provider needs.
+    /// A new provider in the configuration lacks a field that every provider needs.
     #[error("provider `{name}` needs `{field}`")]
     Incomplete {
         /// The name of the provider.
@@ -108,7 +122,7 @@ pub enum CatalogError {
 }
 
 impl CatalogError {
-    /// The nearest names, nearest first.
+    /// Returns similar names that the catalog knows, nearest first; may be empty.
     pub fn nearest(&self) -> &[String] {
         match self {
             Self::UnknownModel { nearest, .. } | Self::UnknownProvider { nearest, .. } => nearest,
@@ -121,14 +135,14 @@ impl CatalogError {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
     providers: Vec<ProviderEntry>,
-    /// Configured ones come first: if two models share a name, the configured one wins.
+    /// The models, configured ones first: if two models share a name, the configured one wins.
     models: Vec<ModelEntry>,
     /// The number of configured ones.
     own: usize,
 }
 
 impl Catalog {
-    /// The embedded catalog.
+    /// Returns the embedded catalog.
     #[expect(
         clippy::expect_used,
         reason = "the file is part of the program, and a test reads it"
@@ -147,10 +161,11 @@ impl Catalog {
         catalog.with_servers()
     }
 
-    /// This catalog with what the configuration adds and overrides.
+    /// Returns this catalog with the providers and models of the configuration added or overridden.
     ///
     /// # Errors
-    /// Returns an error if a new provider is incomplete, or a model names a provider that does not exist.
+    /// Returns [`CatalogError::Incomplete`] if a new provider has no `base_url`, and
+    /// [`CatalogError::UnknownProvider`] if a model names a provider that does not exist.
     pub fn extended(mut self, config: &CatalogConfig) -> Result<Self, CatalogError> {
         for (name, provider) in &config.providers {
             match self.providers.iter_mut().find(|entry| entry.name == *name) {
@@ -199,7 +214,7 @@ impl Catalog {
     /// need no key.
     ///
     /// # Errors
-    /// Returns an error if the provider does not exist.
+    /// Returns [`CatalogError::UnknownProvider`] if the provider does not exist.
     pub fn with_base_url(mut self, provider: &str, base_url: &str) -> Result<Self, CatalogError> {
         self.known_provider(provider)?;
         for entry in self.providers.iter_mut().filter(|entry| entry.name == provider) {
@@ -214,40 +229,41 @@ impl Catalog {
         Ok(self.with_servers())
     }
 
-    /// All models: configured ones first, then the others in the order of the catalog.
+    /// Returns all models: configured ones first, then the others in the order of the catalog.
     pub fn models(&self) -> &[ModelEntry] {
         &self.models
     }
 
-    /// The configured model of this name.
+    /// Returns the model of this name that the configuration added or overrode; `None` if it has none.
     pub fn own(&self, name: &str) -> Option<ModelSpec> {
         self.models[..self.own]
             .iter()
             .find_map(|entry| entry.called(name))
     }
 
-    /// All providers, in the order of the catalog.
+    /// Returns all providers, in the order of the catalog.
     pub fn providers(&self) -> &[ProviderEntry] {
         &self.providers
     }
 
-    /// The provider of this name.
+    /// Returns the provider of this name; `None` if the catalog has none.
     pub fn provider(&self, name: &str) -> Option<&ProviderEntry> {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// Whether the window of a model is only assumed: nobody knows its price, and the window is what this
-    /// catalog assumes of models of its provider that it does not know.
+    /// Returns whether the window of a model is only assumed: the model has no price, and its window is the one
+    /// that this catalog assumes for unknown models of the provider.
     pub fn assumes_window(&self, provider: &str, context_window: u64, prices: &Prices) -> bool {
         let assumed = self.provider(provider).map(|provider| provider.context_window);
         *prices == Prices::default() && assumed == Some(context_window)
     }
 
-    /// The model that a person means: an id, an alias, or `provider/model`. With a provider, any model goes.
-    /// Of two that are called the same, the one that the configuration speaks of is meant.
+    /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a provider,
+    /// the model need not be in the catalog. If two models have the name, the configured one is returned.
     ///
     /// # Errors
-    /// Returns an error if no provider is named and no model is known by this name; with the nearest names.
+    /// Returns [`CatalogError::UnknownModel`] with the nearest names if the name has no provider and no model has
+    /// that name.
     ///
     /// ```
     /// let catalog = agentx_llm::Catalog::builtin();
@@ -270,10 +286,10 @@ impl Catalog {
         }
     }
 
-    /// The model of this name at this provider; an unknown model gets the provider's defaults.
+    /// Returns the model of this name at this provider; an unknown model gets the provider's defaults.
     ///
     /// # Errors
-    /// Returns an error if the provider does not exist.
+    /// Returns [`CatalogError::UnknownProvider`] if the provider does not exist.
     pub fn resolve_at(&self, provider: &str, name: &str) -> Result<ModelSpec, CatalogError> {
         let provider = self.known_provider(provider)?;
         let here = self
@@ -332,7 +348,7 @@ impl Catalog {
     }
 }
 
-/// Whether `name` is the `id` with a day behind it: `gpt-5.4-2026-03-05`, `claude-opus-4-5-20251101`.
+/// Returns whether `name` is the `id` with a day behind it: `gpt-5.4-2026-03-05`, `claude-opus-4-5-20251101`.
 fn is_dated(id: &str, name: &str) -> bool {
     let Some(day) = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('-')) else {
         return false;
@@ -348,7 +364,7 @@ impl ModelEntry {
             || is_dated(&self.spec.id, id)
     }
 
-    /// The model, if this is a name of it.
+    /// Returns the model if this is one of its names.
     fn called(&self, name: &str) -> Option<ModelSpec> {
         if self.has_id(name) {
             return Some(ModelSpec {
@@ -364,7 +380,8 @@ impl ModelEntry {
 }
 
 impl ProviderEntry {
-    /// The headers of a request, beside those of HTTP itself. The key is in them: they are never logged.
+    /// Returns the headers of a request as names and values, without those of HTTP itself. They contain the key,
+    /// so they must not be logged.
     pub fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("content-type", "application/json".to_owned())];
         if self.api == Api::Anthropic {

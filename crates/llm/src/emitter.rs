@@ -73,12 +73,12 @@ impl Emitter {
         }
     }
 
-    /// Whether `stream_start` was emitted.
+    /// Returns whether `stream_start` was emitted.
     pub(crate) fn started(&self) -> bool {
         self.message_id.is_some()
     }
 
-    /// Whether `stream_end` was emitted, or the stream was given up: nothing follows.
+    /// Returns whether `stream_end` was emitted, or the stream was given up: nothing follows.
     pub(crate) fn ended(&self) -> bool {
         self.ended
     }
@@ -104,7 +104,7 @@ impl Emitter {
         out.push(start.into());
     }
 
-    /// From here on a chunk belongs to another part.
+    /// Ends the present part: the next chunk belongs to another one.
     pub(crate) fn next_part(&mut self) {
         self.fresh = true;
     }
@@ -175,7 +175,7 @@ impl Emitter {
         self.argument_bytes = self.argument_bytes.saturating_add(bytes);
     }
 
-    /// Whether all that was said so far is within the limits.
+    /// Returns whether all that was said so far is within the limits.
     pub(crate) fn check(&self) -> Result<(), StreamError> {
         if self.argument_bytes > MAX_ARGUMENT_BYTES {
             return Err(StreamError::ArgumentsTooLong {
@@ -271,7 +271,7 @@ impl Emitter {
         }
     }
 
-    /// From here on nothing is said.
+    /// Stops the emitter: it gives no more events.
     pub(crate) fn stop(&mut self) {
         self.ended = true;
     }
@@ -314,7 +314,7 @@ fn without_placeholder(raw: &str) -> &str {
     real.filter(|real| real.starts_with('{')).unwrap_or(raw)
 }
 
-/// Tool arguments that came as a value.
+/// Checks tool arguments that came as a value and not as text.
 pub(crate) fn parse_given(input: Value) -> (Value, Option<Box<InvalidInput>>) {
     if is_deeper(&input, MAX_DEPTH) {
         parse_input(&input.to_string(), false)
@@ -323,7 +323,7 @@ pub(crate) fn parse_given(input: Value) -> (Value, Option<Box<InvalidInput>>) {
     }
 }
 
-/// Whether a value has more than `levels` levels of objects and arrays.
+/// Returns whether a value has more than `levels` levels of objects and arrays.
 fn is_deeper(value: &Value, levels: usize) -> bool {
     let Some(below) = levels.checked_sub(1) else {
         return value.is_object() || value.is_array();
@@ -341,7 +341,7 @@ fn minted_id(message_id: &str, index: usize) -> ToolCallId {
     ToolCallId::with_suffix(format_args!("{:016x}_{index}", fnv1a(message_id.as_bytes())))
 }
 
-/// FNV-1a, 64 bits: a hash that is the same everywhere.
+/// Returns a hash that is the same everywhere: FNV-1a, 64 bits.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,5 +1,6 @@
-//! Refusals of a provider as data: whatever shape the body has, a stable code, words for people, and whether
-//! and when it is worth asking again. The caller maps it to `attempt_failed` and decides about retries.
+//! Refusals of a provider as data: a stable code, a message for people, and whether and when the same request
+//! is worth another try, whatever shape the body has. The caller maps a refusal to `attempt_failed` and decides
+//! about retries.
 
 mod classify;
 mod extra_keys;
@@ -19,48 +20,48 @@ use agentx_types::{Overflow, RequestPart, Timestamp};
 use classify::classify;
 pub(crate) use extract::Extracted;
 
-/// The most characters of a provider's words that are kept.
+/// Maximum number of characters that are kept of a provider's message.
 const MESSAGE_CHARS: usize = 1_000;
 
-/// What kind of refusal it is. Its text form is stable: logs and programs rely on it.
+/// The kind of a refusal. Its text form ([`ErrorCode::as_str`]) is stable: logs and programs rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorCode {
     /// The key is missing or wrong.
     Unauthorized,
-    /// The key is right but may not do this.
+    /// The key is right but may not make this request.
     Forbidden,
-    /// No such model or address.
+    /// The model or the address does not exist.
     NotFound,
     /// The request has too many bytes.
     TooLarge,
-    /// Too many requests or tokens for now.
+    /// The caller has made too many requests, or used too many tokens, for now.
     RateLimited,
-    /// The provider has no room for now.
+    /// The provider has too many requests of all its callers for now.
     Overloaded,
     /// The provider failed.
     ServerError,
     /// The provider took too long.
     Timeout,
-    /// The request came in the way of another one.
+    /// The request conflicts with another one (HTTP 409).
     Conflict,
-    /// The request makes no sense to the provider.
+    /// The provider cannot use the request as it is.
     BadRequest,
     /// The conversation does not fit into the model.
     ContextWindow,
-    /// There is no money left.
+    /// The account has no money left, or has reached a limit of spending.
     Billing,
     /// The provider's filter refused the request.
     ContentFilter,
-    /// The provider refused what its own model wrote, for example a tool call that is not valid.
+    /// The provider refused the output of its own model, for example a tool call that is not valid.
     BadGeneration,
-    /// The answer is not what the API promises.
+    /// The answer does not have the form that the API promises.
     BadResponse,
-    /// The answer broke off.
+    /// The answer ended before it was complete.
     StreamBroken,
 }
 
 impl ErrorCode {
-    /// As it is written in logs and for programs.
+    /// Returns the code in snake case, as in `rate_limited`: the form in logs, events and JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unauthorized => "unauthorized",
@@ -82,7 +83,7 @@ impl ErrorCode {
         }
     }
 
-    /// Whether the same request may well succeed a little later.
+    /// Returns whether the same request may succeed a little later.
     pub fn is_retryable(self) -> bool {
         match self {
             Self::RateLimited
@@ -115,39 +116,40 @@ impl fmt::Display for ErrorCode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ModelError {
-    /// What kind it is.
+    /// The kind of the refusal.
     pub code: ErrorCode,
-    /// The provider's own words, or ours if it has none; one line, at most 1,000 characters.
+    /// The provider's message, or one of this crate if it sent none; one line, at most 1,000 characters.
     pub message: String,
-    /// Whether the same request may well succeed later.
+    /// Whether the same request may succeed later. It can differ from [`ErrorCode::is_retryable`]: a provider may
+    /// say that it wants to be asked again or not.
     pub retryable: bool,
-    /// How many milliseconds the provider wants the caller to wait, if it said so.
+    /// The time in milliseconds that the provider wants the caller to wait before another try; `None` if it named
+    /// none.
     pub retry_after_ms: Option<u64>,
-    /// The HTTP status, or the status that an error inside a stream names.
+    /// The HTTP status, or the status that an error inside a stream names; `None` if there is none.
     pub status: Option<u16>,
-    /// Where the conversation does not fit into the model: what the provider says about sizes.
+    /// The sizes that the provider names, if the conversation does not fit into the model
+    /// ([`ErrorCode::ContextWindow`]).
     pub overflow: Option<Overflow>,
-    /// Which part of the request is refused for its form, where it is.
+    /// The part of the request that the provider refuses because of its form, if it does.
     pub refused: Option<RequestPart>,
-    /// Where the longest answer that was asked for is refused: how many tokens it may have, if the provider
-    /// says so.
+    /// The maximum length of an answer in tokens that the provider names when it refuses a longer one.
     pub longest_answer: Option<u64>,
 }
 
 impl ModelError {
-    /// Whether the model, or its server as it was started, takes no tools: it refuses every request that
-    /// offers some.
+    /// Returns whether the model, or its server as it was started, refuses every request that offers tools.
     pub fn takes_no_tools(&self) -> bool {
         self.code == ErrorCode::BadRequest && template::takes_no_tools(&self.message.to_ascii_lowercase())
     }
 }
 
-/// Reads a refusal: any status that is not a success, any body (the provider's JSON, a gateway's HTML,
-/// nothing at all).
+/// Decodes a refusal. The status may be any that is not a success, and the body may be anything: the JSON of
+/// the provider, the HTML of a gateway, or empty.
 ///
-/// `headers` are looked up without regard to case: `retry-after-ms`, `retry-after` (seconds or a date, which
-/// `now` is held against) and `x-should-retry`. Where no header says how long to wait, the message may:
-/// "Please try again in 1.5s".
+/// Three `headers` count, in any case of letters: `retry-after-ms`, `retry-after` (seconds, or a date that is
+/// compared with `now`) and `x-should-retry`. If no header says how long to wait, the message may: "Please try
+/// again in 1.5s".
 ///
 /// ```
 /// use agentx_llm::{ErrorCode, decode_error};
@@ -178,8 +180,8 @@ pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Tim
     error
 }
 
-/// An error event inside a stream, or an error object in the body of a success. `error` is the object itself
-/// or whatever is around it.
+/// Decodes an error event inside a stream, or an error object in the body of a success. `error` is the object
+/// itself or the JSON around it.
 pub(crate) fn from_stream(error: &str) -> ModelError {
     let extracted = extract::from_body(error.as_bytes());
     from_extracted(extracted.status, extracted)
@@ -209,7 +211,7 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     }
 }
 
-/// Whether the provider itself says that the same request may pass: "Unable to process input image. Please
+/// Returns whether the provider itself says that the same request may pass: "Unable to process input image. Please
 /// retry your request."
 fn asks_again(code: ErrorCode, message: &str) -> bool {
     code == ErrorCode::BadRequest && message.to_ascii_lowercase().contains("please retry your request")
@@ -222,7 +224,7 @@ fn default_message(status: Option<u16>, code: ErrorCode) -> String {
     }
 }
 
-/// One line, without control characters, cut to a length that fits on a screen.
+/// Returns a message as one line without control characters, cut to [`MESSAGE_CHARS`].
 fn shorten(message: &str) -> String {
     let line = message
         .split(|c: char| c.is_whitespace() || c.is_control())

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// JSON that borrows what it can.
+/// A JSON value that borrows what it can.
 #[derive(Debug)]
 pub(crate) enum BorrowedJson<'a> {
     Null,
@@ -24,9 +24,9 @@ pub(crate) enum BorrowedJson<'a> {
     Text(Cow<'a, str>),
     /// A list, such as the messages.
     List(Vec<BorrowedJson<'a>>),
-    /// In the order in which it is written.
+    /// An object, with its fields in the order in which they are written.
     Object(Vec<(&'a str, BorrowedJson<'a>)>),
-    /// Part of the conversation, as it is there.
+    /// A part of the conversation, unchanged.
     Value(&'a Value),
 }
 
@@ -93,7 +93,7 @@ impl<'a> BorrowedJson<'a> {
         }
     }
 
-    /// As it is sent.
+    /// Returns the JSON in bytes, as it is sent.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.rough_len());
         // Writing to memory cannot fail, and all keys are texts.
@@ -101,7 +101,8 @@ impl<'a> BorrowedJson<'a> {
         bytes
     }
 
-    /// About how many bytes it is written in, rather more than fewer: so the buffer need not grow.
+    /// Returns the approximate length of the JSON in bytes, rather too large than too small, so that the
+    /// buffer need not grow.
     fn rough_len(&self) -> usize {
         match self {
             Self::Null | Self::Bool(_) | Self::Whole(_) | Self::Fraction(_) => SCALAR,
@@ -119,7 +120,8 @@ impl<'a> BorrowedJson<'a> {
 /// The estimated length of `null`, `true` or a number.
 const SCALAR: usize = 8;
 
-/// With quotes, and an eighth for what is escaped in it: as much as in source code.
+/// Returns the estimated length of a text with its quotes, and an eighth for escapes, as many as in source
+/// code.
 fn text_len(text: &str) -> usize {
     2 + text.len() + text.len() / 8
 }

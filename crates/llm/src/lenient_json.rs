@@ -93,8 +93,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Str<'a> {
     }
 }
 
-/// No call reads or writes more tokens: the largest windows take ten million, and a call that a vendor makes
-/// in several steps reads a window a few times.
+/// Maximum plausible number of tokens of a call: the largest windows have ten million, and a call that a
+/// vendor makes in several steps reads a window a few times.
 const MOST_TOKENS: u64 = 100_000_000;
 
 /// A count: whole, negative (then 0), with a fraction (cut), or something that is no count at all (then 0).
@@ -124,13 +124,13 @@ impl LenientCount {
         }
     }
 
-    /// Whether so many tokens can be: not fewer than none, and no more than the largest call has.
+    /// Returns whether so many tokens can be: not fewer than none, and no more than the largest call has.
     pub(crate) fn is_plausible(self) -> bool {
         !self.is_wrong && self.number <= MOST_TOKENS
     }
 }
 
-/// Whether all counts that are there can be.
+/// Returns whether all counts that are there can be.
 pub(crate) fn all_plausible(counts: &[Option<LenientCount>]) -> bool {
     counts.iter().flatten().all(|count| count.is_plausible())
 }
@@ -196,7 +196,7 @@ pub(crate) enum Content<'a> {
 }
 
 impl Content<'_> {
-    /// Whether nothing is said: an empty string, or a list of no blocks.
+    /// Returns whether nothing is said: an empty string, or a list of no blocks.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
@@ -209,7 +209,7 @@ impl Content<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct ContentBlock<'a> {
-    /// `text`, `thinking`, `refusal` or another word.
+    /// The kind of the block: `text`, `thinking`, `refusal` or another word.
     #[serde(rename = "type", borrow)]
     pub(crate) kind: Option<Str<'a>>,
     /// The words of a block `text`.

@@ -19,6 +19,19 @@
 //! conversation gives the same bytes. Of the [`ChatOptions`](crate::openai_chat::ChatOptions) of a server, `thinking`,
 //! `effort`, `temperature` and `prompt_cache_key` count here too.
 //!
+//! ```
+//! use agentx_llm::NoBlobs;
+//! use agentx_llm::openai_chat::ChatOptions;
+//! use agentx_llm::openai_responses::build;
+//! use agentx_types::ModelRequest;
+//!
+//! # fn example(request: &ModelRequest) {
+//! let body = build(request, &ChatOptions::default(), &NoBlobs);
+//! let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+//! assert_eq!(body["store"], false);
+//! # }
+//! ```
+//!
 //! # Streams
 //!
 //! A stream is a sequence of server-sent events, each with its `type` in the data:

@@ -20,7 +20,7 @@ struct PictureLimits {
     all_bytes: usize,
     /// Maximum number of pictures.
     count: usize,
-    /// From this number of pictures on, their longest side is [`SIDE_OF_MANY`] at most.
+    /// The number of pictures from which on their longest side is [`SIDE_OF_MANY`] at most.
     many: usize,
 }
 
@@ -41,7 +41,7 @@ fn anthropic(window: u64) -> PictureLimits {
     }
 }
 
-/// OpenAI: 50 MB and 500 pictures a request (https://platform.openai.com/docs/guides/images-vision); larger
+/// OpenAI: 50 MB and 500 pictures a request (<https://platform.openai.com/docs/guides/images-vision>); larger
 /// pictures are scaled there. Others that speak the protocol say nothing or less, so the sum is that of
 /// Anthropic.
 const CHAT: PictureLimits = PictureLimits {
@@ -69,7 +69,7 @@ type PicturePosition = *const MediaPart;
 type PictureFacts = Result<(&'static str, usize, u32), &'static str>;
 
 impl PlacedPicture {
-    /// Whether it is too large for a request of many pictures.
+    /// Returns whether it is too large for a request of many pictures.
     fn is_large(&self) -> bool {
         self.side > SIDE_OF_MANY
     }

@@ -1,4 +1,5 @@
-//! Parts that all request builders share: the source of media bytes, and the options of servers.
+//! The parts that all request builders share: the source of media bytes, the options of servers, and [`build`],
+//! which selects the builder of a model's API.
 
 use agentx_types::{
     Api, BlobId, InputMedium, MediaPart, MediaSource, ModelRequest, ModelSpec, without_author_tags,
@@ -8,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use crate::pictures::Pictures;
 use crate::{anthropic, base64, openai_chat, openai_responses};
 
-/// Bytes of content-addressed blobs. The caller has read them before it builds a request: building does no
-/// I/O.
+/// A source of the bytes of content-addressed blobs, such as pictures. Building a request does no I/O, so the
+/// caller reads the blobs first; a `BTreeMap<BlobId, Vec<u8>>` is a source.
 pub trait BlobSource {
-    /// The blob's bytes, or `None` where they are gone: the model is told so.
+    /// Returns the bytes of a blob; `None` if they are gone. The model then reads that the medium is missing.
     fn blob(&self, id: &BlobId) -> Option<&[u8]>;
 
-    /// Whether the model may be shown pictures. Where it takes none it is told that there is one: its
-    /// provider would refuse the whole request, and each later one of the conversation.
+    /// Returns whether requests may contain pictures. If not, a text takes the place of each picture, because the
+    /// provider would refuse the whole request and each later one of the conversation. The default is `true`.
     fn shows_pictures(&self) -> bool {
         true
     }
 
     /// Returns the reason why this picture is not sent, although the model accepts pictures; `None` if it is
-    /// sent.
+    /// sent, which is the default.
     fn left_out(&self, part: &MediaPart) -> Option<&'static str> {
         let _ = part;
         None
     }
 
-    /// The media type of a medium: what it claims, or what its bytes say if they are known.
+    /// Returns the media type of a medium: the type of its bytes if they are known, else the type that it claims.
     fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
         &part.media_type
     }
@@ -80,7 +81,7 @@ impl BlobSource for ForModel<'_> {
     }
 }
 
-/// A conversation without blobs.
+/// A source without blobs, for conversations of text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoBlobs;
 
@@ -96,18 +97,18 @@ impl BlobSource for std::collections::BTreeMap<BlobId, Vec<u8>> {
     }
 }
 
-/// Options of a server beyond its API. The catalog has them for each model
+/// Options in which the servers of one API differ. The catalog has those of each model
 /// ([`Catalog::wire_options`](crate::Catalog::wire_options)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WireOptions {
-    /// For Anthropic Messages.
+    /// The options of Anthropic Messages.
     pub anthropic: anthropic::AnthropicOptions,
-    /// For OpenAI Chat Completions and Responses.
+    /// The options of OpenAI Chat Completions and Responses.
     pub chat: openai_chat::ChatOptions,
 }
 
-/// The JSON body of a request, in the API of its model.
+/// Returns the JSON body of a request, in the API of its model. Equal requests give equal bytes.
 ///
 /// ```
 /// use agentx_llm::{Catalog, NoBlobs, build};
@@ -144,7 +145,8 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     }
 }
 
-/// The header that this request needs beside those of its provider, by name.
+/// Returns the header that this request needs beside those of its provider, as name and value; `None` if it
+/// needs none.
 pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
     let beta = match request.model.api {
         Api::Anthropic => anthropic::beta(request, &options.anthropic),
@@ -155,11 +157,11 @@ pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static
 
 /// The bytes of a medium as the wire wants them.
 pub(crate) enum Media<'a> {
-    /// Base64.
+    /// The bytes as base64.
     Base64(std::borrow::Cow<'a, str>),
     /// An address.
     Url(&'a str),
-    /// It cannot be sent: the blob is gone, or the model takes no pictures.
+    /// The reason why the medium is not sent: the blob is gone, or the model takes no pictures.
     Missing(&'static str),
 }
 

@@ -26,7 +26,7 @@ enum Below {
     List,
     /// Schemas by name.
     Map,
-    /// Anything else.
+    /// A value that is not a schema.
     Other,
 }
 
@@ -79,7 +79,7 @@ fn lacks_items(schema: &Value) -> bool {
         })
 }
 
-/// Whether it is a list, or may be one, and says nothing about what is in it.
+/// Returns whether it is a list, or may be one, and says nothing about what is in it.
 fn is_bare_list(schema: &Map<String, Value>) -> bool {
     let is_list = match schema.get("type") {
         Some(Value::String(kind)) => kind == "array",

@@ -22,14 +22,15 @@ pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// Limits of the decoder's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseLimits {
-    /// The longest line in bytes, without its end.
+    /// Maximum length of a line in bytes, without its end.
     pub max_line: usize,
-    /// The most `data` bytes of one event.
+    /// Maximum number of `data` bytes of one event.
     pub max_event: usize,
 }
 
 impl Default for SseLimits {
-    /// 8 MiB a line, 16 MiB an event: far above what models send, far below what hurts.
+    /// Returns 8 MiB for a line and 16 MiB for an event: far more than models send, and far less than the memory
+    /// of a machine.
     fn default() -> Self {
         Self {
             max_line: 8 << 20,
@@ -38,35 +39,35 @@ impl Default for SseLimits {
     }
 }
 
-/// A stream that breaks a limit.
+/// A limit that a stream exceeds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// A line continues and on.
+    /// A line is longer than [`SseLimits::max_line`].
     #[error("a line of the event stream is longer than {limit} bytes")]
     LineTooLong {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// An event has too many lines.
+    /// The data of an event are longer than [`SseLimits::max_event`].
     #[error("an event of the stream is longer than {limit} bytes")]
     EventTooLong {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
 }
 
-/// One event, lent for the time of the callback.
+/// One event, which borrows from the decoder for the time of the callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// The `event` field; empty where there was none.
+    /// The `event` field; empty if the event has none.
     pub event: &'a str,
     /// The `data` lines, joined by LF.
     pub data: &'a str,
-    /// The last `id` that the stream has given, empty before the first.
+    /// The last `id` of the stream, as browsers keep it; empty before the first.
     pub id: &'a str,
 }
 
-/// The decoder. Order of calls: any number of [`push`](Self::push), then one [`finish`](Self::finish).
+/// Decodes one stream. Order of calls: any number of [`push`](Self::push), then one [`finish`](Self::finish).
 ///
 /// ```
 /// use agentx_llm::sse::{SseDecoder, SseError};
@@ -106,7 +107,7 @@ enum SseLine<'b> {
 }
 
 impl SseDecoder {
-    /// A decoder with these limits.
+    /// Returns a decoder with these limits.
     pub fn new(limits: SseLimits) -> Self {
         Self {
             limits,
@@ -114,16 +115,16 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the delay before a reconnect that the server requests, if it does.
+    /// Returns the delay before a reconnect in milliseconds that the server requests; `None` if it requests none.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
 
-    /// Takes the next bytes and hands on each event that they complete.
+    /// Takes the next bytes, and calls `on_event` with each event that they complete.
     ///
     /// # Errors
-    /// Returns an error if a limit is broken, or with the first error of `on_event`. The decoder is of no
-    /// further use then.
+    /// Returns an error if a limit is exceeded, and the first error of `on_event`. The decoder must not be used
+    /// after an error.
     pub fn push<E: From<SseError>>(
         &mut self,
         bytes: &[u8],
@@ -161,10 +162,10 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// The stream has ended: hands on the event that is still open, if it has data.
+    /// Ends the stream, and calls `on_event` with the event that is still open, if it has data.
     ///
     /// # Errors
-    /// As [`push`](Self::push).
+    /// Returns an error for the same reasons as [`push`](Self::push).
     pub fn finish<E: From<SseError>>(
         &mut self,
         mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,

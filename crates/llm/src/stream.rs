@@ -1,4 +1,4 @@
-//! One decoder type over all APIs: bytes of a model's answer in, EnvironmentEvents out.
+//! One decoder over all APIs: it takes the bytes of a model's answer and gives EnvironmentEvents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
 use crate::{anthropic, openai_chat, openai_responses};
 
-/// The data that a decoder needs about its stream.
+/// The data about a stream that its decoder needs: ids that are already taken, and the number of the attempt.
 #[derive(Clone, Debug)]
 pub struct StreamContext {
-    /// The id of the message where the provider gives none, or one that the conversation already has.
+    /// The id of the message if the provider gives none, or one that the conversation already has.
     pub fallback_message_id: MessageId,
-    /// The number of the attempt, from 1.
+    /// The number of the attempt at this call; the first is 1.
     pub attempt: u32,
     calls: BTreeSet<ToolCallId>,
     messages: BTreeSet<MessageId>,
@@ -22,7 +22,7 @@ pub struct StreamContext {
 }
 
 impl StreamContext {
-    /// A context for a conversation of which nothing is known.
+    /// Returns a context without ids of a conversation.
     pub fn new(fallback_message_id: impl AsRef<str>, attempt: u32) -> Self {
         Self {
             fallback_message_id: MessageId::new(fallback_message_id),
@@ -33,8 +33,8 @@ impl StreamContext {
         }
     }
 
-    /// Takes note of the ids in the conversation that is being answered: small servers give the same ids
-    /// again and again, and an id must be unique in its session.
+    /// Adds the ids in the conversation that is being answered: small servers give the same ids again and again,
+    /// and an id must be unique in its session.
     #[must_use]
     pub fn after(mut self, request: &ModelRequest) -> Self {
         for message in &request.messages {
@@ -48,8 +48,8 @@ impl StreamContext {
         self
     }
 
-    /// Takes note of ids that the conversation no longer shows: left out of the window, condensed, of an
-    /// attempt that broke off.
+    /// Sets the ids of the session that the conversation no longer shows: those of messages that were left out of
+    /// the window or condensed, and of attempts that broke off.
     #[must_use]
     pub fn without(mut self, taken: Arc<TakenIds>) -> Self {
         self.taken = taken;
@@ -69,34 +69,35 @@ impl StreamContext {
     }
 }
 
-/// The reason why a stream failed. Earlier events stay valid; the caller ends the stream as broken.
+/// The reason why a stream failed. The events before the failure stay valid; the caller ends the stream as
+/// broken.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StreamError {
-    /// The bytes ended before the provider said that the answer did.
+    /// The bytes ended before the answer was complete.
     #[error("the answer broke off: the stream ended before its last event")]
     Truncated,
-    /// The answer has no event at all.
+    /// The bytes are no event stream, but HTML or plain text, for example.
     #[error("the answer is not an event stream: {head}")]
     NotAStream {
-        /// The beginning of the data.
+        /// The first 300 bytes of the answer, as text.
         head: String,
     },
-    /// The provider reports an error inside the stream.
+    /// The provider reports an error inside the stream or in the body of a success.
     #[error("{0}")]
     Provider(ModelError),
-    /// An event, or the body, is not what the API says.
+    /// An event or the body does not have the form that the API promises.
     #[error("the answer is not what the API promises: {detail}")]
     Malformed {
-        /// The error and its data.
+        /// The error of the reader, with the beginning of the data.
         detail: String,
     },
-    /// The arguments of the calls are too long to be meant.
+    /// The arguments of the tool calls exceed the limit.
     #[error("the arguments of the tool calls are longer than {limit} bytes")]
     ArgumentsTooLong {
         /// The limit for all arguments of one answer, in bytes.
         limit: usize,
     },
-    /// A line or an event is too long.
+    /// A line or an event exceeds a limit of [`SseLimits`](sse::SseLimits).
     #[error("{0}")]
     Sse(#[from] SseError),
 }
@@ -114,7 +115,8 @@ impl StreamError {
         }
     }
 
-    /// The same as a [`ModelError`], for callers that treat every failure alike.
+    /// Converts the error to a [`ModelError`], for callers that treat every failure alike. Streams that broke off
+    /// or are malformed are retryable; streams that exceed a limit are not.
     pub fn into_model_error(self) -> ModelError {
         let (code, retryable) = match &self {
             Self::Provider(error) => return error.clone(),
@@ -138,22 +140,22 @@ impl StreamError {
 /// Decodes the stream of one answer.
 ///
 /// Order of calls: [`push`](Self::push) with the bytes as they come, then [`finish`](Self::finish) when they
-/// end. After an error the decoder says nothing more. `stream_start` comes first and at most once,
-/// `stream_end` last and only where the answer is whole; a `tool_call` is said only where the provider ended
-/// it.
+/// end. After an error the decoder gives no more events. `stream_start` comes first and at most once,
+/// `stream_end` comes last and only if the answer is complete; a `tool_call` comes only if the provider ended
+/// the call.
 #[derive(Clone, Debug)]
 pub enum StreamDecoder {
-    /// Anthropic Messages.
+    /// The decoder of Anthropic Messages.
     Anthropic(Box<anthropic::AnthropicDecoder>),
-    /// OpenAI Chat Completions.
+    /// The decoder of OpenAI Chat Completions.
     OpenaiChat(Box<openai_chat::ChatDecoder>),
-    /// OpenAI Responses.
+    /// The decoder of OpenAI Responses.
     OpenaiResponses(Box<openai_responses::ResponsesDecoder>),
 }
 
 impl StreamDecoder {
-    /// A decoder for one stream of this API. The scripted environment has no wire format; what reads like a
-    /// stream of OpenAI's is accepted there.
+    /// Returns a decoder for one stream of this API. The scripted environment has no wire format of its own: its
+    /// decoder reads Chat Completions.
     pub fn new(api: Api, context: StreamContext) -> Self {
         match api {
             Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
@@ -166,10 +168,11 @@ impl StreamDecoder {
         }
     }
 
-    /// Takes the next bytes; what they mean is added to `out`, even if an error is returned.
+    /// Decodes the next bytes and adds the events to `out`. If it returns an error, `out` has the events before
+    /// the error.
     ///
     /// # Errors
-    /// Returns an error if the provider reports one, an event makes no sense, or a limit is broken.
+    /// Returns an error if the provider reports one, an event is malformed, or a limit is exceeded.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         match self {
             Self::Anthropic(decoder) => decoder.push(bytes, out),
@@ -178,10 +181,11 @@ impl StreamDecoder {
         }
     }
 
-    /// The bytes have ended.
+    /// Ends the stream: the server has closed the connection.
     ///
     /// # Errors
-    /// Returns an error if the answer has not.
+    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] if its bytes
+    /// are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         match self {
             Self::Anthropic(decoder) => decoder.finish(out),
@@ -190,7 +194,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Whether `stream_end` was said: what comes after it does not matter.
+    /// Returns whether `stream_end` is among the events. Bytes after it do not matter.
     pub fn is_done(&self) -> bool {
         match self {
             Self::Anthropic(decoder) => decoder.is_done(),
@@ -200,10 +204,12 @@ impl StreamDecoder {
     }
 }
 
-/// Decodes an answer that came whole, as one JSON body: the same events as its stream would give.
+/// Decodes an answer that came as one JSON body, and adds its events to `out`: the same ones as its stream
+/// would give. A body that is an event stream is decoded as a stream.
 ///
 /// # Errors
-/// Returns an error if the body is an error, or not an answer of this API.
+/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`] if
+/// it is not an answer of the API.
 pub fn decode_body(
     api: Api,
     context: StreamContext,
@@ -223,7 +229,7 @@ pub fn decode_body(
     }
 }
 
-/// Whether a body is an event stream, whatever the server calls it.
+/// Returns whether a body is an event stream, whatever content type the server gives it.
 fn is_event_stream(body: &[u8]) -> bool {
     let body = body.trim_ascii_start();
     ["data:", "event:", ": ", "id:"]
@@ -231,7 +237,8 @@ fn is_event_stream(body: &[u8]) -> bool {
         .any(|field| body.starts_with(field.as_bytes()))
 }
 
-/// The beginning of an answer, kept until its first event, to say what came instead of one.
+/// The beginning of an answer, which is kept until the first event for the message of
+/// [`StreamError::NotAStream`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     bytes: Vec<u8>,
@@ -252,7 +259,7 @@ impl Head {
         self.event_seen = true;
     }
 
-    /// The error for a stream that ended without its end.
+    /// Returns the error for a stream that ended before the answer was complete.
     pub(crate) fn broken(&self) -> StreamError {
         if self.event_seen || self.bytes.is_empty() {
             return StreamError::Truncated;

@@ -46,7 +46,7 @@ impl Script {
     /// It needs a runtime of tokio with time. Dropping the future, or cancelling, stops the script.
     ///
     /// # Errors
-    /// The script made a mistake, went over a limit, or was cancelled.
+    /// Returns an error if the script fails, exceeds a limit, or is cancelled.
     pub async fn invoke(
         &self,
         args: Value,

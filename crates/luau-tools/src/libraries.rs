@@ -46,7 +46,7 @@ impl Libraries {
     /// The library that `require(name)` means: its name in errors and its source.
     ///
     /// # Errors
-    /// Why the name is refused or what was looked for.
+    /// Returns a message that says why the name is refused, or which names were looked for.
     pub(crate) fn find(&self, name: &str) -> Result<(String, &str), String> {
         if name.is_empty() {
             return Err("require: the name is empty".to_owned());

@@ -78,43 +78,10 @@ fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<M
 
 /// Functions by which a script asks something of the world, and takes what came of it.
 fn effects(to: &Adder<'_>) -> mlua::Result<()> {
-    to.add(
-        "begin",
-        |lua, shared, (kind, request, detached): (usize, Luau, Option<bool>)| {
-            let kind = EffectKind::ALL
-                .get(kind)
-                .copied()
-                .ok_or_else(|| mlua::Error::runtime("no such effect"))?;
-            let (request, bytes) = match shared.json(&request)? {
-                Ok(made) => made,
-                Err(problem) => return said(lua, Err::<u64, _>(format!("{kind}: {problem}"))),
-            };
-            let run = shared.run()?;
-            let place = match kind {
-                EffectKind::Invoke => VmShared::stands(lua).map(effect_place),
-                _ => None,
-            };
-            let step = run
-                .begin(kind, request, bytes, place)
-                .inspect_err(|_| shared.note_place(lua))?;
-            if detached == Some(true) {
-                run.detached.borrow_mut().insert(step);
-            }
-            said(lua, Ok(step))
-        },
-    )?;
-    to.add("caught", |lua, shared, error: Luau| {
-        let run = shared.run()?;
-        if run.is_tripped() {
-            return Err::<(), _>(crate::run::stopped());
-        }
-        let reason = match &error {
-            Luau::Error(error) if !is_memory(error) => Reason::Failed(text_of(error)),
-            _ => Reason::Limit(LimitExceeded::Memory(run.limits().memory)),
-        };
-        shared.note_place(lua);
-        Err(run.trip(reason))
+    to.add("begin", |lua, shared, (kind, request, detached)| {
+        begin(lua, shared, kind, request, detached)
     })?;
+    to.add("caught", caught)?;
     to.add("raised", |_, shared, (chunk, line): (String, u32)| {
         shared.run()?.stood(ScriptLocation { chunk, line });
         Ok(())
@@ -141,6 +108,51 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
             Err(problem) => (Luau::Nil, problem).into_lua_multi(lua),
         },
     )
+}
+
+/// Begins an effect, and returns the number of its step. `detached` is `true` for an effect that the script
+/// does not wait for.
+fn begin(
+    lua: &Lua,
+    shared: &VmShared,
+    kind: usize,
+    request: Luau,
+    detached: Option<bool>,
+) -> mlua::Result<MultiValue> {
+    let kind = EffectKind::ALL
+        .get(kind)
+        .copied()
+        .ok_or_else(|| mlua::Error::runtime("no such effect"))?;
+    let (request, bytes) = match shared.json(&request)? {
+        Ok(made) => made,
+        Err(problem) => return said(lua, Err::<u64, _>(format!("{kind}: {problem}"))),
+    };
+    let run = shared.run()?;
+    let place = match kind {
+        EffectKind::Invoke => VmShared::stands(lua).map(effect_place),
+        _ => None,
+    };
+    let step = run
+        .begin(kind, request, bytes, place)
+        .inspect_err(|_| shared.note_place(lua))?;
+    if detached == Some(true) {
+        run.detached.borrow_mut().insert(step);
+    }
+    said(lua, Ok(step))
+}
+
+/// Stops the run because of an error that `pcall` must not catch.
+fn caught(lua: &Lua, shared: &VmShared, error: Luau) -> mlua::Result<()> {
+    let run = shared.run()?;
+    if run.is_tripped() {
+        return Err(crate::run::stopped());
+    }
+    let reason = match &error {
+        Luau::Error(error) if !is_memory(error) => Reason::Failed(text_of(error)),
+        _ => Reason::Limit(LimitExceeded::Memory(run.limits().memory)),
+    };
+    shared.note_place(lua);
+    Err(run.trip(reason))
 }
 
 /// A place as the host is told it.
@@ -174,47 +186,15 @@ pub(crate) fn text_of(error: &mlua::Error) -> String {
 
 /// JSON both ways: small values at once, large ones in pieces.
 fn json(to: &Adder<'_>) -> mlua::Result<()> {
-    // A number instead of a value or a text: there is more to do, by `go_on` with that number, unless it has
-    // to be done at once.
-    to.add(
-        "decode",
-        |lua, shared, (text, keep, at_once): (mlua::LuaString, bool, bool)| {
-            if at_once || text.as_bytes().len() < LARGE {
-                return match shared.decode(&text) {
-                    Ok(value) => (true, shared.luau(value, keep)?).into_lua_multi(lua),
-                    Err(problem) => (false, problem).into_lua_multi(lua),
-                };
-            }
-            match shared.decoding(&text) {
-                Ok(decoding) => (Luau::Nil, shared.run()?.pieces.decode(decoding)).into_lua_multi(lua),
-                Err(problem) => (false, problem).into_lua_multi(lua),
-            }
-        },
-    )?;
-    to.add(
-        "encode",
-        |lua, shared, (value, at_once): (Luau, bool)| match shared.flat(&value)? {
-            Err(problem) => (false, problem).into_lua_multi(lua),
-            Ok(bytes) if at_once || bytes < LARGE => {
-                (true, vm_exchange::take_value().to_string()).into_lua_multi(lua)
-            }
-            Ok(_) => (Luau::Nil, shared.run()?.pieces.encode(vm_exchange::take())).into_lua_multi(lua),
-        },
-    )?;
-    // Nil and the number where there is still more to do.
-    to.add(
-        "go_on",
-        |lua, shared, (number, text, keep): (u64, Luau, Option<bool>)| {
-            vm_exchange::look_soon();
-            match shared.run()?.pieces.go_on(number) {
-                Piece::On => (Luau::Nil, number).into_lua_multi(lua),
-                Piece::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),
-                Piece::Written(text) => (true, lua.create_string(text)?).into_lua_multi(lua),
-                Piece::NotRead(failed) => (false, shared.decode_error(&text, &failed)).into_lua_multi(lua),
-                Piece::Gone => (false, "another large value was begun meanwhile").into_lua_multi(lua),
-            }
-        },
-    )?;
+    to.add("decode", |lua, shared, (text, keep, at_once)| {
+        decode(lua, shared, text, keep, at_once)
+    })?;
+    to.add("encode", |lua, shared, (value, at_once)| {
+        encode(lua, shared, value, at_once)
+    })?;
+    to.add("go_on", |lua, shared, (number, text, keep)| {
+        go_on(lua, shared, number, text, keep)
+    })?;
     to.add("decode_whole", |_, shared, text: mlua::LuaString| {
         let bytes = text.as_bytes();
         let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -240,6 +220,57 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
     to.add("parse_time", |_, _, text: mlua::LuaString| {
         Ok(text.to_str().ok().and_then(|text| crate::time::parse(&text)))
     })
+}
+
+/// Reads a JSON text, and returns `true` and the value, or `false` and what is wrong. A large text is only
+/// begun, unless it is read at once: then `nil` and a number are returned, with which [`go_on`] continues.
+fn decode(
+    lua: &Lua,
+    shared: &VmShared,
+    text: mlua::LuaString,
+    keep: bool,
+    at_once: bool,
+) -> mlua::Result<MultiValue> {
+    if at_once || text.as_bytes().len() < LARGE {
+        return match shared.decode(&text) {
+            Ok(value) => (true, shared.luau(value, keep)?).into_lua_multi(lua),
+            Err(problem) => (false, problem).into_lua_multi(lua),
+        };
+    }
+    match shared.decoding(&text) {
+        Ok(decoding) => (Luau::Nil, shared.run()?.pieces.decode(decoding)).into_lua_multi(lua),
+        Err(problem) => (false, problem).into_lua_multi(lua),
+    }
+}
+
+/// Writes a value as JSON, and returns `true` and the text, or `false` and what is wrong. A large value is
+/// only begun, as in [`decode`].
+fn encode(lua: &Lua, shared: &VmShared, value: Luau, at_once: bool) -> mlua::Result<MultiValue> {
+    match shared.flat(&value)? {
+        Err(problem) => (false, problem).into_lua_multi(lua),
+        Ok(bytes) if at_once || bytes < LARGE => {
+            (true, vm_exchange::take_value().to_string()).into_lua_multi(lua)
+        }
+        Ok(_) => (Luau::Nil, shared.run()?.pieces.encode(vm_exchange::take())).into_lua_multi(lua),
+    }
+}
+
+/// Continues with a large value. Returns `nil` and its number while there is more to do.
+fn go_on(
+    lua: &Lua,
+    shared: &VmShared,
+    number: u64,
+    text: Luau,
+    keep: Option<bool>,
+) -> mlua::Result<MultiValue> {
+    vm_exchange::look_soon();
+    match shared.run()?.pieces.go_on(number) {
+        Piece::On => (Luau::Nil, number).into_lua_multi(lua),
+        Piece::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),
+        Piece::Written(text) => (true, lua.create_string(text)?).into_lua_multi(lua),
+        Piece::NotRead(failed) => (false, shared.decode_error(&text, &failed)).into_lua_multi(lua),
+        Piece::Gone => (false, "another large value was begun meanwhile").into_lua_multi(lua),
+    }
 }
 
 /// Random numbers, from the seed of the run, and dates. None of them is an effect.

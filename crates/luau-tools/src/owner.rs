@@ -49,7 +49,7 @@ impl Owner {
     /// Compiles a script and its libraries.
     ///
     /// # Errors
-    /// As [`Script::compile`].
+    /// Returns an error for the same reasons as [`Script::compile`].
     pub fn compile(&self, name: &str, source: &str, libraries: Libraries) -> Result<Script, ScriptError> {
         Script::compile_for(self, name, source, libraries)
     }

@@ -174,7 +174,7 @@ impl ScriptRun {
     /// meanwhile.
     ///
     /// # Errors
-    /// The run has to stop: it was told to, or a limit of time is used up.
+    /// Returns an error if the run has to stop: it was told to, or a limit of time is used up.
     pub(crate) fn check(&self) -> mlua::Result<Instant> {
         if self.is_tripped() {
             return Err(stopped());

@@ -83,7 +83,8 @@ impl Script {
     /// not be a file.
     ///
     /// # Errors
-    /// The text is longer than [`SOURCE_BYTES`], is bytecode, or is not Luau: then with the line.
+    /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the line if it is
+    /// not Luau.
     pub fn compile(name: &str, source: &str, libraries: Libraries) -> Result<Self, ScriptError> {
         Owner::new().compile(name, source, libraries)
     }
@@ -91,7 +92,7 @@ impl Script {
     /// The same on lanes of its own.
     ///
     /// # Errors
-    /// As [`Script::compile`].
+    /// Returns an error for the same reasons as [`Script::compile`].
     pub fn compile_on(
         lanes: Arc<Lanes>,
         name: &str,
@@ -163,7 +164,7 @@ impl std::fmt::Debug for Script {
 /// Finds the first mistake of a script without running it.
 ///
 /// # Errors
-/// The mistake with its place.
+/// Returns the mistake with its place in the source.
 pub fn check(name: &str, source: &str) -> Result<(), ScriptMistake> {
     match bytecode(source) {
         Ok(_) => Ok(()),

@@ -21,7 +21,7 @@ impl NodeRuntime {
     /// Returns one of its agents in the form for opening a session.
     ///
     /// # Errors
-    /// See [`Agents::resolve`].
+    /// Returns an error for the same reasons as [`Agents::resolve`].
     pub fn resolve_agent(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError> {
         self.agents.resolve(wanted)
     }

@@ -181,7 +181,7 @@ impl NodeRuntime {
     /// Whether its log is still the one that was opened.
     ///
     /// # Errors
-    /// See [`SessionLog::check_place`].
+    /// Returns an error for the same reasons as [`SessionLog::check_place`].
     pub fn check_log(&self) -> Result<(), LogError> {
         self.driver.log.check_place()
     }

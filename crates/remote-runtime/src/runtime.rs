@@ -58,9 +58,8 @@ impl RemoteRuntime {
     /// Reaches a server and says who is there.
     ///
     /// # Errors
-    /// [`RuntimeError::Unreachable`] if it cannot be reached, [`RuntimeError::Denied`] where it calls
-    /// itself something else than what was dialled, [`RuntimeError::Remote`] where it does not let this
-    /// person in.
+    /// Returns [`RuntimeError::Unreachable`] if the server cannot be reached, [`RuntimeError::Denied`] if it does
+    /// not have the name that was dialled, and [`RuntimeError::Remote`] if it does not admit this person.
     pub async fn connect(options: ConnectOptions) -> Result<Self, RuntimeError> {
         check_client(&options.client)?;
         let endpoint = ServerEndpoint::parse(&options.url)?;
@@ -131,7 +130,7 @@ impl RemoteRuntime {
     /// Asks for the wheel of a session, takes it, hands it over or lets it go.
     ///
     /// # Errors
-    /// [`RuntimeError::Denied`] where it is not theirs to have.
+    /// Returns [`RuntimeError::Denied`] if this person may not have the wheel.
     pub async fn wheel(&self, session: &SessionId, wish: WheelWish) -> Result<(), RuntimeError> {
         let session_id = session.clone();
         let (answer, _) = self.core.ask(WheelFrame { session_id, wish }).await;

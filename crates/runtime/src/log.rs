@@ -40,7 +40,7 @@ pub trait SessionLog: BlobStore {
     /// writer is dropped, also by the death of the process.
     ///
     /// # Errors
-    /// [`LogError::Busy`] where another process writes it.
+    /// Returns [`LogError::Busy`] if another process writes the session.
     fn attach(&self, session: &SessionId) -> BoxFuture<'_, Result<Writer, LogError>>;
 
     /// Appends a batch. When it returns, the batch survives the death of the process.
@@ -50,8 +50,8 @@ pub trait SessionLog: BlobStore {
     /// once for each `seq`.
     ///
     /// # Errors
-    /// [`LogError::Fenced`] where a later writer exists, [`LogError::Full`] where the disk is full: then nothing of the
-    /// batch is kept.
+    /// Returns [`LogError::Fenced`] if a later writer exists, and [`LogError::Full`] if the disk is full. Nothing of the
+    /// batch is kept then.
     fn append(&self, writer: &Writer, batch: Batch) -> BoxFuture<'_, Result<(), LogError>>;
 
     /// Up to `limit` facts after `after_seq`, in order: fewer where they are large. Empty at the end.
@@ -93,7 +93,7 @@ pub trait SessionLog: BlobStore {
     /// Removes a session from lists. Its events go when nothing refers to them any more.
     ///
     /// # Errors
-    /// [`LogError::Busy`] where a process writes it.
+    /// Returns [`LogError::Busy`] if a process writes the session.
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), LogError>>;
 
     // Each method from here on has a default.
@@ -106,7 +106,7 @@ pub trait SessionLog: BlobStore {
     /// time of the last of them. A reader that keeps nothing but a state cannot tell the difference.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read); `take` has seen what came before.
+    /// Returns an error for the same reasons as [`read`](Self::read); `take` has seen the facts before the error.
     fn scan(
         &self,
         session: &SessionId,

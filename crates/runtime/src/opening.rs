@@ -163,37 +163,24 @@ async fn load(
         )));
     }
     let mut ended = end_left_running(parts, &fold, session).await;
-    let mut drafts = Vec::new();
+    let mut first = Vec::new();
     let parent = parts.log.info(session).await?.parent;
     if let Some((parent, at_seq)) = parent.filter(|(parent, _)| fold.forked_from() != Some(parent)) {
         // The jobs are those of the original, and may run there.
         ended.retain(|left| left.processes > 0);
-        drafts.push(EventDraft::new(
-            Source::System,
-            None,
-            SessionForked {
-                parent,
-                at_seq,
-                hold: true,
-            },
-        ));
+        let forked = SessionForked {
+            parent,
+            at_seq,
+            hold: true,
+        };
+        first.push(EventDraft::new(Source::System, None, forked));
+    }
+    first.extend(changes_of_program(parts, &fold, &changes));
+    if let Some(standing) = &parts.standing {
+        first.extend(standing.changes(parts.log.as_ref(), &writer, &fold).await?);
     }
     let root = fold.root().cloned();
-    let tools = changed_tools(&fold, &parts.tools.now()).map(ConfigChange::Tools);
-    let rules = older_rules(&fold).then_some(ConfigChange::RulesVersion(RULES_VERSION));
-    let guard = other_guard(&fold, parts.guard.as_ref());
-    let server = other_server_rules(&fold, parts.server_rules.as_ref());
-    let approval = asks_again(&fold, parts.approval, &changes);
-    drafts.extend(
-        [tools, rules, guard, server, approval]
-            .into_iter()
-            .flatten()
-            .map(|change| EventDraft::new(Source::System, root.clone(), ConfigChanged { change, by: None })),
-    );
-    if let Some(standing) = &parts.standing {
-        drafts.extend(standing.changes(parts.log.as_ref(), &writer, &fold).await?);
-    }
-    drafts.extend(
+    first.extend(
         changes
             .into_iter()
             .filter_map(|change| but_for_what_was_learned(&fold, change))
@@ -203,9 +190,30 @@ async fn load(
         writer,
         fold,
         remembered,
-        first: drafts,
+        first,
         ended,
     })
+}
+
+/// Returns the changes that this program makes because it differs from the one that wrote last: its tools,
+/// rules, guard, the settings of a server and the approval mode, in this order.
+fn changes_of_program(
+    parts: &DriverParts,
+    fold: &SessionFold,
+    changes: &[ConfigChange],
+) -> Vec<EventDraft<EnvironmentEvent>> {
+    let root = fold.root();
+    let tools = changed_tools(fold, &parts.tools.now()).map(ConfigChange::Tools);
+    let rules = older_rules(fold).then_some(ConfigChange::RulesVersion(RULES_VERSION));
+    let guard = other_guard(fold, parts.guard.as_ref());
+    let server = other_server_rules(fold, parts.server_rules.as_ref());
+    let approval = asks_again(fold, parts.approval, changes);
+    let draft = |change| EventDraft::new(Source::System, root.cloned(), ConfigChanged { change, by: None });
+    [tools, rules, guard, server, approval]
+        .into_iter()
+        .flatten()
+        .map(draft)
+        .collect()
 }
 
 /// The tools with those of reactors that they lack: one may have been attached since they were looked up.

@@ -126,7 +126,7 @@ impl LocalSession {
     /// that.
     ///
     /// # Errors
-    /// `key_reused` where it has other content.
+    /// Returns the error `key_reused` if that input has other content.
     async fn check_same(&self, seq: u64, content: &[ContentPart]) -> Result<(), RuntimeError> {
         let log = self.live.log.as_ref();
         let facts = log.read(&self.live.session, seq.saturating_sub(1), 1).await?;

@@ -141,7 +141,7 @@ impl SystemBus {
     /// Lets an environment that speaks by itself send inputs to open sessions. They are recorded as said by `env_NAME`.
     ///
     /// # Errors
-    /// [`InvalidEnvironmentName`] where `name` is none: a name has 1 to 40 ASCII letters, digits, `-` and `_`.
+    /// Returns [`InvalidEnvironmentName`] if `name` is not a name: 1 to 40 ASCII letters, digits, `-` and `_`.
     pub fn ingress(&self, name: &str) -> Result<Ingress, InvalidEnvironmentName> {
         Ingress::new(name, self.sessions.clone())
     }

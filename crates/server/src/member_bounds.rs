@@ -139,19 +139,9 @@ impl MemberBounds {
         let summarizer = condensing
             .as_deref()
             .and_then(|condensing| condensing.model.as_deref());
-        let is_known = |model: &ModelSpec| self.models.contains(model) || *model == before.model;
-        if let Some(unknown) = [Some(model), summarizer]
-            .into_iter()
-            .flatten()
-            .find(|model| !is_known(model))
-        {
-            return Some(format!(
-                "the settings of model {} differ from the server's",
-                unknown.id
-            ));
-        }
         let widened = self
-            .wider_rules(before, rules)
+            .unknown_model(before, [Some(model), summarizer])
+            .or_else(|| self.wider_rules(before, rules))
             .or_else(|| self.wider_approval(before.approval, *approval))
             .or_else(|| self.wider_tools(before, tools))
             .or_else(|| self.wider_limits(before.limits, *limits));
@@ -179,6 +169,16 @@ impl MemberBounds {
             let within = self.widened(same.unwrap_or(before), agent)?;
             Some(format!("its agent {:?}: {within}", agent.name))
         })
+    }
+
+    /// Returns which of these models is neither the server's nor the one before, as text.
+    fn unknown_model(&self, before: &AgentConfig, models: [Option<&ModelSpec>; 2]) -> Option<String> {
+        let is_known = |model: &ModelSpec| self.models.contains(model) || *model == before.model;
+        let unknown = models.into_iter().flatten().find(|model| !is_known(model))?;
+        Some(format!(
+            "the settings of model {} differ from the server's",
+            unknown.id
+        ))
     }
 
     fn wider_rules(&self, before: &AgentConfig, rules: &[Rule]) -> Option<String> {

@@ -107,32 +107,7 @@ fn apply_one(
             session,
             &word_of(status),
         ),
-        Projection::Message {
-            seq,
-            message_id,
-            agent_state_id,
-            role,
-            text,
-        } => {
-            let shown = MessageExcerpt {
-                seq: int(*seq),
-                agent_state_id: agent_state_id.as_str(),
-                role: word_of(role),
-                preview: preview(text),
-            };
-            let row = keep_message(connection, session, message_id, &shown)?;
-            unindexed.add(row, text);
-            if *role == Role::User {
-                let title = title_from(text);
-                set(
-                    connection,
-                    "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title = ''",
-                    session,
-                    &title,
-                )?;
-            }
-            Ok(())
-        }
+        Projection::Message { .. } => apply_message(connection, session, projection, unindexed),
         Projection::Spent { .. } => spend(connection, session, projection),
         Projection::Role { person, role } => set_role(connection, session, person, *role),
         Projection::Unshared => {
@@ -144,6 +119,42 @@ fn apply_one(
         // A kind that a later version adds says nothing of what is kept here.
         _ => Ok(()),
     }
+}
+
+/// Keeps the excerpt of a message, and makes a title of the first message of a person.
+fn apply_message(
+    connection: &Connection,
+    session: i64,
+    projection: &Projection,
+    unindexed: &mut Unindexed,
+) -> Result<(), Fault> {
+    let Projection::Message {
+        seq,
+        message_id,
+        agent_state_id,
+        role,
+        text,
+    } = projection
+    else {
+        return Ok(());
+    };
+    let shown = MessageExcerpt {
+        seq: int(*seq),
+        agent_state_id: agent_state_id.as_str(),
+        role: word_of(role),
+        preview: preview(text),
+    };
+    let row = keep_message(connection, session, message_id, &shown)?;
+    unindexed.add(row, text);
+    if *role == Role::User {
+        set(
+            connection,
+            "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title = ''",
+            session,
+            &title_from(text),
+        )?;
+    }
+    Ok(())
 }
 
 fn set_role(

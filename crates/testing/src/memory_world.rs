@@ -59,7 +59,7 @@ impl MemoryWorld {
     /// Opens the session of this world.
     ///
     /// # Errors
-    /// Fails as [`open_session`] does.
+    /// Returns an error for the same reasons as [`open_session`].
     pub async fn open(&self, request: OpenRequest) -> Result<Arc<dyn Session>, RuntimeError> {
         let ids = SessionIds {
             session_id: self.session_id.clone(),

@@ -1,12 +1,12 @@
 //! Words in `$'…'`, which have escapes as in C.
 //!
-//! They are read because they spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. A part of the lexer,
-//! in a file of its own.
+//! The lexer reads them because they spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. This is a
+//! part of the lexer in a file of its own.
 
 use super::lex::Lexer;
 
 impl Lexer<'_> {
-    /// Takes the rest of `$'…'` into the word, its escapes resolved. Without an end, the line is unclosed.
+    /// Takes the rest of `$'…'` into the word and resolves its escapes. Without an end, the line is unclosed.
     pub(super) fn ansi_quoted(&mut self) {
         self.word();
         loop {
@@ -26,9 +26,9 @@ impl Lexer<'_> {
         }
     }
 
-    /// The character after a backslash: up to two hexadecimal digits after `x`, four after `u`, eight after
-    /// `U`, or three octal digits. Any other character stands for itself. `None` if the digits make no
-    /// character.
+    /// Returns the character that an escape stands for: up to two hexadecimal digits after `x`, four after
+    /// `u`, eight after `U`, or three octal digits. Any other character stands for itself. `None` if the
+    /// digits make no character.
     fn ansi_escape(&mut self) -> Option<char> {
         match self.next()? {
             'n' => Some('\n'),
@@ -47,12 +47,12 @@ impl Lexer<'_> {
         }
     }
 
-    /// The character whose number the next digits write; `None` where there is no such character.
+    /// Returns the character whose number the next digits are; `None` if there is no such character.
     fn number(&mut self, radix: u32, most: usize) -> Option<char> {
         char::from_u32(u32::from_str_radix(self.digits(radix, most), radix).ok()?)
     }
 
-    /// Takes at most so many digits off the line.
+    /// Takes at most so many digits from the line.
     fn digits(&mut self, radix: u32, most: usize) -> &str {
         let count = self
             .rest

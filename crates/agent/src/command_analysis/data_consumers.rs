@@ -1,20 +1,20 @@
-//! Programs that take what they read for data.
+//! Programs that treat their input as data.
 //!
-//! The input of a command may be commands, as in `curl … | sh`, so a program may read it only if it is one of
-//! these: programs that run their input are too many to list. `CommandAnalysis::command` asks [`takes_data`]
-//! of each command that is given input; where the answer is no, the line hides something. From version 7 of
-//! the rules on.
+//! The input of a command may be commands, as in `curl … | sh`. A program may therefore read it only if it is
+//! on one of these lists: the programs that run their input are too many to list. `CommandAnalysis::command`
+//! asks [`takes_data`] about each command with input; if the answer is no, the line hides something. From
+//! version 7 of the rules on.
 //!
-//! A name on these lists says that nothing is asked where a rule is about what could be fed to it. A name may
-//! be added only if the program runs nothing by any option, or if it is put on a list by which its words are
-//! looked at.
+//! A program on these lists causes no question, although a rule is about commands that could be its input.
+//! Add a program only if none of its options runs anything, or add it to a list by which its words are
+//! checked.
 
 use super::subcommands::options_before_subcommand;
 use super::word::Word;
 use super::wrapper_commands::basename;
 
 /// Programs that run nothing, whatever their words and their input are. Many read no input at all: words of
-/// the shell, what works on texts, on bytes, on files and processes, the clipboard.
+/// the shell, and programs for texts, bytes, files, processes and the clipboard.
 const DATA: &str = "done fi esac } ;; for case in select : true false read echo printf test [ [[ cd pushd popd pwd \
     export unset local declare typeset readonly return exit break continue let shift wait set exec \
     mapfile readarray cat tac rev head tail wc nl cut paste join tr uniq comm column fmt fold expand \
@@ -26,10 +26,11 @@ const DATA: &str = "done fi esac } ;; for case in select : true false read echo 
     mktemp mkdir rmdir touch rm cp mv ln chmod chown sleep date kill ps pgrep id whoami hostname uname \
     nproc uptime which type cal tput clear";
 
-/// Programs that run something only where their words say so: not where the words are input, too.
+/// Programs that run something only if their words say so. They are not safe if their words come from input,
+/// too.
 const DATA_BY_WORDS: &str = "sort less more rg ag find fd fdfind curl xargs";
 
-/// Programs whose subcommands differ in this, and those subcommands that take input for data.
+/// Programs whose subcommands differ in this, and the subcommands that treat input as data.
 const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
     (
         "git",
@@ -48,18 +49,18 @@ const DATA_BY_SUBCOMMAND: &[(&str, &str)] = &[
     ("python3", "-mjson.tool"),
 ];
 
-/// Directories of programs that are what their names say.
+/// Directories of the system, whose programs are what their names say.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
 
-/// Returns whether a name is in a list, in which blanks part them.
+/// Returns whether a list, in which blanks separate the names, contains a name.
 fn lists(list: &str, name: &str) -> bool {
     list.split(' ').any(|known| known == name)
 }
 
-/// Returns whether a command takes its input for data.
+/// Returns whether a command treats its input as data.
 ///
 /// `given`: whether more words come from its input, as behind `xargs`; then only programs count that run
-/// nothing by any word. A program by a path counts where the path is a directory of the system.
+/// nothing, whatever their words are. A program with a path counts if the path is a directory of the system.
 pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return true;
@@ -89,7 +90,7 @@ pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
     }
 }
 
-/// Returns whether a command writes names of files that there are, and nothing else.
+/// Returns whether a command writes names of existing files, and nothing else.
 pub(super) fn lists_names(words: &[Word]) -> bool {
     let has = |letter: char, long: &[&str]| {
         words.iter().any(|word| {
@@ -114,8 +115,8 @@ pub(super) fn lists_names(words: &[Word]) -> bool {
     }
 }
 
-/// Returns whether `awk` has its program in the words, none in files, and that program neither runs nor reads
-/// anything: `awk -f -` runs what it reads.
+/// Returns whether `awk` has its program in its words and not in files, and the program neither runs nor
+/// reads anything: `awk -f -` runs its input.
 fn awk_takes_data(arguments: &[Word]) -> bool {
     let mut words = arguments.iter().map(|word| word.text.as_str());
     let mut program = None;
@@ -139,7 +140,7 @@ fn awk_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// Returns whether `sed` has its script in the words, and that script neither runs nor writes anything.
+/// Returns whether `sed` has its script in its words, and the script neither runs nor writes anything.
 fn sed_takes_data(arguments: &[Word]) -> bool {
     let from_file = |text: &str| match text.strip_prefix('-') {
         Some(long) if long.starts_with('-') => long.starts_with("-f"),
@@ -152,8 +153,8 @@ fn sed_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// Returns whether a word may be a script of sed that has one of these commands, or one as a flag of `s`. It
-/// finds more than there is.
+/// Returns whether a word may be a script of sed with one of these commands, or with one of them as a flag of
+/// `s`. It finds more than there is.
 pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     let script = match text.strip_prefix('-') {
         None => text,
@@ -163,13 +164,13 @@ pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
             None => return false,
         },
     };
-    // What stands before, without blanks: `;` at the beginning.
+    // The character before, blanks aside; `;` at the beginning.
     let mut before = ';';
     let mut rest = script.chars();
     while let Some(c) = rest.next() {
         let after = rest.clone().next().unwrap_or(';');
         let begins = before.is_ascii_digit() || "$;{}!\n".contains(before);
-        // Behind the pattern of an address, or in the text of `s`.
+        // The command may stand behind the pattern of an address, or in the text of `s`.
         let may_begin = "/|,#:IM".contains(before) && after != before && !after.is_alphanumeric();
         if commands.contains(&c) && (begins || may_begin || is_flags(script, rest.as_str())) {
             return true;
@@ -181,8 +182,8 @@ pub(crate) fn sed_does(text: &str, commands: &[char]) -> bool {
     false
 }
 
-/// Returns whether what stands before `rest` in a script ends in flags of `s`: a few letters behind its
-/// border, before the end of a command.
+/// Returns whether the text before `rest` in a script ends in flags of `s`: a few letters behind its
+/// delimiter, before the end of a command.
 fn is_flags(script: &str, rest: &str) -> bool {
     const MOST: usize = 8;
     let is_flag = |c: &char| c.is_ascii_alphanumeric();
@@ -192,8 +193,8 @@ fn is_flags(script: &str, rest: &str) -> bool {
     matches!(end, ';' | '}' | '\n' | ' ') && border.is_some_and(|c| "/|,#:!@%~+".contains(c))
 }
 
-/// Returns whether `tar` has short options only, and none that names a program or a list of names: lists hold
-/// options, too.
+/// Returns whether `tar` has short options only, and none of them names a program or a list of names: a list
+/// can contain options, too.
 fn tar_takes_data(arguments: &[Word]) -> bool {
     let mut is_first = true;
     !arguments.iter().any(|word| {
@@ -204,7 +205,7 @@ fn tar_takes_data(arguments: &[Word]) -> bool {
     })
 }
 
-/// Returns whether the program is told to read its options from a file.
+/// Returns whether an option makes the program read its options from a file.
 fn reads_options(program: &str, arguments: &[Word]) -> bool {
     let begins = |start: &str| arguments.iter().any(|word| word.text.starts_with(start));
     match program {
@@ -216,7 +217,7 @@ fn reads_options(program: &str, arguments: &[Word]) -> bool {
     }
 }
 
-/// Returns whether words of a program that otherwise runs none name a program to run.
+/// Returns whether the words of a program that otherwise runs none of them name a program to run.
 pub(super) fn names_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

@@ -1,11 +1,11 @@
 //! Targets of `>&` and `<&`. If the target is not a descriptor, bash treats it as a file name and expands it
-//! a second time, after quote removal: `a >&'$(rm y)'` runs `rm y`. Used from rules version 9 on.
+//! a second time, after quote removal: `a >&'$(rm y)'` runs `rm y`. From version 9 of the rules on.
 
 use super::CommandAnalysis;
 use super::lex::Lexed;
 
 impl CommandAnalysis {
-    /// Reads what runs when the targets of `>&` and `<&` are expanded for the second time.
+    /// Reads the commands that run when bash expands the targets of `>&` and `<&` a second time.
     pub(super) fn read_descriptors(&mut self, lexed: &Lexed, depth: usize) {
         for word in lexed.descriptors.iter().filter_map(|at| lexed.targets.get(*at)) {
             if word.dynamic {

@@ -1,7 +1,6 @@
-//! Here-documents, and arithmetic, which has its own rules of quoting: in both of them quotes protect
-//! nothing.
+//! Here-documents, and arithmetic, which has its own rules of quoting: quotes protect nothing in either.
 //!
-//! A here-document is cut off the line as bash does it, before it is expanded:
+//! A here-document is cut from the line as bash does it, before it is expanded:
 //!
 //! | delimiter | a line ends at | expanded |
 //! | --- | --- | --- |
@@ -19,14 +18,14 @@ use super::piped_input::{InnerKind, InnerText};
 pub(super) struct HereDocument {
     /// The line that ends it.
     pub(super) end: String,
-    /// Whether nothing is expanded in it.
+    /// Whether bash expands nothing in it.
     pub(super) quoted: bool,
-    /// Whether tabulators at the beginning of its lines count for nothing.
+    /// Whether tabs at the beginning of its lines are ignored.
     pub(super) tabs: bool,
 }
 
 impl HereDocument {
-    /// Takes the document off a text: its lines, the rest, and whether it is certain where it ends.
+    /// Takes the document from a text. Returns its lines, the rest, and whether its end is certain.
     pub(super) fn take<'t>(&self, text: &'t str) -> (String, &'t str, bool) {
         let mut body = String::new();
         let mut rest = text;
@@ -60,13 +59,13 @@ impl HereDocument {
 }
 
 impl Lexer<'_> {
-    /// The lines of here-documents, each until the line that is its end.
+    /// Takes the lines of here-documents, each up to the line that ends it.
     pub(super) fn documents(&mut self) {
         for document in std::mem::take(&mut self.documents) {
             let (body, rest, certain) = document.take(self.rest);
             self.rest = rest;
             self.lexed.unclosed |= !certain;
-            // Substitutions run in it, whoever reads it.
+            // Substitutions run in it, whichever command reads it.
             let mut inside = Lexer::of(&body, self.nests);
             inside.document();
             let within = inside.lexed.inner.into_iter().map(|inner| InnerText {
@@ -83,7 +82,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads the lines of a document: a double quote is a character like any other.
+    /// Reads the lines of a document, in which a double quote is an ordinary character.
     fn document(&mut self) {
         while let Some(c) = self.next() {
             match c {
@@ -97,29 +96,29 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes that arithmetic begins, in front of the rest of the line. What quotes seem to protect runs in
-    /// it, and where it ends is not certain: so the first time the rest is read once more without them.
+    /// Notes that arithmetic begins, in front of the rest of the line. Quotes protect nothing in arithmetic,
+    /// and its end is not certain, so the first time the rest is read once more without quotes.
     pub(super) fn begin_arithmetic(&mut self) {
         if !std::mem::replace(&mut self.arithmetic, true) {
             self.note_unprotected(self.rest);
         }
     }
 
-    /// Notes what runs in a text whose single quotes may protect nothing.
+    /// Notes the substitutions in a text whose single quotes may protect nothing.
     pub(super) fn note_unprotected(&mut self, text: &str) {
         if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
             self.note_inner(text.replace('\'', " "), InnerKind::Command);
         }
     }
 
-    /// Returns whether the parenthesis belongs to a pattern of alternatives, `@(a|b)`, which bash knows by
+    /// Returns whether the parenthesis belongs to a pattern of alternatives, `@(a|b)`, which bash knows after
     /// `shopt -s extglob`.
     pub(super) fn begins_alternatives(&self) -> bool {
         let word = self.word.as_ref().map_or("", |word| word.text.as_str());
         word.ends_with(['@', '?', '*', '+', '!']) && word != "!"
     }
 
-    /// Takes the alternatives, behind their parenthesis. The mark before it belongs to them.
+    /// Takes the alternatives, behind their parenthesis. The sign before it belongs to them.
     pub(super) fn alternatives(&mut self) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();
@@ -151,7 +150,7 @@ impl Lexer<'_> {
             shape.push_str(&format!("{any}{STAR}{COMMA}"));
         }
         if sign == Some('@') || sign == Some('+') {
-            // No alternative is the empty one.
+            // `@(…)` and `+(…)` do not stand for the empty text.
             shape.pop();
             if !plain.contains('|') {
                 let first = shape[1..].to_owned();

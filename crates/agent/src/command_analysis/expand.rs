@@ -1,4 +1,4 @@
-//! Expands a word with braces, brackets and globs, as a shell does: `.{env,x}` is two names, `.en?` may be
+//! Expands a word with braces, brackets and globs as a shell does: `.{env,x}` is two names, `.en?` may be
 //! many.
 //!
 //! It works on the *shape* of a word (`Word::shape`), in which unquoted characters with a meaning are control
@@ -17,7 +17,7 @@
 
 use super::word::ANYTHING;
 
-/// Stands for what `*`, `?` or `[…]` fits: any run of characters within a name.
+/// Stands for the text that `*`, `?` or `[…]` matches: any run of characters within a name.
 pub(crate) const STAR: char = '\u{1}';
 /// Unquoted `{` in a word's shape.
 pub(super) const BRACE: char = '\u{2}';
@@ -35,7 +35,8 @@ const MOST: usize = 64;
 /// Maximum number of braces of one word to expand. The names behind a later one stand for anything.
 const MOST_BRACES: usize = 12;
 
-/// The names that a word may become. One that holds neither [`STAR`] nor [`ANYTHING`] is known to the letter.
+/// Returns the names that a word may become. A name with neither [`STAR`] nor [`ANYTHING`] is known to the
+/// letter.
 pub(super) fn expand(shape: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut open = vec![brackets(shape)];
@@ -60,7 +61,7 @@ pub(super) fn expand(shape: &str) -> Vec<String> {
     done
 }
 
-/// The shape with [`STAR`] instead of each bracket expression that has an end.
+/// Returns the shape with [`STAR`] instead of each bracket expression that has an end.
 fn brackets(shape: &str) -> String {
     let mut text = String::with_capacity(shape.len());
     let mut rest = shape;
@@ -81,7 +82,7 @@ fn brackets(shape: &str) -> String {
     text + rest
 }
 
-/// The first brace with an end: the text before it, in it and behind it.
+/// Returns the first brace with an end: the text before it, in it and behind it.
 fn first_brace(shape: &str) -> Option<(&str, &str, &str)> {
     let mut starts = shape.match_indices(BRACE).take(MOST_BRACES);
     starts.find_map(|(start, _)| {
@@ -91,7 +92,7 @@ fn first_brace(shape: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// The place of the brace that closes the one before `inside`, in bytes; `None` if none does.
+/// Returns the position of the brace that closes the one before `inside`, in bytes; `None` if there is none.
 fn end_of_brace(inside: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in inside.char_indices() {
@@ -105,7 +106,7 @@ fn end_of_brace(inside: &str) -> Option<usize> {
     None
 }
 
-/// The pieces between the commas that belong to this brace, and not to one within it.
+/// Returns the pieces between the commas of this brace, without those of inner braces.
 fn alternatives(inside: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = inside.split(|c| {
@@ -119,7 +120,7 @@ fn alternatives(inside: &str) -> Vec<&str> {
     parts.collect()
 }
 
-/// The shape with marks that turned out to have no meaning as they were written.
+/// Returns the shape with the original characters in place of marks that have no meaning there.
 fn plain(shape: &str) -> String {
     let written = |c| match c {
         BRACE => '{',

@@ -1,8 +1,8 @@
-//! Commands of Git that are told to run something: by a setting, by a subcommand or by an option.
+//! Commands of Git that run a program because of a setting, a subcommand or an option.
 
 use super::word::Word;
 
-/// Settings of git that name no program.
+/// Settings of Git that name no program.
 const PLAIN_SETTINGS: &[&str] = &[
     "color.",
     "user.",
@@ -28,7 +28,7 @@ const PLAIN_SETTINGS: &[&str] = &[
     "remote.",
 ];
 
-/// Returns whether git is told to run something, by a setting or by a subcommand.
+/// Returns whether a setting or a subcommand makes Git run something.
 ///
 /// | command line | runs |
 /// | --- | --- |
@@ -38,8 +38,8 @@ const PLAIN_SETTINGS: &[&str] = &[
 /// | `git difftool -x x`, `git grep -O x` | `x`, with the names of files |
 /// | `git clone ext::x`, `git fetch --upload-pack x` | `x`, instead of a connection |
 ///
-/// Words are looked for wherever they stand, so a word that only looks like one of these makes the rules ask
-/// once too often.
+/// The words count wherever they stand, so a word that only looks like one of these causes one question too
+/// many.
 pub(super) fn git_runs(arguments: &[Word]) -> bool {
     let is_plain = |setting: &str| {
         let setting = setting.to_ascii_lowercase();
@@ -84,9 +84,9 @@ pub(super) fn git_runs(arguments: &[Word]) -> bool {
         || runs_by_short(arguments)
 }
 
-/// Returns whether a subcommand of git is told what to run by a short option, or by the beginning of a long
-/// one: `git clone -u x`, `git fetch --upload x`. Git takes any beginning of a long option that no other one
-/// has, so each that has three letters or more counts. Words after `--` are not options.
+/// Returns whether a short option, or the beginning of a long one, tells a subcommand of Git what to run:
+/// `git clone -u x`, `git fetch --upload x`. Git accepts any beginning of a long option that no other option
+/// has, so each of three letters or more counts. Words after `--` are not options.
 fn runs_by_short(arguments: &[Word]) -> bool {
     const LONG: &[&str] = &[
         "--upload-pack",

@@ -1,14 +1,14 @@
-//! Programs that take what they run from somewhere else than a script's name: standard input, text in another
-//! language, settings. What they run cannot be read here. Version 1 of the rules asks about them beside a
-//! rule that asks or denies.
+//! Programs that do not run a script by its name, but standard input, text in another language, or settings.
+//! Their code cannot be read here. Version 1 of the rules asks about them if a rule asks or denies.
 //!
-//! A program that is missing in a list of what runs something lets commands pass; one that is missing in [`QUIET`] asks once too often.
+//! A program that is missing in a list of programs that run something lets commands pass; a program that is
+//! missing in [`QUIET`] causes one question too many.
 
 use super::git::git_runs;
 use super::word::Word;
 use super::wrapper_commands::{basename, is_assignment, is_shell, script_of};
 
-/// Variables that make programs run others, or other programs run.
+/// Variables that make programs run others, or that select other programs.
 const LOADERS: &[&str] = &[
     "PATH",
     "LD_PRELOAD",
@@ -64,7 +64,7 @@ const INTERPRETERS: &[(&str, &str)] = &[
     ("ghci", "e"),
 ];
 
-/// Programs that run none of their words; those of `git` are looked at below.
+/// Programs that run none of their words; `git` is checked below.
 const QUIET: &[&str] = &[
     "echo",
     "printf",
@@ -159,7 +159,7 @@ const QUIET: &[&str] = &[
     "sha256sum",
 ];
 
-/// Returns whether a command takes what it runs from if it cannot be read.
+/// Returns whether a command takes its code from a place that cannot be read.
 pub(super) fn has_indirect_program(words: &[Word]) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return false;
@@ -202,14 +202,15 @@ pub(super) fn has_indirect_program(words: &[Word]) -> bool {
     }
 }
 
-/// Letters of options that take code, of an interpreter; whatever version its name has: `python3.12`.
+/// Returns the letters of an interpreter's options that take code, whatever version its name has:
+/// `python3.12`.
 fn code_letters(program: &str) -> Option<&'static str> {
     let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let found = INTERPRETERS.iter().find(|(name, _)| *name == plain);
     found.map(|(_, letters)| *letters)
 }
 
-/// An interpreter without a script's name, or with code in its words.
+/// Returns whether an interpreter has no script's name, or has code in its words.
 fn takes_code(arguments: &[Word], letters: &str) -> bool {
     for word in arguments {
         let text = word.text.as_str();
@@ -222,7 +223,7 @@ fn takes_code(arguments: &[Word], letters: &str) -> bool {
                     return false;
                 }
             }
-            // A module, and what asks for the version.
+            // A module, or the option for the version.
             Some(short) if short.starts_with('m') || matches!(short, "V" | "v" | "h" | "i") => return false,
             Some(short) if short.contains(|c| letters.contains(c)) => return true,
             Some(_) => {}
@@ -230,11 +231,11 @@ fn takes_code(arguments: &[Word], letters: &str) -> bool {
             None => {}
         }
     }
-    // No script: it reads standard input.
+    // Without a script, it reads standard input.
     arguments.iter().all(|word| word.text.starts_with('-'))
 }
 
-/// A file that is no file, or whose name is not known.
+/// Returns whether a word is not the name of a file, or not a known one.
 fn is_elsewhere(word: &Word) -> bool {
     let text = word.text.as_str();
     text == "-"
@@ -243,7 +244,8 @@ fn is_elsewhere(word: &Word) -> bool {
         || (word.dynamic && !text.starts_with('-'))
 }
 
-/// `bash -s -- a`, `bash -`, `bash <(…)`, `bash /dev/stdin`.
+/// Returns whether a shell reads its commands from elsewhere: `bash -s -- a`, `bash -`, `bash <(…)`, `bash
+/// /dev/stdin`.
 fn reads_elsewhere(words: &[Word]) -> bool {
     let options = words[1..]
         .iter()
@@ -253,13 +255,13 @@ fn reads_elsewhere(words: &[Word]) -> bool {
         || script_word(words).is_some_and(is_elsewhere)
 }
 
-/// The word that names the script of a shell or an interpreter.
+/// Returns the word that names the script of a shell or an interpreter.
 fn script_word(words: &[Word]) -> Option<&Word> {
     let name = script_of(words)?;
     words[1..].iter().find(|word| word.text == name)
 }
 
-/// The command `e` of GNU sed, alone or as a flag of `s`.
+/// Returns whether a script may have the command `e` of GNU sed, alone or as a flag of `s`.
 fn sed_runs(text: &str) -> bool {
     if text.starts_with('-') {
         return false;
@@ -277,7 +279,7 @@ fn sed_runs(text: &str) -> bool {
     })
 }
 
-/// The places at which a command may begin among the words of an unknown program.
+/// Returns the positions at which a command may begin among the words of an unknown program.
 pub(super) fn words_that_may_run(words: &[Word]) -> impl Iterator<Item = usize> {
     const FOLLOWED: usize = 12;
     let known = words
@@ -287,7 +289,8 @@ pub(super) fn words_that_may_run(words: &[Word]) -> impl Iterator<Item = usize> 
     1..count.max(1)
 }
 
-/// Texts among the words of a program that may be command lines: words with blanks, values of options.
+/// Returns the texts among the words of a program that may be command lines: words with blanks, values of
+/// options.
 pub(super) fn texts_that_may_run(words: &[Word]) -> Vec<String> {
     let quiet = words
         .first()
@@ -314,13 +317,13 @@ pub(super) fn texts_that_may_run(words: &[Word]) -> Vec<String> {
     texts.filter(|text| text.contains(' ')).collect()
 }
 
-/// Returns whether a command runs none of its words, and nothing that they say.
+/// Returns whether a command runs none of its words, and nothing that they name.
 pub(super) fn is_quiet(words: &[Word]) -> bool {
     let program = words.first().map(|word| basename(&word.text));
     program.is_none_or(|program| QUIET.contains(&program))
 }
 
-/// Returns whether a program may take its words for a command: one that is not known here.
+/// Returns whether a program may run its words as a command because it is not known here.
 fn may_run_words(program: &str) -> bool {
     !QUIET.contains(&program)
         && code_letters(program).is_none()

@@ -1,8 +1,8 @@
-//! A command line as the words that a shell makes of it: quotes and escapes gone, what is decided only when
-//! it runs marked.
+//! Splits a command line into words as a shell does: quotes and escapes are removed, and parts that are
+//! decided only at run time are marked.
 //!
-//! It follows bash. Where shells differ it takes what finds more. It never fails: what has no end is closed
-//! at the end of the line and said to be unclosed.
+//! It follows bash. If shells differ, it follows the one with which it finds more. It never fails: a quote or
+//! a substitution without an end is closed at the end of the line, and the line is marked as unclosed.
 
 use super::documents::HereDocument;
 use super::nesting::{end_of_parameter, end_of_substitution};
@@ -17,29 +17,30 @@ pub(crate) struct Lexed {
     pub(crate) commands: Vec<Vec<Word>>,
     /// The targets of redirections.
     pub(crate) targets: Vec<Word>,
-    /// Those behind `>&` and `<&`, by their place among the targets.
+    /// The targets behind `>&` and `<&`, by their position among the targets.
     pub(crate) descriptors: Vec<usize>,
     /// Substitutions of every kind, which run within the line.
     pub(crate) inner: Vec<InnerText>,
     /// Texts that commands read on standard input: here-documents and here-strings.
     pub(crate) input: Vec<String>,
-    /// The commands that read what the one before writes, by their place.
+    /// The commands that read the output of the one before, by their position.
     pub(crate) piped: Vec<usize>,
-    /// The commands whose input is redirected, by their place.
+    /// The commands whose input is redirected, by their position.
     pub(crate) reads: Vec<usize>,
-    /// The places of opening parentheses, by the place of the next command.
+    /// The opening parentheses, by the position of the next command.
     pub(crate) opened: Vec<usize>,
     /// Whether the input of commands in parentheses is redirected.
     pub(crate) group_reads: bool,
-    /// Whether there are empty parentheses, which define a function.
+    /// Whether the line has empty parentheses, which define a function.
     pub(crate) defines: bool,
-    /// A quote or a substitution has no end.
+    /// Whether a quote or a substitution has no end.
     pub(crate) unclosed: bool,
 }
 
-/// Takes a line into words. Each byte is looked at a bounded number of times.
+/// Splits a line into words. It looks at each byte a bounded number of times.
 ///
-/// `nests`: whether `${…}` may have others in it, as in version 9 of the rules and later. Before that it ends at the first brace.
+/// `nests`: whether `${…}` may contain others, as in version 9 of the rules and later. Before that it ends at
+/// the first brace.
 pub(crate) fn lex(line: &str, nests: bool) -> Lexed {
     let mut lexer = Lexer::of(line, nests);
     while let Some(c) = lexer.next() {
@@ -49,22 +50,22 @@ pub(crate) fn lex(line: &str, nests: bool) -> Lexed {
     lexer.lexed
 }
 
-/// The rest of the line, and the words and commands that were made of it so far.
+/// The rest of the line, and the words and commands so far.
 pub(super) struct Lexer<'a> {
     pub(super) rest: &'a str,
     pub(super) word: Option<Word>,
     pub(super) command: Vec<Word>,
-    /// The meaning of the next word, if it stands behind a redirection.
+    /// The meaning of the next word if it stands behind a redirection.
     redirects: Option<Redirects>,
     /// The here-documents that begin on the next line.
     pub(super) documents: Vec<HereDocument>,
     /// Whether a part of the word behind a redirection is quoted.
     quoted: bool,
-    /// Whether arithmetic began before, in which `<<` is not a redirection and quotes protect nothing.
+    /// Whether arithmetic began before. In arithmetic `<<` is not a redirection, and quotes protect nothing.
     pub(super) arithmetic: bool,
-    /// Whether parentheses closed right before.
+    /// Whether parentheses closed immediately before.
     pub(super) closed: bool,
-    /// Whether `${…}` may have others in it.
+    /// Whether `${…}` may contain others.
     pub(super) nests: bool,
     pub(super) lexed: Lexed,
 }
@@ -76,14 +77,14 @@ enum Redirects {
     /// A descriptor, or a file for both streams.
     Descriptor,
     Document {
-        /// Whether tabulators at the beginning of its lines count for nothing.
+        /// Whether tabs at the beginning of its lines are ignored.
         tabs: bool,
     },
     Text,
 }
 
 impl<'a> Lexer<'a> {
-    /// A lexer at the beginning of a text.
+    /// Returns a lexer at the beginning of a text.
     pub(super) fn of(text: &'a str, nests: bool) -> Self {
         Self {
             rest: text,
@@ -101,41 +102,26 @@ impl<'a> Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    /// Takes the next character off the line.
+    /// Takes the next character from the line.
     pub(super) fn next(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
         Some(c)
     }
 
-    /// The next character, which was taken off the line.
+    /// Handles the next character, which is already taken from the line.
     fn take(&mut self, c: char) {
         self.note_groups(c);
         self.quoted |= matches!(c, '\\' | '\'' | '"');
         match c {
             '(' if self.begins_alternatives() => self.alternatives(),
             '\\' => self.escaped(),
-            '\'' => {
-                let quoted = self.until('\'');
-                self.word().push_str(&quoted);
-            }
+            '\'' => self.single_quoted(),
             '"' => self.double_quoted(),
             '$' => self.dollar(false),
             '`' => self.backticks(),
-            '#' if self.word.is_none() => {
-                let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
-                self.rest = &self.rest[end..];
-            }
-            '<' | '>' if self.rest.starts_with('(') => {
-                self.rest = &self.rest[1..];
-                self.substitution(match c {
-                    '<' => InnerKind::Command,
-                    _ => InnerKind::ReadsCommand,
-                });
-            }
-            '<' if self.rest.starts_with("<<") => self.redirection(Redirects::Text),
-            '<' if self.rest.starts_with('<') => self.redirection(Redirects::Document { tabs: false }),
-            '<' | '>' => self.redirection(Redirects::File),
+            '#' if self.word.is_none() => self.comment(),
+            '<' | '>' => self.angle_bracket(c),
             '&' if self.rest.starts_with('>') => self.redirection(Redirects::File),
             '\n' if !self.documents.is_empty() || self.redirects.is_some() => {
                 self.end_command();
@@ -154,12 +140,35 @@ impl Lexer<'_> {
         }
     }
 
-    /// The word that is being made; one begins if there is none.
+    /// Passes over a comment, which ends with its line.
+    fn comment(&mut self) {
+        let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
+        self.rest = &self.rest[end..];
+    }
+
+    /// Takes what `<` or `>` begins: a process substitution or a redirection.
+    fn angle_bracket(&mut self, bracket: char) {
+        if let Some(inside) = self.rest.strip_prefix('(') {
+            self.rest = inside;
+            self.substitution(match bracket {
+                '<' => InnerKind::Command,
+                _ => InnerKind::ReadsCommand,
+            });
+            return;
+        }
+        self.redirection(match bracket {
+            '<' if self.rest.starts_with("<<") => Redirects::Text,
+            '<' if self.rest.starts_with('<') => Redirects::Document { tabs: false },
+            _ => Redirects::File,
+        });
+    }
+
+    /// Returns the present word; one begins if there is none.
     pub(super) fn word(&mut self) -> &mut Word {
         self.word.get_or_insert_default()
     }
 
-    /// Ends the word, and puts it where it belongs: into the command, or to what a redirection names.
+    /// Ends the word, and adds it to the command or to the targets of redirections.
     fn end_word(&mut self) {
         let Some(mut word) = self.word.take() else { return };
         // These are commands and keywords, not patterns.
@@ -173,7 +182,7 @@ impl Lexer<'_> {
                 self.lexed.targets.push(word);
             }
             Some(Redirects::Document { tabs }) => {
-                // The end is the word as it is written, which is not known here of what a shell expands elsewhere.
+                // The end is the word as it is written. Expansions in it are not known here.
                 self.lexed.unclosed |= word.dynamic;
                 self.documents.push(HereDocument {
                     end: word.text,
@@ -186,7 +195,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Ends the command, and a redirection that names nothing.
+    /// Ends the command, and drops a redirection without a target.
     fn end_command(&mut self) {
         self.end_word();
         self.redirects = None;
@@ -195,7 +204,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `|`, `||` or `|&`.
+    /// Handles `|`, `||` and `|&`.
     fn pipe(&mut self) {
         self.end_command();
         match self.rest.strip_prefix('|') {
@@ -204,16 +213,22 @@ impl Lexer<'_> {
         }
     }
 
-    /// After a backslash outside of quotes.
+    /// Handles a backslash outside of quotes.
     fn escaped(&mut self) {
         match self.next() {
-            // A line that continues on the next one.
+            // The line continues on the next one.
             None | Some('\n') => {}
             Some(c) => self.word().push(c),
         }
     }
 
-    /// Takes the text before `end`, and passes over `end` itself.
+    /// Takes the text after a single quote: everything up to the next one stands for itself.
+    fn single_quoted(&mut self) {
+        let quoted = self.until('\'');
+        self.word().push_str(&quoted);
+    }
+
+    /// Takes the text before `end`, and skips `end` itself.
     fn until(&mut self, end: char) -> String {
         let (inside, rest) = match self.rest.split_once(end) {
             Some(parts) => parts,
@@ -226,7 +241,7 @@ impl Lexer<'_> {
         inside.to_owned()
     }
 
-    /// After a double quote: `$`, backticks and some escapes keep their meaning.
+    /// Takes the text after a double quote, in which `$`, backticks and some escapes keep their meaning.
     fn double_quoted(&mut self) {
         self.word();
         loop {
@@ -252,7 +267,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// After a `$`. `quoted`: within double quotes, where `$'…'` and `$"…"` are not quotes.
+    /// Handles a `$`. `quoted`: whether it stands within double quotes, where `$'…'` and `$"…"` are not
+    /// quotes.
     pub(super) fn dollar(&mut self, quoted: bool) {
         match self.rest.chars().next() {
             Some('(') => {
@@ -311,7 +327,7 @@ impl Lexer<'_> {
         inside.to_owned()
     }
 
-    /// After a backtick: what stands up to the next one runs.
+    /// Takes the command after a backtick, up to the next one.
     pub(super) fn backticks(&mut self) {
         let mut inside = String::new();
         loop {
@@ -329,7 +345,7 @@ impl Lexer<'_> {
         self.note_inner(inside, InnerKind::Command);
     }
 
-    /// After the parenthesis that opens.
+    /// Takes the text of a substitution, after the opening parenthesis.
     fn substitution(&mut self, kind: InnerKind) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();
@@ -342,8 +358,8 @@ impl Lexer<'_> {
         self.word().push_dynamic("");
     }
 
-    /// After the first character of a redirection: the next word is what it names. Digits right before it are
-    /// a descriptor, no word.
+    /// Handles a redirection, after its first character: the next word is its target. Digits immediately
+    /// before it are a descriptor, not a word.
     fn redirection(&mut self, redirects: Redirects) {
         let is_descriptor =
             |word: &Word| !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit());
@@ -352,7 +368,7 @@ impl Lexer<'_> {
         }
         let in_subscript = self.word.as_ref().is_some_and(|word| word.text.contains('['));
         if matches!(redirects, Redirects::Document { .. }) && (self.arithmetic || in_subscript) {
-            // It may shift a number, and what follows is no document.
+            // It may be a shift of a number, and no document follows.
             self.lexed.unclosed = true;
         }
         self.end_word();

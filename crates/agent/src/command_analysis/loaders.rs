@@ -1,15 +1,16 @@
-//! Variables by which a program is found or runs others, set by a builtin: `printf -v PATH .`, `read PATH`, `for PATH in .`. A builtin that
-//! evaluates a variable as a number, too, runs what is in it. Variables by which a path is found are set by an assignment as well.
+//! Variables that select programs or make them run others, and that a builtin sets: `printf -v PATH .`, `read
+//! PATH`, `for PATH in .`. A builtin that evaluates a variable as a number also runs the substitutions in its
+//! value. Variables that change the meaning of a path count if an assignment sets them, too.
 
 use super::indirect_programs::is_loader;
 use super::names::innermost;
 use super::word::Word;
 use super::wrapper_commands::{basename, is_assignment};
 
-/// Variables that say where a path leads: `~`, `cd`, `~-`, `~+`.
+/// Variables that decide where a path leads: `~`, `cd`, `~-`, `~+`.
 const PLACES: &[&str] = &["HOME", "CDPATH", "OLDPWD", "PWD"];
 
-/// Returns whether a variable says where a path leads.
+/// Returns whether a variable decides where a path leads.
 fn is_place(name: &str) -> bool {
     PLACES.contains(&name)
 }
@@ -20,9 +21,9 @@ pub(super) fn sets_a_loader(words: &[Word]) -> bool {
     sets_by_builtin(words, is_loader)
 }
 
-/// Returns whether paths of the commands behind this one, or of the shell that it starts, lead elsewhere: it
-/// sets `HOME` or the like. What is set in front of another program (`HOME=x cargo test`) is for that program
-/// alone, and leads no path of the line.
+/// Returns whether paths of the commands behind this one, or of the shell that it starts, lead elsewhere
+/// because it sets `HOME` or a similar variable. An assignment in front of another program (`HOME=x cargo
+/// test`) is for that program alone, and changes no path of the line.
 pub(super) fn sets_a_place(words: &[Word]) -> bool {
     let is_set = |word: &Word| is_assignment(&word.text) && name_of(&word.text).is_some_and(is_place);
     let leads = || {
@@ -80,7 +81,7 @@ fn sets_by_builtin(words: &[Word], is_one: fn(&str) -> bool) -> bool {
     }
 }
 
-/// Returns whether the text between `${` and `}` sets such a variable or one that says where a path leads:
+/// Returns whether the text between `${` and `}` sets such a variable or one that decides where a path leads:
 /// `PATH:=.`.
 pub(super) fn expansion_sets_a_loader(inside: &str) -> bool {
     let name = name_of(inside);
@@ -89,14 +90,14 @@ pub(super) fn expansion_sets_a_loader(inside: &str) -> bool {
     (behind.starts_with('=') || behind.starts_with(":=")) && name.is_some_and(is_one)
 }
 
-/// The name at the beginning of a text.
+/// Returns the name at the beginning of a text.
 fn name_of(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     Some(&text[..end.unwrap_or(text.len())]).filter(|name| !name.is_empty())
 }
 
-/// Returns whether a line has one command that reads a variable from somewhere, and one that takes a variable
-/// for a number: `read x; echo $((x))` runs the substitutions in the subscript that was read.
+/// Returns whether a line has one command that reads a variable, and one that evaluates a variable as a
+/// number: `read x; echo $((x))` runs the substitutions in the subscript that was read.
 pub(super) fn evaluates_what_it_reads(line: &str, commands: &[Vec<Word>]) -> bool {
     let program = |words: &[Word]| {
         let mut words = words.iter().skip_while(|word| is_assignment(&word.text));
@@ -124,8 +125,7 @@ pub(super) fn evaluates_what_it_reads(line: &str, commands: &[Vec<Word>]) -> boo
     commands.iter().any(reads) && (in_line && has_a_name(line) || commands.iter().any(numbers))
 }
 
-/// Returns whether a name without a `$` stands in some arithmetic, or one with it: the value may be more than
-/// a number.
+/// Returns whether arithmetic contains a name, with or without a `$`: its value may be more than a number.
 fn has_a_name(line: &str) -> bool {
     let mut parts = line.split("((").skip(1).chain(line.split("$[").skip(1));
     parts.any(|part| {

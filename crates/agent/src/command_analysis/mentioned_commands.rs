@@ -1,17 +1,17 @@
-//! Commands that a line mentions without running them as far as can be seen: in the words of a program that
-//! may run them, in settings, and programs that are copied to another name.
+//! Commands that a line mentions without visibly running them: in the words of a program that may run them,
+//! in settings, and as programs that are copied to another name.
 //!
-//! `python -c 'os.system("git push")'` runs no `git push` that a shell could see, and
-//! `cp /usr/bin/git x; ./x push` runs none of that name. So texts in the line are searched for the words of a
-//! rule, in their order, whatever stands between them. A mention makes the call one that a person is asked
-//! about, or that is refused if nobody is asked. From version 5 of the rules on.
+//! `python -c 'os.system("git push")'` runs no `git push` that a shell could see, and `cp /usr/bin/git x; ./x
+//! push` runs no program of that name. The texts in the line are therefore searched for the words of a rule,
+//! in their order, whatever stands between them. A mention makes the call one that a person is asked about,
+//! or that is refused if nobody is asked. From version 5 of the rules on.
 
 use super::CommandAnalysis;
 use super::pattern_overlap::names_meet;
 use super::word::{ANYTHING, Word};
 use super::wrapper_commands::basename;
 
-/// Subcommands that do the work of another one, and that one.
+/// Subcommands that do the work of another one, with that one.
 const SAME: &[(&str, &str)] = &[
     ("git send-pack", "git push"),
     ("git http-push", "git push"),
@@ -19,9 +19,9 @@ const SAME: &[(&str, &str)] = &[
     ("git lfs push", "git push"),
 ];
 
-/// Programs that give a file another name or another place.
+/// Programs that give a file another name or another directory.
 const COPY: &[&str] = &["ln", "cp", "mv", "install", "link", "rsync", "scp", "dd"];
-/// Programs that only look at the file they are given.
+/// Programs that only look at their file.
 const LOOK: &[&str] = &[
     "ls",
     "stat",
@@ -43,7 +43,7 @@ const LOOK: &[&str] = &[
 ];
 
 impl CommandAnalysis {
-    /// Adds the command that a form of one stands for: `git-push` is `git push`, and so is `git send-pack`.
+    /// Adds the command for which another name stands: `git-push` is `git push`, and so is `git send-pack`.
     pub(super) fn note_other_names(&mut self, name: &str, arguments: &[Word]) {
         if let Some(subcommand) = name.strip_prefix("git-").filter(|rest| !rest.is_empty()) {
             self.push("git", &[&[Word::written(subcommand)], arguments].concat());
@@ -62,7 +62,7 @@ impl CommandAnalysis {
         self.in_words.extend(in_words);
     }
 
-    /// Notes programs that may get another name here, and those whose place is looked up.
+    /// Notes programs that may get another name here, and programs whose path is looked up.
     pub(super) fn note_copies(&mut self, words: &[Word]) {
         let Some((program, arguments)) = words.split_first() else {
             return;
@@ -83,8 +83,8 @@ impl CommandAnalysis {
         }
     }
 
-    /// Returns whether the command that a rule is about stands in the line as text where a program may run
-    /// it, or its program is copied to another name.
+    /// Returns whether the line contains the command of a rule as text where a program may run it, or copies
+    /// its program to another name.
     pub(crate) fn mentions(&self, pattern: &str) -> bool {
         let Some(program) = fixed_words(pattern).next().map(basename) else {
             return false;
@@ -98,13 +98,13 @@ impl CommandAnalysis {
                 .any(|name| names_meet(program, name))
     }
 
-    /// Returns whether it stands in the line as text where a program may run it.
+    /// Returns whether the line contains the command as text where a program may run it.
     pub(crate) fn mentions_in_text(&self, pattern: &str) -> bool {
         let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
         !fixed.is_empty() && self.texts.iter().any(|text| in_order(&fixed, text))
     }
 
-    /// Returns whether the command stands in the line as text where a program may run it, and that text does
+    /// Returns whether the line contains the command as text where a program may run it, and that text does
     /// not itself begin with the first word of the pattern.
     pub(crate) fn mentions_in_text_of_another(&self, pattern: &str) -> bool {
         let fixed: Vec<&str> = fixed_words(pattern).flat_map(tokens).collect();
@@ -121,14 +121,14 @@ impl CommandAnalysis {
     }
 }
 
-/// The words of a pattern before its first star: those that a mention must have.
+/// Returns the words of a pattern before its first star, which a mention must have.
 fn fixed_words(pattern: &str) -> impl Iterator<Item = &str> {
     pattern
         .split(' ')
         .take_while(|word| !word.is_empty() && !word.contains('*'))
 }
 
-/// The words of a text, whatever signs stand between them.
+/// Returns the words of a text, whatever signs stand between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let between = |c: char| !(c.is_alphanumeric() || "-_.+".contains(c) || c == ANYTHING);
     text.split(between)
@@ -136,7 +136,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
         .filter(|token| !token.is_empty())
 }
 
-/// Returns whether these words stand in the text in their order. The first has to be there to the letter.
+/// Returns whether a text contains these words in their order. The first one must be there to the letter.
 fn in_order(words: &[&str], text: &str) -> bool {
     let mut found = 0;
     for token in tokens(text) {
@@ -147,8 +147,8 @@ fn in_order(words: &[&str], text: &str) -> bool {
     found == words.len()
 }
 
-/// Returns whether there are settings, among the words of a program that runs none of its words otherwise,
-/// that name a program to run.
+/// Returns whether the words of a program that otherwise runs none of them include settings that name a
+/// program to run.
 pub(super) fn sets_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

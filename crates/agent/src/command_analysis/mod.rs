@@ -1,14 +1,15 @@
-//! Finds all that a command line may run, for rules that ask or deny: the commands within it, however they
-//! are quoted, escaped, wrapped or handed to a shell.
+//! Finds all commands that a command line may run, for rules that ask or deny, however they are quoted,
+//! escaped, wrapped or given to a shell.
 //!
-//! It finds more than runs. A determined writer can still hide a command, which only a sandbox prevents;
-//! where it is plain that something is hidden, that is said (`hides`). The narrow reading, for rules that
-//! allow, is [`crate::command`] (decision 021 in `issues/`).
+//! It finds more commands than run. A determined author can still hide a command, which only a sandbox
+//! prevents; if a line plainly hides something, the result says so (`hides`). The narrow reading, for rules
+//! that allow, is [`crate::command`] (decision 021 in `issues/`).
 //!
-//! The way of a line:
+//! The steps of the analysis:
 //!
 //! | step | file |
 //! | --- | --- |
+//! | reads a line, its commands and what those run | `traversal` |
 //! | makes words of it as bash does | `lex`, with `ansi`, `documents`, `nesting` and `word` |
 //! | finds the command within a command (`sudo`, `env`, `sh -c`) | `wrapper_commands` |
 //! | makes the forms of a command that rules are held against | `command_forms`, `subcommands` |
@@ -19,11 +20,11 @@
 //! | says which commands act on whole folders | `whole_folders` |
 //! | compares names and commands with marks to patterns | `pattern_overlap`, `path_overlap` |
 //!
-//! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`); where one is reached, the
-//! line hides something, so length does not lead past a rule.
+//! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`). A line that reaches one of
+//! them hides something, so a long line does not evade a rule.
 //!
-//! What a version of the rules sees more is behind a flag of [`CommandAnalysis`], named for what it looks at:
-//! `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
+//! Each later version of the rules sees more. A flag of [`CommandAnalysis`] with the name of the addition
+//! stands for the version: `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
 
 mod ansi;
 mod command_forms;
@@ -44,6 +45,7 @@ mod pattern_overlap;
 mod piped_input;
 mod subcommands;
 mod subscripts;
+mod traversal;
 mod whole_folders;
 mod word;
 mod working_directory;
@@ -51,59 +53,47 @@ mod wrapper_commands;
 
 use agentx_types::{RULES_VERSION, since};
 
-use crate::command::{BLANKS, take_apart};
 pub(crate) use data_consumers::sed_does;
-use data_consumers::{names_a_program, takes_data};
-use indirect_programs::{has_indirect_program, texts_that_may_run, words_that_may_run};
-use lex::lex;
-use loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader, sets_a_place};
-use mentioned_commands::sets_a_program;
-use names::innermost;
 pub(crate) use path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
 pub(crate) use pattern_overlap::may_fit;
-use piped_input::FedCommands;
 pub(crate) use subcommands::OF_GIT;
-use whole_folders::{takes_whole_folders, writes_what_it_names};
-use word::Word;
 pub(crate) use word::{ANYTHING, BLANK};
-use wrapper_commands::{Runs, basename, runs};
 
-/// Commands within commands are followed so deep.
+/// Maximum depth of commands within commands.
 const DEPTH: usize = 5;
-/// Commands before a command are followed so far.
+/// Maximum number of commands before a command, such as `sudo env`.
 const WRAPPERS: usize = 12;
 /// Maximum number of commands with unknown parts to check. With more of them, the line hides something.
 const MOST_OPEN: usize = 200;
 
-/// Everything that a command line may run, and the files that it may open.
+/// All commands that a command line may run, and the files that it may open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandAnalysis {
-    /// Every way in which a part of it may be read: as it is written, without quotes, without what stands
-    /// before it, without the program's directory and the options before its subcommand.
+    /// The commands in each form in which a rule may name them: as they are written, without quotes, without
+    /// the commands before them, without the program's directory and the options before its subcommand.
     pub commands: Vec<String>,
     /// The same as commands that bash would run, with [`BLANK`] instead of a blank within a word.
     pub(crate) in_words: Vec<String>,
     /// Words that may be paths: arguments, values of options and assignments, targets of redirections.
     pub paths: Vec<String>,
-    /// Whether it runs something that cannot be known from it: a program that a variable names, a shell that
-    /// reads a pipe, a quote without an end, more than is followed.
+    /// Whether the line runs something that cannot be known from it: a program that a variable names, a shell
+    /// that reads a pipe, a quote without an end, or more levels than are followed.
     pub hides: bool,
-    /// Commands that may run and are not known to the letter: with a NUL where a variable, a glob or a
-    /// substitution stands for any text, and the words that a program may take as a command. From version 1
-    /// of the rules on.
+    /// Commands that may run and are not known to the letter, with a NUL in place of a variable, a glob or a
+    /// substitution, and words that a program may run as a command. From version 1 of the rules on.
     pub open: Vec<String>,
-    /// Whether what version 1 of the rules looks at is looked at.
+    /// Whether version 1 of the rules or a later one reads the line.
     closer: bool,
-    /// Files that are run as scripts: one that the line itself writes is not known.
+    /// Files that run as scripts. The content of a script that the line itself writes is not known.
     scripts: Vec<String>,
     /// Files that the line may write.
     written: Vec<String>,
-    /// Names that may be paths and are not known to the letter, with marks for [`path_overlap`]. From version 5 of
-    /// the rules on, as all below.
+    /// Names that may be paths and are not known to the letter, with marks for [`path_overlap`]. From version
+    /// 5 of the rules on, as all fields below.
     pub(crate) globs: Vec<String>,
     /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.
     pub(crate) unnamed: bool,
-    /// Whether what version 5 of the rules looks at is looked at.
+    /// Whether version 5 of the rules or a later one reads the line.
     names: bool,
     /// Whether globs stand for names with a dot, too.
     dots: bool,
@@ -127,7 +117,7 @@ pub struct CommandAnalysis {
     homes: bool,
     /// The folders in which the current command works because of an option, such as `env -C DIR`.
     command_folders: Vec<String>,
-    /// Texts that programs may run, or read commands in.
+    /// Texts that programs may run, or from which they may read commands.
     pub(crate) texts: Vec<String>,
     /// Names of programs that the line copies to another name.
     copied: Vec<String>,
@@ -135,10 +125,10 @@ pub struct CommandAnalysis {
     located: Vec<String>,
     /// Whether the line copies any file to another name.
     copies: bool,
-    /// Names, globs among them, of folders that a command acts on with everything in them. From version 9 of
-    /// the rules on, as below.
+    /// Names and globs of folders on which a command acts with everything in them. From version 9 of the
+    /// rules on, as the field below.
     pub(crate) folders_taken: Vec<String>,
-    /// Names, globs among them, of files that a command writes because it is told to, redirections aside.
+    /// Names and globs of files that a command writes because its words name them, redirections aside.
     pub(crate) files_written: Vec<String>,
 }
 
@@ -155,7 +145,7 @@ pub fn read(line: &str) -> CommandAnalysis {
     read_as(line, RULES_VERSION)
 }
 
-/// Reads a command line as rules of this version do (see [`RULES_VERSION`]).
+/// Reads a command line as this version of the rules does (see [`RULES_VERSION`]).
 pub fn read_as(line: &str, version: u32) -> CommandAnalysis {
     read_in(Vec::new(), line, version)
 }
@@ -185,206 +175,6 @@ fn read_in(folders: Vec<String>, line: &str, version: u32) -> CommandAnalysis {
     reading.hides |= reading.closer && reading.runs_what_it_writes();
     reading.hides |= reading.open.len() > MOST_OPEN;
     reading
-}
-
-impl CommandAnalysis {
-    /// Reads a line, and those within it, `depth` levels deep.
-    fn line(&mut self, line: &str, depth: usize) {
-        let lexed = lex(line, self.expands_twice);
-        let apart = take_apart(line);
-        if apart.certain {
-            self.commands.extend(apart.commands);
-        }
-        let hid = std::mem::replace(&mut self.hides, lexed.unclosed);
-        let fed = FedCommands::of(&lexed, self.fed);
-        let fed_outside = (self.fed, self.piped_args);
-        for (at, command) in lexed.commands.iter().enumerate() {
-            (self.fed, self.piped_args) = (fed.command(at), fed_outside.1);
-            self.listed = fed.is_listed(&lexed, at);
-            self.command(command, depth);
-        }
-        (self.fed, self.piped_args) = fed_outside;
-        for target in &lexed.targets {
-            self.note_target(target);
-        }
-        if self.expands_twice {
-            self.read_descriptors(&lexed, depth);
-            self.hides |= evaluates_what_it_reads(line, &lexed.commands)
-                || lexed.inner.iter().any(|inner| {
-                    inner.kind == piped_input::InnerKind::Parameter && expansion_sets_a_loader(&inner.text)
-                });
-        }
-        if self.names {
-            self.note_given(&lexed);
-        }
-        if self.closer {
-            self.written
-                .extend(lexed.targets.iter().map(|target| target.text.clone()));
-        }
-        let Some(deeper) = depth.checked_sub(1) else {
-            self.hides |= hid || !lexed.inner.is_empty();
-            return;
-        };
-        // Where a shell may read it.
-        let read = self.hides;
-        let expands_all = !self.expands_twice;
-        let runs =
-            |inner: &&piped_input::InnerText| expands_all || inner.kind != piped_input::InnerKind::Quoted;
-        for inner in lexed.inner.iter().filter(runs) {
-            self.fed = fed.inner(inner);
-            match inner.kind {
-                // The value of a variable does not name a program here; the line is read again where the variable is used.
-                piped_input::InnerKind::Parameter if self.expands_twice => {
-                    self.line(&format!("echo {}", inner.text), deeper);
-                }
-                _ => self.line(&inner.text, deeper),
-            }
-        }
-        self.fed = fed_outside.0;
-        for input in lexed.input.iter().filter(|_| read) {
-            self.line(input, deeper);
-        }
-        self.hides |= hid;
-        if lexed.unclosed {
-            // A quote that has no end may have swallowed a command, as that of a text in a heredoc does.
-            for piece in line.split([';', '&', '|', '\n', '\r', '(', ')', '{', '}', '`']) {
-                for command in lex(piece.trim_matches(BLANKS), self.expands_twice).commands {
-                    self.command(&command, deeper);
-                }
-            }
-        }
-    }
-
-    /// Reads a command: itself, then the one that it runs, and so on.
-    fn command(&mut self, words: &[Word], depth: usize) {
-        let (paths, globs) = (self.paths.len(), self.globs.len());
-        self.note_names(words);
-        if self.expands_twice {
-            let inner = innermost(words);
-            let noted = || self.paths[paths..].iter().chain(&self.globs[globs..]).cloned();
-            if takes_whole_folders(inner) {
-                self.folders_taken.extend(noted());
-            }
-            if writes_what_it_names(inner) {
-                self.files_written.extend(noted());
-            }
-        }
-        let mut words = words;
-        for _ in 0..WRAPPERS {
-            self.note(words);
-            if self.expands_twice && sets_a_loader(words) {
-                // The other programs of the line are no longer those that their names say.
-                (self.hides, self.beyond_stars) = (true, true);
-            }
-            if self.expands_twice && sets_a_place(words) {
-                (self.hides, self.beyond_stars) = (true, true);
-                self.note_places();
-            }
-            if self.feeds {
-                self.read_subscripts(words, depth);
-            }
-            if self.closer {
-                self.look_closer(words, depth);
-            }
-            match runs(words, self.closer) {
-                Runs::Nothing => {
-                    self.hides |=
-                        self.feeds && self.fed && !takes_data(words, self.piped_args && !self.listed);
-                    return;
-                }
-                Runs::Unknown => {
-                    self.hides = true;
-                    return;
-                }
-                Runs::From(start) => {
-                    let gives = matches!(basename(&words[0].text), "xargs" | "parallel");
-                    (self.fed, self.piped_args) = (self.fed || gives, self.piped_args || gives);
-                    words = words.get(start..).unwrap_or_default();
-                }
-                Runs::Parts(parts) => {
-                    self.hides |= self.feeds && self.piped_args;
-                    let Some(deeper) = depth.checked_sub(1) else { break };
-                    for part in parts {
-                        self.command(part, deeper);
-                    }
-                    return;
-                }
-                Runs::Lines(lines) => {
-                    // Its input may stand in the line: `xargs -I{} sh -c {}`.
-                    self.hides |= self.feeds && self.piped_args;
-                    let Some(deeper) = depth.checked_sub(1) else { break };
-                    for (line, known) in lines {
-                        self.hides |= !known;
-                        self.line(&line, deeper);
-                    }
-                    return;
-                }
-            }
-            if words.is_empty() {
-                return;
-            }
-        }
-        self.hides = true;
-    }
-
-    /// Looks for more, from version 1 of the rules on: programs that take their work from elsewhere, and
-    /// words that may be commands.
-    fn look_closer(&mut self, words: &[Word], depth: usize) {
-        let Some((program, arguments)) = words.split_first().filter(|_| !self.hides) else {
-            return;
-        };
-        self.hides |= has_indirect_program(words) || (self.names && sets_a_program(words));
-        self.hides |= self.feeds && names_a_program(words);
-        if self.names {
-            self.note_words_of(words);
-            self.note_copies(words);
-        }
-        let name = basename(&program.text);
-        if name == "xargs" || name == "parallel" {
-            // What comes in is put behind the words.
-            if let Runs::From(start) = runs(words, true) {
-                let given = Word::anything();
-                // `parallel git ::: push`
-                let own = words[start..]
-                    .iter()
-                    .take_while(|word| !word.text.starts_with(":::"));
-                let with: Vec<Word> = own.cloned().chain([given]).collect();
-                if let Some((program, arguments)) = with.split_first() {
-                    self.note_open(basename(&program.text), arguments);
-                }
-            }
-        }
-        if matches!(name, "tee" | "cp" | "mv" | "install" | "curl" | "wget") {
-            let files = arguments.iter().map(|word| word.text.clone());
-            self.written.extend(files);
-        }
-        match name {
-            "source" | "." => self
-                .scripts
-                .extend(arguments.first().map(|word| word.text.clone())),
-            _ if program.text.contains('/') => self.scripts.push(program.text.clone()),
-            _ => self.scripts.extend(wrapper_commands::script_of(words)),
-        }
-        if depth == 0 {
-            return;
-        }
-        for start in words_that_may_run(words) {
-            self.note_open(basename(&words[start].text), &words[start + 1..]);
-        }
-        for part in texts_that_may_run(words) {
-            let lexed = lex(&part, self.expands_twice);
-            for command in lexed.commands.iter().filter(|command| !command.is_empty()) {
-                self.note_open(basename(&command[0].text), &command[1..]);
-            }
-        }
-    }
-
-    /// Returns whether a script that is run is one of the files that the line writes: `curl -o x …; sh x`.
-    fn runs_what_it_writes(&self) -> bool {
-        let plain = |path: &String| path.trim_start_matches("./").to_owned();
-        let written: Vec<String> = self.written.iter().map(plain).collect();
-        self.scripts.iter().any(|script| written.contains(&plain(script)))
-    }
 }
 
 #[cfg(test)]

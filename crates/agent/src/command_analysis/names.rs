@@ -1,8 +1,8 @@
-//! The files that a command line may name: words, values of options, names that braces and globs make, what `xargs` is given, and what
-//! programs in other languages mention.
+//! Collects the files that a command line may name: words, values of options, names that braces and globs
+//! make, input of `xargs`, and names in code of other languages.
 //!
-//! More is noted than is opened: a name that is none costs a comparison, one that is missed may be a secret.
-//! Relative names are noted as they are written and, after a `cd`, below the folder that it goes to.
+//! It notes more names than the line opens: a wrong name costs a comparison, a missed one may be a secret. It
+//! notes relative names as they are written and, after a `cd`, below the target folder.
 
 use super::CommandAnalysis;
 use super::expand::STAR;
@@ -16,7 +16,7 @@ use crate::pattern::{is_within, normalize};
 
 /// Maximum number of names of one line to check. With more of them, some are not known.
 const MOST_NAMES: usize = 2000;
-/// Texts that are longer than this are looked at as far.
+/// Maximum length of a text that is checked; the rest of a longer text is not.
 const LONGEST_TEXT: usize = 100_000;
 
 /// Programs that take names of files from standard input.
@@ -31,7 +31,7 @@ const OPEN_NOTHING: &[&str] = &[
     "sleep", "for",
 ];
 
-/// Beginnings of names in a folder that a variable names: `HOME`, `PWD`, `OLDPWD`, or any.
+/// Beginnings of names in a folder that a variable names: `HOME`, `PWD`, `OLDPWD`, or any variable.
 const HOMES: &[&str] = &["~/", "~+/", "~-/", "\0/"];
 const _: () = assert!(ANYTHING == '\0', "the last one is a variable");
 
@@ -39,11 +39,11 @@ const _: () = assert!(ANYTHING == '\0', "the last one is a variable");
 const FIND_NAMES: &[&str] = &["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"];
 
 impl CommandAnalysis {
-    /// Notes the files that a command names: in version 5 of the rules and later also those that its words
-    /// may become.
+    /// Notes the files that a command names; from version 5 of the rules on, also those that its words
+    /// become.
     ///
-    /// A word after the program counts as a name if it is not an option; any word with a slash counts. Of `NAME=VALUE` and `--NAME=VALUE`
-    /// the value counts.
+    /// A word after the program counts as a name if it is not an option, and any word with a slash counts. Of
+    /// `NAME=VALUE` and `--NAME=VALUE` the value counts.
     pub(super) fn note_names(&mut self, words: &[Word]) {
         let folders = self.expands_twice.then(|| working_folders(words));
         self.command_folders = folders.unwrap_or_default();
@@ -85,7 +85,7 @@ impl CommandAnalysis {
     /// Notes a path that is known to the letter, as it is written and below the folder of an earlier `cd`.
     fn note_path(&mut self, path: &str) {
         self.paths.push(path.to_owned());
-        // The shell writes where it stands instead of `~+`.
+        // The shell puts its working directory in place of `~+`.
         let here = path.strip_prefix("~+/").filter(|_| self.feeds);
         if let Some(here) = here {
             self.paths.push(here.to_owned());
@@ -93,8 +93,8 @@ impl CommandAnalysis {
         self.note_below(here.unwrap_or(path));
     }
 
-    /// Notes a relative name below each folder that the line goes to, or that its command is told; one in a
-    /// home, too, where the line says which folder that is.
+    /// Notes a relative name below each folder that the line goes to, or that an option of its command names.
+    /// Notes a name in a home below that folder, too, if the line sets it.
     fn note_below(&mut self, name: &str) {
         let in_home = HOMES.iter().find_map(|home| name.strip_prefix(home));
         let Some(name) = in_home
@@ -108,8 +108,7 @@ impl CommandAnalysis {
         there.into_iter().for_each(|name| self.note_name(name));
     }
 
-    /// Notes a name that a word becomes: a path, or a glob where a mark is in it. Beyond [`MOST_NAMES`] the
-    /// line opens files that are not known.
+    /// Notes a name that a word becomes: a path, or a glob if it has a mark. [`MOST_NAMES`] bounds the names.
     pub(super) fn note_name(&mut self, name: String) {
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;
@@ -121,7 +120,8 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes the names that a word becomes, and those in it behind `=`, `@`, `:` and the letter of an option.
+    /// Notes the names that a word becomes, and the names in it behind `=`, `@`, `:` and the letter of an
+    /// option.
     fn note_spellings(&mut self, word: &Word, opens_nothing: bool) {
         let mut names = word.names();
         if names.is_empty() {
@@ -160,8 +160,8 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes patterns of names that a search is given as text, and whether a search hands its findings to
-    /// another program.
+    /// Notes patterns of names that a search has as text, and whether a search passes its results to another
+    /// program.
     fn note_searches(&mut self, words: &[Word]) {
         let mut before = "";
         for word in words {
@@ -193,7 +193,7 @@ impl CommandAnalysis {
         self.unnamed |= hands_on || words.iter().any(from_list) || (program == "tar" && has(&["-T"]));
     }
 
-    /// Notes the folder that relative paths begin in from here on, after `cd` or `pushd`.
+    /// Notes the folder in which relative paths begin from here on, after `cd` or `pushd`.
     fn note_folder(&mut self, words: &[Word]) {
         let mut first = words.iter().take(3).enumerate();
         let Some((at, _)) = first.find(|(_, word)| matches!(word.text.as_str(), "cd" | "pushd")) else {
@@ -214,7 +214,7 @@ impl CommandAnalysis {
             self.folders = vec![before.map_or_else(|| to.clone(), below)];
             return;
         }
-        // It may not come to that: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
+        // The command may not run: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders stay.
         let mut more: Vec<String> = if is_relative(&to) {
             known.iter().chain(&self.command_folders).map(below).collect()
         } else {
@@ -224,8 +224,8 @@ impl CommandAnalysis {
         self.go_to(more);
     }
 
-    /// Notes that the line sets `HOME` or the like: what was a home may be each folder that the command
-    /// names, or any if it names none.
+    /// Notes that the line sets `HOME` or a similar variable: a home may then be each folder that the command
+    /// names, or any folder if it names none.
     pub(super) fn note_places(&mut self) {
         self.homes = true;
         let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
@@ -243,7 +243,7 @@ impl CommandAnalysis {
         self.folders.extend(folders);
         if self.folders.len() > MOST_FOLDERS {
             self.folders.truncate(MOST_FOLDERS);
-            // Any folder at all.
+            // Stands for any folder.
             self.folders[0] = ANYWHERE.to_owned();
         }
     }
@@ -257,7 +257,7 @@ impl CommandAnalysis {
         })
     }
 
-    /// Notes names and texts that commands of a line are given by others, or by the line itself.
+    /// Notes names and texts that commands of a line get from other commands, or from the line itself.
     pub(super) fn note_given(&mut self, lexed: &Lexed) {
         let mut input_is_read = (false, false);
         for (at, words) in lexed.commands.iter().enumerate() {
@@ -285,7 +285,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes what a program may take out of its words: code in another language, commands of its own.
+    /// Notes what a program may find in its words: code in another language, commands of its own.
     pub(super) fn note_words_of(&mut self, words: &[Word]) {
         let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
         if is_wrapper(program) || is_shell(program) {
@@ -303,7 +303,7 @@ impl CommandAnalysis {
         }
     }
 
-    /// Notes what looks like a path in a text.
+    /// Notes the parts of a text that look like a path.
     fn note_mentioned(&mut self, text: &str) {
         let end = text.floor_char_boundary(LONGEST_TEXT);
         let between = |c: char| c.is_whitespace() || "'\"`()[]{}<>;,=|&!\\\0".contains(c);
@@ -319,7 +319,7 @@ impl CommandAnalysis {
     }
 }
 
-/// The words as one text, with a NUL for what is not known.
+/// Returns the words as one text, with a NUL for the unknown parts.
 fn joined(words: &[Word]) -> String {
     let texts: Vec<&str> = words.iter().map(|word| word.open.as_str()).collect();
     texts.join(" ")
@@ -330,7 +330,7 @@ fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '~', '$', ANYTHING, '-'])
 }
 
-/// The parts of a word behind the marks that programs write before a file's name: `file=@.env`, `HEAD:.env`.
+/// Returns the parts of a word behind the marks before a file in some programs: `file=@.env`, `HEAD:.env`.
 fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
     let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
     ['=', '@', ':']
@@ -339,21 +339,21 @@ fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
         .filter(|rest| !rest.is_empty())
 }
 
-/// A command without those before it: `sudo`, `env`, assignments.
+/// Returns a command without the commands before it: `sudo`, `env`, assignments.
 pub(super) fn innermost(mut words: &[Word]) -> &[Word] {
     const FOLLOWED: usize = 12;
     for _ in 0..FOLLOWED {
         match runs(words, true) {
             Runs::From(start) if start > 0 => words = words.get(start..).unwrap_or_default(),
             Runs::Nothing => return words,
-            // What runs there is looked at by itself.
+            // A command in there is read by itself.
             _ => return &[],
         }
     }
     &[]
 }
 
-/// Returns whether a command reads what the one before writes.
+/// Returns whether a command reads the output of the one before.
 fn is_piped(lexed: &Lexed, at: usize) -> bool {
     lexed.piped.binary_search(&at).is_ok()
 }
@@ -393,7 +393,7 @@ fn is_given_names(lexed: &Lexed, at: usize) -> bool {
     }
 }
 
-/// Returns whether a `find` says which names it looks for.
+/// Returns whether a `find` names the files that it looks for.
 fn is_named_search(words: &[Word]) -> bool {
     let has = |options: &[&str]| words.iter().any(|word| options.contains(&word.text.as_str()));
     has(FIND_NAMES) && !has(&["!", "-not", "-regex", "-iregex", "-o", "-or"])

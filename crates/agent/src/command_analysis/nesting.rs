@@ -1,12 +1,12 @@
-//! The end of a substitution that has others and quotes in it.
+//! Finds the end of a substitution that contains others and quotes.
 //!
-//! `$(a "$(b ')')" c)` ends at its last parenthesis. One pass, with a stack of what is open (parentheses and
-//! double quotes): it takes time in proportion to the text, so deep nesting cannot hold up a server
-//! up. The lines of a here-document within it have neither quotes nor parentheses.
+//! `$(a "$(b ')')" c)` ends at its last parenthesis. One pass with a stack of open parentheses and double
+//! quotes takes time in proportion to the text, so deep nesting cannot hold up a server. The lines of a
+//! here-document within it have neither quotes nor parentheses.
 
 use super::documents::HereDocument;
 
-/// The place of the parenthesis that closes what was opened before `text`, in bytes; `None` where there is
+/// Returns the position of the parenthesis that closes the one before `text`, in bytes; `None` if there is
 /// none.
 pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
     let mut open = vec!['('];
@@ -59,11 +59,11 @@ pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
     None
 }
 
-/// The place of the brace that closes a `${` before `text`, in bytes; `None` if there is none.
+/// Returns the position of the brace that closes a `${` before `text`, in bytes; `None` if there is none.
 ///
-/// It passes over `${…}` and `$(…)` within. Which quotes count in `${…}` depends on the operator and on
-/// quotes around it, so where one stands in front of that brace, the first brace of all is taken: then more
-/// of the line is read as commands, not less.
+/// It skips inner `${…}` and `$(…)`. Which quotes count in `${…}` depends on the operator and on quotes
+/// around it. If a quote stands in front of that brace, the first brace of all is the end: then more of the
+/// line is read as commands, not less.
 pub(super) fn end_of_parameter(text: &str) -> Option<usize> {
     let mut open = 1_usize;
     let mut at = 0;
@@ -88,7 +88,7 @@ pub(super) fn end_of_parameter(text: &str) -> Option<usize> {
     None
 }
 
-/// The here-document whose delimiter stands at the beginning of a text.
+/// Returns the here-document whose delimiter stands at the beginning of a text.
 fn delimiter(text: &str) -> Option<HereDocument> {
     let tabs = text.starts_with('-');
     let word = text.trim_start_matches('-').trim_start_matches([' ', '\t']);

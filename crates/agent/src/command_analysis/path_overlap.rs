@@ -1,8 +1,8 @@
-//! Whether a name with globs or expansions in it may be a path that a rule is about.
+//! Decides whether a name with globs or expansions may be a path that a rule is about.
 //!
-//! A pattern of a rule and a name of a command line are compared folder by folder, where either may have
-//! parts that stand for more than one folder. How sure the answer is matters: a rule that denies counts for a
-//! name that is [`Named`](PathOverlap::Named); a name that meets it only `Perhaps` is one that the line hides
+//! It compares a pattern of a rule and a name of a command line folder by folder; parts of either may stand
+//! for more than one folder. The certainty of the answer matters: a rule that denies applies to a name that
+//! is [`Named`](PathOverlap::Named); a name that only meets the pattern `Perhaps` is one that the line hides
 //! from the rule.
 //!
 //! | pattern | name | meeting |
@@ -16,7 +16,7 @@ use super::expand::STAR;
 use super::pattern_overlap::names_meet;
 use super::word::ANYTHING;
 
-/// Folders of the pattern times those of the name, at most; longer pairs are taken to meet.
+/// Maximum product of the folders of the pattern and of the name; longer pairs count as overlapping.
 const MOST_STEPS: usize = 1 << 16;
 
 /// The certainty with which a name is one of the paths of a pattern.
@@ -26,15 +26,15 @@ pub(crate) enum PathOverlap {
     Never,
     /// Some file may: `*`, `$X`.
     Perhaps,
-    /// The letters of the name are part of what the pattern says: `.en?` and `**/.env`.
+    /// The letters of the name are part of the pattern: `.en?` and `**/.env`.
     Named,
 }
 
-/// The certainty with which an absolute pattern of paths and an absolute, normal name meet. As in a shell, a
-/// glob at the beginning of a name stands for no dot.
+/// Returns the certainty with which an absolute pattern of paths and an absolute, normal name overlap. As in
+/// a shell, a glob at the beginning of a name does not stand for a dot.
 pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
     let (pattern, name) = (parts(pattern), parts(name));
-    // What a variable holds may be a path of any length.
+    // The value of a variable may be a path of any length.
     let is_anything = |part: &str| !part.is_empty() && part.chars().all(|c| c == ANYTHING);
     let by_name = |_, pattern: &str, part: &str| named_by(pattern, part);
     let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
@@ -47,18 +47,18 @@ pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
     }
 }
 
-/// Returns whether a glob may become one of the paths of a pattern, be it by its stars alone.
+/// Returns whether a glob may become one of the paths of a pattern, even if only by its stars.
 ///
-/// `**` stands for any number of folders. A variable stands for one folder: of what it holds no more is
-/// known. Used for files that are guarded more than others.
+/// `**` stands for any number of folders. A variable stands for one folder: no more is known of its value.
+/// Used for files that are guarded more than others.
 pub(crate) fn reaches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (parts(pattern), parts(name));
     let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
     is_too_long(&pattern, &name) || paths_meet(&pattern, &name, perhaps, spans_folders)
 }
 
-/// Returns whether a glob names one of the paths of a pattern behind folders that are nothing but stars:
-/// `*/*/credentials`. The last part of the pattern has to be named as well.
+/// Returns whether a glob names one of the paths of a pattern behind folders that are only stars:
+/// `*/*/credentials`. It must name the last part of the pattern as well.
 pub(crate) fn names_behind_stars(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (parts(pattern), parts(name));
     let last = pattern.iter().rposition(|part| !is_all_stars(part));
@@ -69,12 +69,12 @@ pub(crate) fn names_behind_stars(pattern: &str, name: &str) -> bool {
     is_too_long(&pattern, &name) || paths_meet(&pattern, &name, named, spans_folders)
 }
 
-/// The folders of a path or a pattern, and its last part.
+/// Returns the folders of a path or a pattern, and its last part.
 fn parts(path: &str) -> Vec<&str> {
     path.split('/').collect()
 }
 
-/// Returns whether comparing both takes more steps than are made.
+/// Returns whether a comparison of both would take more steps than [`MOST_STEPS`].
 fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
     pattern.len().saturating_mul(name.len()) > MOST_STEPS
 }
@@ -92,7 +92,7 @@ fn spans_folders(part: &str) -> bool {
 /// Compares row by row: `reached[j]` says whether the part of the pattern so far and the first `j` folders of
 /// the name may be the same.
 ///
-/// `meet` compares one folder of each, with the place of the pattern's; `spans` says which parts of the name
+/// `meet` compares one folder of each, with the position in the pattern; `spans` says which parts of the name
 /// stand for any number of folders.
 fn paths_meet(
     pattern: &[&str],
@@ -120,7 +120,7 @@ fn paths_meet(
     reached[name.len()]
 }
 
-/// Marks the places that are reached because a part that spans any number of folders spans none, too.
+/// Marks the positions that are reached because a part that spans any number of folders spans none, too.
 fn spread(reached: &mut [bool], name: &[&str], spans: impl Fn(&str) -> bool) {
     for (j, part) in name.iter().enumerate() {
         reached[j + 1] |= reached[j] && spans(part);
@@ -132,17 +132,18 @@ fn is_wild(c: char) -> bool {
     c == STAR || c == ANYTHING
 }
 
-/// Returns whether a part of a name may begin as the pattern does: a glob at the beginning stands for no dot.
+/// Returns whether a part of a name may begin as the pattern does: a glob at the beginning does not stand for
+/// a dot.
 fn may_begin(pattern: &str, part: &str) -> bool {
     !(part.starts_with(STAR) && pattern.starts_with('.'))
 }
 
-/// Returns whether one folder of the name may be one that this part of the pattern fits.
+/// Returns whether one folder of the name may match this part of the pattern.
 fn may_be(pattern: &str, part: &str) -> bool {
     may_begin(pattern, part) && names_meet(pattern, part)
 }
 
-/// Returns whether the letters of `part` are what the pattern says, and not its stars alone.
+/// Returns whether the letters of `part` match the pattern, and not its stars alone.
 fn named_by(pattern: &str, part: &str) -> bool {
     if !part.contains(is_wild) || pattern.bytes().all(|byte| byte == b'*') {
         return names_meet(pattern, part);

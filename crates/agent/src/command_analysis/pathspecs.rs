@@ -1,12 +1,12 @@
-//! Names that programs make of their words themselves: the globs of Git, which it expands in quotes too, and
-//! addresses of files.
+//! Names that programs make of their words themselves: the globs of Git, which Git expands even in quotes,
+//! and addresses of files.
 
 use super::CommandAnalysis;
 use super::word::{ANYTHING, Word};
 
 impl CommandAnalysis {
-    /// Notes the files that words of Git may stand for: `':(glob).e*'`, `'.e*'`. Its stars stand for dots and
-    /// slashes, too.
+    /// Notes the files that words of Git may stand for: `':(glob).e*'`, `'.e*'`. Stars of Git stand for dots
+    /// and slashes, too.
     pub(super) fn note_pathspecs(&mut self, words: &[Word]) {
         for word in words.iter().skip(1) {
             let text = word.text.as_str();
@@ -24,8 +24,9 @@ impl CommandAnalysis {
     }
 }
 
-/// A pathspec with marks instead of its stars and brackets: `.e*` becomes `.e` and a mark, `[ab]c` a mark and `c`. A mark stands for any
-/// letters, so a name that it may stand for is found by the rules for files as a word with a variable is.
+/// Returns a pathspec with marks instead of its stars and brackets: `.e*` becomes `.e` and a mark, `[ab]c` a
+/// mark and `c`. A mark stands for any letters, so the rules for files find the names as they find those of a
+/// word with a variable.
 fn opened(bare: &str) -> String {
     let mut name = String::new();
     let mut rest = bare;
@@ -44,11 +45,11 @@ fn opened(bare: &str) -> String {
     name
 }
 
-/// Returns whether Git reads names of what it shows from its input.
+/// Returns whether Git reads the names of the objects to show from its input.
 pub(super) fn takes_objects(words: &[Word]) -> bool {
     words
         .first()
-        .is_some_and(|word| super::basename(&word.text) == "git")
+        .is_some_and(|word| super::wrapper_commands::basename(&word.text) == "git")
         && words.iter().any(|word| {
             ["--batch", "--stdin", "--pathspec-from-file"]
                 .iter()
@@ -56,7 +57,8 @@ pub(super) fn takes_objects(words: &[Word]) -> bool {
         })
 }
 
-/// The path that an address of a file says, without its host and with the characters that it encodes: `file://localhost/ws/.en%76`.
+/// Returns the path in the address of a file, without the host and with decoded characters:
+/// `file://localhost/ws/.en%76`.
 pub(super) fn of_address(text: &str) -> Option<String> {
     let at = text.find("://");
     let (place, is_file) = match at {
@@ -70,7 +72,7 @@ pub(super) fn of_address(text: &str) -> Option<String> {
     (is_file || text.contains('%')).then(|| decoded(place))
 }
 
-/// A text with its percent-encoded characters.
+/// Returns a text with its percent-encoded characters decoded.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,8 +1,8 @@
-//! Whether a command that is not known to the letter may be one that a rule is about.
+//! Decides whether a command that is not known to the letter may be one that a rule is about.
 //!
-//! Both sides have parts that stand for anything, so two patterns are compared: `git push *` and `git` with
-//! an unknown word behind it have texts in common. That takes the product of their lengths; beyond a bound
-//! the answer is yes, because what is asked for is whether it can be ruled out.
+//! Both sides have parts that stand for anything, so this compares two patterns: `git push *` and `git` with
+//! an unknown word behind it have texts in common. It takes the product of their lengths. Beyond a bound the
+//! answer is yes, because the question is whether the command can be excluded.
 //!
 //! The algorithm keeps one row of a table: row `i` says which beginnings of `open` may be the same text as
 //! the first `i` pieces of the pattern.
@@ -10,7 +10,7 @@
 use super::expand::STAR;
 use super::word::ANYTHING;
 
-/// Cells of the table, at most; a longer pair is taken to fit.
+/// Maximum number of cells of the table; a longer pair counts as overlapping.
 const MOST_STEPS: usize = 1 << 20;
 
 /// A part of either side.
@@ -22,21 +22,21 @@ enum PatternPiece {
     Is(char),
 }
 
-/// Returns whether some text fits `pattern` that `open` may become. In the pattern `*` stands for any run of
-/// characters, in `open` a NUL does. A pattern that ends with a blank and `*` also fits without them.
+/// Returns whether some text matches both `pattern` and `open`. In the pattern `*` stands for any run of
+/// characters, in `open` a NUL does. A pattern that ends with a blank and `*` also matches without them.
 pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
     let stem = pattern.strip_suffix(" *");
     meet(&of_pattern(pattern), &of_open(open))
         || stem.is_some_and(|stem| meet(&of_pattern(stem), &of_open(open)))
 }
 
-/// Returns whether one name fits both `pattern`, whose stars stand for any run of characters, and `open`,
-/// where a NUL or a [`STAR`] does.
+/// Returns whether one name matches both `pattern`, whose stars stand for any run of characters, and `open`,
+/// in which a NUL or a [`STAR`] does.
 pub(super) fn names_meet(pattern: &str, open: &str) -> bool {
     meet(&of_pattern(pattern), &of_open(open))
 }
 
-/// The pieces of a rule's pattern, in which `\*` is a star that is meant.
+/// Returns the pieces of a rule's pattern, in which `\*` is a literal star.
 fn of_pattern(pattern: &str) -> Vec<PatternPiece> {
     let mut pieces = Vec::new();
     let mut chars = pattern.chars().peekable();
@@ -53,7 +53,7 @@ fn of_pattern(pattern: &str) -> Vec<PatternPiece> {
     pieces
 }
 
-/// The pieces of a command or a name with marks.
+/// Returns the pieces of a command or a name with marks.
 fn of_open(open: &str) -> Vec<PatternPiece> {
     let piece = |c| match c {
         ANYTHING | STAR => PatternPiece::Any,
@@ -62,8 +62,8 @@ fn of_open(open: &str) -> Vec<PatternPiece> {
     open.chars().map(piece).collect()
 }
 
-/// Returns whether two patterns have a text in common. Row by row: `reached[j]` says whether what was taken
-/// of `a` and the first `j` of `b` may be the same text.
+/// Returns whether two patterns have a text in common. Row by row, `reached[j]` says whether the beginning of
+/// `a` so far and the first `j` pieces of `b` may be the same text.
 fn meet(a: &[PatternPiece], b: &[PatternPiece]) -> bool {
     if a.len().saturating_mul(b.len()) > MOST_STEPS {
         return true;
@@ -74,7 +74,7 @@ fn meet(a: &[PatternPiece], b: &[PatternPiece]) -> bool {
     for piece in a {
         let before = reached;
         reached = match piece {
-            // It may stand for nothing, and for anything that follows.
+            // The piece may stand for nothing, and for any text that follows.
             PatternPiece::Any => {
                 let mut open = false;
                 let until_here = |was: &bool| {
@@ -101,7 +101,7 @@ fn meet(a: &[PatternPiece], b: &[PatternPiece]) -> bool {
     reached[b.len()]
 }
 
-/// Marks the places that are reached because a part that stands for anything may stand for nothing.
+/// Marks the positions that are reached because a part that stands for anything may stand for nothing.
 fn skip(reached: &mut [bool], b: &[PatternPiece]) {
     for (j, piece) in b.iter().enumerate() {
         if reached[j] && *piece == PatternPiece::Any {

@@ -1,8 +1,8 @@
-//! Finds the commands of a line that are given input: by a pipe, a redirection, a here-document. A group
-//! hands its input on to all that is in it.
+//! Finds the commands of a line that have input from a pipe, a redirection or a here-document. A group passes
+//! its input on to all commands in it.
 //!
-//! A command that is given input and may run it hides commands (`data`). So this errs to one side: where it
-//! is not looked at which command of a group reads, all of them do.
+//! A command that has input and may run it hides commands (`data_consumers`). This module therefore errs on
+//! one side: if it does not know which command of a group reads, all of them do.
 //!
 //! | line | commands that are given input |
 //! | --- | --- |
@@ -14,22 +14,22 @@
 use super::data_consumers::lists_names;
 use super::lex::{Lexed, Lexer};
 
-/// Words after which a group begins, which has one input.
+/// Words after which a group with one input begins.
 const GROUPS: &[&str] = &["{", "while", "until", "if", "for", "case", "select"];
-/// Words that end one.
+/// Words that end such a group.
 const GROUP_ENDS: &[&str] = &["}", "done", "fi", "esac"];
 
-/// The commands of a line that are given input.
+/// The commands of a line that have input.
 pub(super) struct FedCommands {
-    /// For each command, by its place in the line.
+    /// Whether each command has input, by its position in the line.
     each: Vec<bool>,
-    /// Whether all of them are: the line is given input itself, or a group is whose commands are not told
+    /// Whether all commands have input: the line itself has, or a group has whose commands are not told
     /// apart.
     all: bool,
 }
 
 impl FedCommands {
-    /// Finds the commands that are given input. `all`: whether the whole line is.
+    /// Finds the commands that have input. `all`: whether the whole line has.
     pub(super) fn of(lexed: &Lexed, all: bool) -> Self {
         let count = lexed.commands.len();
         let mut fed = Self {
@@ -50,25 +50,25 @@ impl FedCommands {
             match first.map(|word| word.text.as_str()) {
                 Some("exec") if words == 1 => fed.all = true,
                 Some(text) if !GROUP_ENDS.contains(&text) => fed.each[at] = true,
-                // What a group reads its commands read; which they are is not looked at.
+                // The commands of a group read its input; which of them is not checked.
                 _ => fed.all = true,
             }
         }
         for (at, words) in lexed.commands.iter().enumerate() {
             fed.each[at] |= words.first().is_some_and(|word| word.text == "coproc");
         }
-        // What a function runs reads what the function is given.
+        // The commands of a function read the input of the function.
         fed.all |= defines(lexed) && fed.each.contains(&true);
         fed
     }
 
-    /// Returns whether the command at this place is given input.
+    /// Returns whether the command at this position has input.
     pub(super) fn command(&self, at: usize) -> bool {
         self.all || self.each.get(at).copied().unwrap_or_default()
     }
 
     /// Returns whether the command reads a pipe from one that lists names of files, and nothing else: such
-    /// input names files that there are, and runs nothing by itself.
+    /// input names existing files, and runs nothing by itself.
     pub(super) fn is_listed(&self, lexed: &Lexed, at: usize) -> bool {
         !self.all
             && lexed.piped.binary_search(&at).is_ok()
@@ -78,7 +78,7 @@ impl FedCommands {
             })
     }
 
-    /// Returns whether what runs within a command is given input.
+    /// Returns whether a substitution within a command has input.
     pub(super) fn inner(&self, inner: &InnerText) -> bool {
         match inner.kind {
             InnerKind::ReadsCommand => true,
@@ -88,7 +88,7 @@ impl FedCommands {
     }
 }
 
-/// Returns whether the command at this place begins a group, which has one input.
+/// Returns whether the command at this position begins a group, which has one input.
 fn begins_group(lexed: &Lexed, at: usize) -> bool {
     let words = lexed.commands.get(at).map(Vec::as_slice).unwrap_or_default();
     lexed.opened.binary_search(&at).is_ok()
@@ -104,33 +104,33 @@ fn defines(lexed: &Lexed) -> bool {
     lexed.defines || first.any(|word| word.text == "function")
 }
 
-/// A text that runs, or may, within a command line.
+/// A text that runs, or may run, within a command line.
 #[derive(Debug)]
 pub(crate) struct InnerText {
     /// The text between the parentheses, braces or backticks.
     pub(crate) text: String,
-    /// The place of the command that it stands in; `usize::MAX` where it stands in a here-document.
+    /// The position of the command that contains it; `usize::MAX` in a here-document.
     pub(crate) at: usize,
     /// The kind of substitution.
     pub(crate) kind: InnerKind,
 }
 
-/// The kinds of substitution, by how their input is found.
+/// The kinds of substitution, by the source of their input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InnerKind {
     /// `$(…)`, backticks, `<(…)`.
     Command,
-    /// `>(…)`: it reads what the command writes.
+    /// `>(…)`, which reads the output of the command.
     ReadsCommand,
-    /// `${…}`: no command, but may have some within.
+    /// `${…}`, which is not a command but may contain some.
     Parameter,
-    /// One in a here-document in which nothing is expanded; older rules take it for one that runs.
+    /// A substitution in a here-document that bash does not expand. Older rules treat it as one that runs.
     Quoted,
 }
 
 impl Lexer<'_> {
-    /// Notes, for each character outside of quotes, what groups and commands read: redirections of input,
-    /// parentheses that open, and those that define a function.
+    /// Notes, for each character outside of quotes, what decides about the input of groups and commands:
+    /// redirections of input, opening parentheses, and parentheses that define a function.
     pub(super) fn note_groups(&mut self, c: char) {
         let at = self.lexed.commands.len();
         match c {

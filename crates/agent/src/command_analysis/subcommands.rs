@@ -1,4 +1,5 @@
-//! Programs whose second word says what they do, and the options that may stand in front of it: `git -C x push` is a `git push`.
+//! Programs whose second word is the action, and the options that may stand in front of it: `git -C x push`
+//! is a `git push`.
 
 use super::word::Word;
 use super::wrapper_commands::basename;
@@ -15,8 +16,8 @@ pub(crate) const OF_GIT: &[&str] = &[
     "--work-tree",
 ];
 
-/// Programs whose own options may stand before the word that says what they do, and those options that take
-/// the next word.
+/// Programs whose own options may stand before the word for the action, and the options that take the next
+/// word.
 const GROUPS: &[(&str, &[&str])] = &[
     ("git", OF_GIT),
     ("cargo", &["--config", "-Z", "-C", "--color"]),
@@ -51,10 +52,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("systemctl", &["-H", "--host", "-M", "--machine"]),
 ];
 
-/// The number of words of options that stand between a program and its subcommand; 0 if the program has
-/// none, or is not listed above.
+/// Returns the number of words of options between a program and its subcommand; 0 if the program has none, or
+/// is not listed above.
 ///
-/// Of `git -C a push` that is 2, of `git push` 0. An option that is not known to take a value counts as one
+/// For `git -C a push` it is 2, for `git push` 0. An option that is not known to take a value counts as one
 /// word.
 pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
     let Some((program, arguments)) = words.split_first() else {
@@ -73,7 +74,7 @@ pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
     0
 }
 
-/// The ways to tell the options in front of a subcommand from it: an option that is not listed may take the
+/// Returns the other positions at which the subcommand may begin: an option that is not listed may take the
 /// next word or not.
 pub(super) fn other_starts(words: &[Word]) -> Vec<usize> {
     const MOST: usize = 6;
@@ -90,7 +91,7 @@ pub(super) fn other_starts(words: &[Word]) -> Vec<usize> {
         if at > 0 && !is_option(word) {
             let before = &arguments[at - 1];
             let is_value = is_option(before) && !before.text.contains('=');
-            // Behind an option, or behind what may be the value of one.
+            // Behind an option, or behind a word that may be the value of one.
             let may_be = is_value || at > 1 && is_option(&arguments[at - 2]);
             if may_be && !valued.contains(&before.text.as_str()) && found.len() < MOST {
                 found.push(at);

@@ -1,6 +1,6 @@
 //! Subscripts of arrays in quoted words.
 //!
-//! bash reads them as arithmetic where a builtin takes the word for a variable or for a number, and runs the
+//! bash reads them as arithmetic if a builtin takes the word for a variable or for a number, and runs the
 //! substitutions in them, although they stood in single quotes: `test -v 'x[$(rm y)]'` runs `rm y`. From
 //! version 7 of the rules on.
 
@@ -30,8 +30,8 @@ const EVALUATE: &[&str] = &[
 ];
 
 impl CommandAnalysis {
-    /// Reads what runs in the subscripts of a command's words. A number may be a variable that holds one, so
-    /// assignments count too.
+    /// Reads the substitutions that run in the subscripts of a command's words. A number may be a variable
+    /// that holds one, so assignments count, too.
     pub(super) fn read_subscripts(&mut self, words: &[Word], depth: usize) {
         let Some(program) = words.first() else { return };
         let evaluates = EVALUATE.contains(&program.text.as_str());
@@ -52,7 +52,7 @@ impl CommandAnalysis {
             self.hides = true;
             return;
         };
-        // No comment begins in it.
+        // A comment cannot begin in it.
         let text = if self.expands_twice {
             text.replace('#', " ")
         } else {
@@ -64,8 +64,8 @@ impl CommandAnalysis {
     }
 }
 
-/// Returns whether a substitution stands behind a bracket of a word whose quotes are gone. One without quotes
-/// has no text in it.
+/// Returns whether a substitution stands behind a bracket of a word without its quotes. A substitution
+/// outside of quotes has no text in the word.
 fn has_substitution(word: &str) -> bool {
     word.split_once('[')
         .is_some_and(|(_, inside)| inside.contains("$(") || inside.contains('`'))

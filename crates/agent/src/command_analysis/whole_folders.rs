@@ -1,9 +1,10 @@
-//! Programs that act on a folder with everything in it, so that a line need not name a file to copy, replace,
-//! link or print it.
+//! Programs that act on a folder with everything in it, so that a line can copy, replace, link or print a
+//! file without its name.
 //!
-//! `cp -r ~/.local/share here` copies keys that no word names, and `cp -r new/agentx ~/.config` replaces settings. So the folders that
-//! such a command names are noted apart (`CommandAnalysis::folders_taken`), for guarded files and for rules
-//! by path. Programs that run code of their own can open any file, which only a sandbox prevents.
+//! `cp -r ~/.local/share here` copies keys that no word names, and `cp -r new/agentx ~/.config` replaces
+//! settings. The folders that such a command names are therefore noted separately
+//! (`CommandAnalysis::folders_taken`), for guarded files and for rules by path. Programs that run code of
+//! their own can open any file, which only a sandbox prevents.
 
 use super::word::Word;
 use super::wrapper_commands::basename;
@@ -16,10 +17,10 @@ const ALWAYS: &[&str] = &[
     "tar", "trash", "ugrep", "unrar", "unzip", "zip",
 ];
 
-/// Programs that do so with an option.
+/// Programs that do so only with an option.
 const IF_RECURSIVE: &[&str] = &["grep", "egrep", "fgrep", "ggrep", "zgrep", "diff"];
 
-/// Options by which `find` and `fd` open, change or remove what they find.
+/// Options with which `find` and `fd` open, change or remove the files that they find.
 const FINDS_AND: &[&str] = &[
     "-exec",
     "-execdir",
@@ -32,15 +33,15 @@ const FINDS_AND: &[&str] = &[
     "--exec-batch",
 ];
 
-/// Programs that write or replace files that they are told, or give them the right to run.
+/// Programs that write or replace the files that their words name, or make them executable.
 #[rustfmt::skip]
 const WRITES: &[&str] = &[
     "bsdtar", "chmod", "cp", "cpio", "dd", "ditto", "gcp", "install", "link", "ln", "mv", "patch", "pax", "rsync", "scp", "sftp", "tar",
     "tee", "truncate", "unrar", "unzip", "7z", "7za", "7zr",
 ];
 
-/// Returns whether a command, without what stands before its program, acts on all that lies in the folders
-/// that it names.
+/// Returns whether a command, without the commands before it, acts on everything in the folders that it
+/// names.
 pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
@@ -55,7 +56,7 @@ pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
     }
 }
 
-/// Returns whether a command, without what stands before its program, may write the files that it names.
+/// Returns whether a command, without the commands before it, may write the files that it names.
 pub(super) fn writes_what_it_names(words: &[Word]) -> bool {
     words
         .first()

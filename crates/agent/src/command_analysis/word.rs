@@ -1,4 +1,4 @@
-//! A word of a command line, as it is written and as what it may become when it runs.
+//! A word of a command line, as it is written and as what it may become at run time.
 //!
 //! The lexer makes words character by character; each function here adds to all three forms of the word at
 //! once.
@@ -10,36 +10,36 @@
 //! | `*.rs` | `*.rs` | [`ANYTHING`] and `.rs` | [`STAR`] and `.rs` |
 //! | `$HOME/x` | `$HOME/x` | [`ANYTHING`] and `/x` | `$HOME/x`: homes are known as they are written |
 //!
-//! Rules are held against `text` and `open`; `names` makes the files that it may name of `shape`.
+//! Rules are compared with `text` and `open`; `names` makes the files that the word may name from `shape`.
 
 use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
 
 /// Stands in [`Word::open`] for any run of characters.
 pub(crate) const ANYTHING: char = '\0';
 
-/// Stands for a blank within a word, where words are told apart by blanks.
+/// Stands for a blank within a word in texts in which blanks separate words.
 pub(crate) const BLANK: char = '\u{1}';
 
 /// A word of a command.
 ///
-/// Of `a$X*`, `text` is `a$X*`, `open` is `a` with two marks, and it is dynamic. A word that is known to the
-/// letter has `open` equal to `text`.
+/// For `a$X*`, `text` is `a$X*`, `open` is `a` with two marks, and the word is dynamic. A word that is known
+/// to the letter has `open` equal to `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     /// The word without quotes and escapes; expansions stay as they are written.
     pub(crate) text: String,
     /// The word with [`ANYTHING`] instead of each expansion.
     pub(crate) open: String,
-    /// Whether a variable, a substitution, a glob or braces make it another word when it runs.
+    /// Whether a variable, a substitution, a glob or braces make it another word at run time.
     pub(crate) dynamic: bool,
-    /// Whether [`ANYTHING`] stands for the rest of it, too: no more is added to `open`.
+    /// Whether [`ANYTHING`] stands for the rest of the word, too: nothing more is added to `open`.
     loose: bool,
     /// The text with marks instead of unquoted globs, braces and expansions, for [`super::expand::expand`].
     pub(super) shape: String,
 }
 
 impl Word {
-    /// Adds a character that stands for itself. One that reads like a mark of the shape is replaced there, so
+    /// Adds a character that stands for itself. A character that is a mark of the shape is replaced there, so
     /// that no line can write marks itself.
     pub(crate) fn push(&mut self, c: char) {
         self.push_as(
@@ -52,7 +52,7 @@ impl Word {
         );
     }
 
-    /// Adds a character that stands for itself here, and has a meaning for a shell: `,`, `}` and `]` without
+    /// Adds a character that stands for itself here and has a meaning for a shell: `,`, `}` and `]` without
     /// quotes.
     pub(crate) fn push_unquoted(&mut self, c: char) {
         let mark = match c {
@@ -78,10 +78,10 @@ impl Word {
         text.chars().for_each(|c| self.push(c));
     }
 
-    /// Adds `text`, which becomes something else when it runs: a variable, a substitution, a glob.
+    /// Adds `text`, which becomes another text at run time: a variable, a substitution, a glob.
     pub(crate) fn push_dynamic(&mut self, text: &str) {
         match text {
-            // Homes are known by how they are written.
+            // Homes are known by their written form.
             "$HOME" | "${HOME}" => self.shape.push_str(text),
             "$PWD" | "${PWD}" => self.shape.push('.'),
             "*" | "?" => self.shape.push(STAR),
@@ -96,14 +96,14 @@ impl Word {
         self.dynamic = true;
     }
 
-    /// Adds `text`, which becomes something else with all that follows in the word: what brackets say is not
-    /// looked at.
+    /// Adds `text`, which becomes another text together with the rest of the word: the content of brackets is
+    /// not read.
     pub(crate) fn push_loose(&mut self, text: &str) {
         self.push_dynamic(text);
         self.loose = true;
     }
 
-    /// Takes the mark before a pattern of alternatives back, of which `text` was taken by the caller.
+    /// Removes the sign before a pattern of alternatives; the caller has removed it from `text`.
     pub(super) fn pop_sign(&mut self) {
         self.shape.pop();
         if !self.loose {
@@ -128,9 +128,9 @@ impl Word {
         self.shape.clone_from(&self.text);
     }
 
-    /// The words that braces, globs and expansions make of it; none if it has none of them.
+    /// Returns the words that braces, globs and expansions make of this one; none if it has none of them.
     ///
-    /// [`STAR`] stands for what a glob stands for within a name, and [`ANYTHING`] for expansions.
+    /// [`STAR`] stands for the text of a glob within a name, and [`ANYTHING`] for expansions.
     pub(crate) fn names(&self) -> Vec<String> {
         if self.shape == self.text {
             Vec::new()
@@ -139,21 +139,21 @@ impl Word {
         }
     }
 
-    /// A word that is known to the letter.
+    /// Returns a word that is known to the letter.
     pub(crate) fn written(text: &str) -> Self {
         let mut word = Self::default();
         word.push_str(text);
         word
     }
 
-    /// A word of which nothing is known.
+    /// Returns a word of which nothing is known.
     pub(crate) fn anything() -> Self {
         let mut word = Self::default();
         word.push_dynamic("");
         word
     }
 
-    /// A word that is nothing but an expansion, which may become no word or many.
+    /// Returns whether the word is only an expansion, which may become no word or many.
     pub(crate) fn is_anything(&self) -> bool {
         !self.open.is_empty() && self.open.chars().all(|c| c == ANYTHING)
     }

@@ -1,8 +1,8 @@
 //! Folders in which a command works because of its options: `env -C DIR cat x`, `tar -C DIR -c x`, `find DIR
 //! -execdir cat x`.
 //!
-//! Each relative name of the command is noted below them as well, beside the present folder: which names a
-//! program looks for there differs from program to program. An option that is listed here in vain costs a
+//! Each relative name of the command is noted below these folders as well as below the present folder,
+//! because programs differ in the names that they look up there. A superfluous option in the list costs a
 //! comparison.
 
 use super::expand::STAR;
@@ -11,7 +11,7 @@ use super::wrapper_commands::basename;
 
 /// Maximum number of folders of a line or a command to check. With more of them, it may be any folder.
 pub(super) const MOST_FOLDERS: usize = 16;
-/// A folder that may be any: two stars.
+/// The name of any folder: two stars.
 pub(super) const ANYWHERE: &str = "/\u{1}\u{1}";
 const _: () = assert!(STAR == '\u{1}', "ANYWHERE is made of stars");
 
@@ -40,7 +40,7 @@ const LONG: &[&str] = &[
     "--working-directory",
 ];
 
-/// Variables that say where a program works.
+/// Variables that decide where a program works.
 const VARIABLES: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -54,62 +54,16 @@ const VARIABLES: &[&str] = &[
 /// Returns the folders in which a command works, as names with marks for unknown parts.
 pub(super) fn working_folders(words: &[Word]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut takes_next = 0_usize;
-    let mut note = |word: &Word, skip: usize| {
-        let names = match word.names() {
-            names if names.is_empty() => vec![word.text.clone()],
-            names => names,
-        };
-        let folders = names.iter().filter_map(|name| {
-            let mut chars = name.chars();
-            chars.by_ref().take(skip).for_each(drop);
-            let folder = chars.as_str();
-            (!folder.is_empty() && folder.len() < 1000).then(|| folder.trim_end_matches('/').to_owned())
-        });
-        found.extend(folders);
-    };
+    let mut is_value = false;
     for word in words {
-        let text = word.text.as_str();
-        if takes_next > 0 {
-            takes_next -= 1;
-            note(word, 0);
+        if is_value {
+            found.extend(folders_behind(word, 0));
         }
-        match text.strip_prefix('-') {
-            Some(long) if long.starts_with('-') || long.starts_with("chdir") => {
-                let long = if long.starts_with('-') {
-                    text.to_owned()
-                } else {
-                    format!("-{text}")
-                };
-                let (name, value) = long
-                    .split_once('=')
-                    .map_or((&*long, None), |(name, value)| (name, Some(value)));
-                let is_one = name.len() > 3 && LONG.iter().any(|option| option.starts_with(name));
-                match value {
-                    Some(_) if is_one => {
-                        note(word, text.find('=').map_or(0, |at| text[..=at].chars().count()))
-                    }
-                    None if is_one => takes_next = 1,
-                    _ => {}
-                }
-            }
-            Some(short) => {
-                let at = short
-                    .chars()
-                    .take(MOST_LETTERS)
-                    .position(|c| LETTERS.contains(&c));
-                if let Some(at) = at {
-                    takes_next = takes_next.max(1);
-                    note(word, at + 2);
-                }
-            }
-            None => {
-                let name = text.split('=').next().unwrap_or_default();
-                if name.len() < text.len() && VARIABLES.contains(&name) {
-                    note(word, name.len() + 1);
-                }
-            }
+        let option = FolderOption::of(&word.text);
+        if let Some(skip) = option.behind {
+            found.extend(folders_behind(word, skip));
         }
+        is_value = option.takes_next;
     }
     found.extend(positional_directories(words));
     if found.len() > MOST_FOLDERS {
@@ -119,10 +73,80 @@ pub(super) fn working_folders(words: &[Word]) -> Vec<String> {
     found
 }
 
-/// Letters of one word that are looked at.
+/// Returns the folders that a word may stand for, without the first `skip` characters of it.
+fn folders_behind(word: &Word, skip: usize) -> Vec<String> {
+    let names = match word.names() {
+        names if names.is_empty() => vec![word.text.clone()],
+        names => names,
+    };
+    let folders = names.iter().filter_map(|name| {
+        let mut chars = name.chars();
+        chars.by_ref().take(skip).for_each(drop);
+        let folder = chars.as_str();
+        (!folder.is_empty() && folder.len() < 1000).then(|| folder.trim_end_matches('/').to_owned())
+    });
+    folders.collect()
+}
+
+/// The position of the folder that an option or an assignment names.
+#[derive(Default)]
+struct FolderOption {
+    /// The number of characters of the word before the folder, if the folder may stand in the word itself.
+    behind: Option<usize>,
+    /// Whether the next word may be the folder.
+    takes_next: bool,
+}
+
+impl FolderOption {
+    /// Reads a word of a command.
+    fn of(text: &str) -> Self {
+        match text.strip_prefix('-') {
+            Some(long) if long.starts_with('-') || long.starts_with("chdir") => Self::long(long),
+            Some(short) => {
+                let at = short
+                    .chars()
+                    .take(MOST_LETTERS)
+                    .position(|c| LETTERS.contains(&c));
+                Self {
+                    behind: at.map(|at| at + 2),
+                    takes_next: at.is_some(),
+                }
+            }
+            None => {
+                let name = text.split('=').next().unwrap_or_default();
+                let is_set = name.len() < text.len() && VARIABLES.contains(&name);
+                Self {
+                    behind: is_set.then_some(name.len() + 1),
+                    takes_next: false,
+                }
+            }
+        }
+    }
+
+    /// Reads a long option, without the first of its dashes.
+    fn long(option: &str) -> Self {
+        let (name, has_value) = match option.split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (option, false),
+        };
+        let bare = name.strip_prefix('-').unwrap_or(name);
+        let names_folder = bare.len() > 1
+            && LONG
+                .iter()
+                .any(|known| known.trim_start_matches('-').starts_with(bare));
+        Self {
+            // The first dash and the equals sign count, too.
+            behind: (names_folder && has_value).then(|| name.chars().count() + 2),
+            takes_next: names_folder && !has_value,
+        }
+    }
+}
+
+/// Maximum number of letters of one word that are checked.
 const MOST_LETTERS: usize = 8;
 
-/// The folders that a command is told by the place of a word: of `find` before its tests, of `chroot`, and of `tar` without a dash.
+/// Returns the folders that the position of a word gives to a command: of `find` before its tests, of
+/// `chroot`, and of `tar` without a dash.
 fn positional_directories(words: &[Word]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, word) in words.iter().take(MOST_LETTERS).enumerate() {

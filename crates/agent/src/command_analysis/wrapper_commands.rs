@@ -1,9 +1,9 @@
-//! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. What they take before it, and where it
-//! begins.
+//! Commands that run another one: `sudo`, `env`, `xargs`, `sh -c`. This module knows their own words, and so
+//! the beginning of the other command.
 //!
-//! `CommandAnalysis::command` calls [`runs`] and continues with what it says, until a command runs nothing
-//! but itself. A wrapper that is missing here is a program like any other: its words are looked at by
-//! [`super::indirect_programs::words_that_may_run`].
+//! `CommandAnalysis::command` calls [`runs`] and continues with the result, until a command runs nothing but
+//! itself. A wrapper that is missing here is treated like any other program:
+//! [`super::indirect_programs::words_that_may_run`] checks its words.
 
 use super::word::Word;
 
@@ -19,28 +19,28 @@ use super::word::Word;
 pub(crate) enum Runs<'a> {
     /// No readable command.
     Nothing,
-    /// Something that cannot be known before it runs.
+    /// A command that cannot be known before it runs.
     Unknown,
     /// The command that begins at this word.
     From(usize),
     /// Other commands among its words.
     Parts(Vec<&'a [Word]>),
-    /// Text that a shell reads, and whether all of it is known.
+    /// Texts that a shell reads, and whether all of each is known.
     Lines(Vec<(String, bool)>),
 }
 
-/// A command that runs the one behind it, and how its own words are told from that one's.
+/// A command that runs the one behind it, with the options that separate its own words from that one.
 struct Wrapper {
     name: &'static str,
     /// Letters of options that take the next word.
     short: &'static str,
     /// Long options that take the next word.
     long: &'static [&'static str],
-    /// The number of its own words that stand before the other command, such as the time of `timeout`.
+    /// The number of its own words before the other command, such as the time of `timeout`.
     own: usize,
 }
 
-/// A row of the table below.
+/// Returns a row of the table below.
 const fn wrapper(
     name: &'static str,
     short: &'static str,
@@ -55,7 +55,7 @@ const fn wrapper(
     }
 }
 
-/// The wrappers that are known.
+/// The known wrappers.
 const WRAPPERS: &[Wrapper] = &[
     wrapper(
         "sudo",
@@ -99,7 +99,7 @@ const KEYWORDS: &[&str] = &[
     "!", "{", "if", "then", "elif", "else", "while", "until", "do", "coproc",
 ];
 
-/// Shells; what they are given to read is read here as `bash` would.
+/// Shells. The text that they get is read here as `bash` would read it.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "mksh"];
 
 /// Returns whether the program is a shell.
@@ -107,7 +107,7 @@ pub(crate) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&program)
 }
 
-/// Returns whether the words of this program are looked at in their own way.
+/// Returns whether the words of this program are checked in their own way.
 pub(crate) fn is_wrapper(program: &str) -> bool {
     const OTHERS: &[&str] = &[
         "eval", "trap", "alias", "su", "runuser", "sg", "script", "function", "coproc",
@@ -117,7 +117,7 @@ pub(crate) fn is_wrapper(program: &str) -> bool {
         || WRAPPERS.iter().any(|wrapper| wrapper.name == program)
 }
 
-/// The file that a shell or another interpreter is told to run: its first word that is not an option.
+/// Returns the file that a shell or another interpreter runs: its first word that is not an option.
 pub(crate) fn script_of(words: &[Word]) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     let program = basename(&program.text);
@@ -133,8 +133,8 @@ pub(crate) fn script_of(words: &[Word]) -> Option<String> {
     script.map(|word| word.text.clone())
 }
 
-/// Finds what `words` run besides themselves. `closer`: whether version 1 of the rules or a later one reads
-/// the line.
+/// Returns the commands that `words` run besides themselves. `closer`: whether version 1 of the rules or a
+/// later one reads the line.
 pub(crate) fn runs(words: &[Word], closer: bool) -> Runs<'_> {
     let Some(first) = words.first() else {
         return Runs::Nothing;
@@ -170,14 +170,15 @@ pub(crate) fn runs(words: &[Word], closer: bool) -> Runs<'_> {
     }
 }
 
-/// The place at which the body of a function begins that has a brace in front of it, or none:
-/// `function f { git push; }`.
+/// Returns the position at which the body of a function begins, with or without a brace: `function f { git
+/// push; }`.
 fn body(words: &[Word], start: usize) -> usize {
     let braces = |at: &usize| words.get(*at).is_some_and(|word| word.text == "{");
     (start..start + 2).find(braces).map_or(start, |brace| brace + 1)
 }
 
-/// `su me -c 'git push'`, `runuser -u me -- git push`, `script -qc 'git push' log`: the option stands anywhere, also among others.
+/// Returns the command of `su me -c 'git push'`, `runuser -u me -- git push` or `script -qc 'git push' log`:
+/// the option may stand anywhere, even among others.
 fn as_somebody(arguments: &[Word]) -> Runs<'_> {
     for (at, word) in arguments.iter().enumerate() {
         let text = word.text.as_str();
@@ -199,25 +200,26 @@ fn as_somebody(arguments: &[Word]) -> Runs<'_> {
     }
     match arguments.iter().position(|word| word.text == "-u") {
         Some(at) if arguments.len() > at + 2 => Runs::From(at + 3),
-        // A shell that reads what it is given.
+        // A shell that reads its input.
         _ => Runs::Unknown,
     }
 }
 
-/// Finds what a wrapper runs: the words behind its own, or for `ssh` and `watch` one line of them.
+/// Returns the command that a wrapper runs: the words behind its own, or for `ssh` and `watch` one line of
+/// them.
 fn wrapped<'a>(wrapper: &Wrapper, arguments: &'a [Word]) -> Runs<'a> {
     let start = wrapper.skip_options(arguments).saturating_add(wrapper.own);
     let rest = arguments.get(start..).unwrap_or_default();
     match (rest.is_empty(), wrapper.name) {
         (true, _) => Runs::Nothing,
-        // The other machine's shell reads the words as one line.
+        // The shell of the other machine reads the words as one line.
         (_, "ssh" | "watch") => Runs::Lines(vec![joined(rest)]),
         _ => Runs::From(start + 1),
     }
 }
 
 impl Wrapper {
-    /// The place of the first word that is not an option and no option's value.
+    /// Returns the position of the first word that is neither an option nor the value of one.
     fn skip_options(&self, words: &[Word]) -> usize {
         let mut at = 0;
         while let Some(word) = words.get(at).map(|word| word.text.as_str()) {
@@ -237,8 +239,8 @@ impl Wrapper {
     }
 }
 
-/// Finds what a shell runs: the text behind `-c`, its input where it has neither that nor a script, or a
-/// script, into which nobody looks.
+/// Returns the text that a shell runs: the text behind `-c`, or its input if it has neither that nor a
+/// script. The content of a script is not read.
 fn shell(arguments: &[Word]) -> Runs<'_> {
     let mut at = 0;
     let mut reads_argument = false;
@@ -252,16 +254,16 @@ fn shell(arguments: &[Word]) -> Runs<'_> {
                 at += usize::from(option.ends_with(['o', 'O']));
             }
             _ if reads_argument => return Runs::Lines(vec![line(word)]),
-            // A script: what a program does once it runs is not looked at.
+            // A script: the work of a program after its start is not checked.
             _ => return Runs::Nothing,
         }
         at += 1;
     }
-    // It reads what it is given on standard input.
+    // The shell reads standard input.
     Runs::Unknown
 }
 
-/// The commands behind options such as `-exec`, each up to its `;` or `+`.
+/// Returns the commands behind options such as `-exec`, each up to its `;` or `+`.
 fn find<'a>(arguments: &'a [Word], options: &[&str]) -> Runs<'a> {
     let mut parts = Vec::new();
     let mut at = 0;
@@ -278,7 +280,7 @@ fn find<'a>(arguments: &'a [Word], options: &[&str]) -> Runs<'a> {
     Runs::Parts(parts)
 }
 
-/// The line behind an option.
+/// Returns the line behind an option.
 fn after_option<'a>(arguments: &'a [Word], option: &str) -> Runs<'a> {
     let at = arguments.iter().position(|word| word.text == option);
     match at.and_then(|at| arguments.get(at + 1)) {
@@ -287,9 +289,9 @@ fn after_option<'a>(arguments: &'a [Word], option: &str) -> Runs<'a> {
     }
 }
 
-/// The line that `env -S 'rm -rf x' y` runs; the letter may stand behind others, as in `env -vS`.
+/// Returns the line that `env -S 'rm -rf x' y` runs; the letter may stand behind others, as in `env -vS`.
 fn split_string(arguments: &[Word]) -> Option<(String, bool)> {
-    /// Letters of options of `env` that take what is behind them.
+    /// Letters of options of `env` that take the text behind them.
     const VALUED: &str = "uC";
     let splits = |word: &Word| {
         let text = word.text.as_str();
@@ -315,18 +317,18 @@ fn split_string(arguments: &[Word]) -> Option<(String, bool)> {
     Some((format!("{attached} {rest}"), known && !arguments[at].dynamic))
 }
 
-/// A word as a line for a shell, and whether it is known.
+/// Returns a word as a line for a shell, and whether it is known.
 fn line(word: &Word) -> (String, bool) {
     (word.text.clone(), !word.dynamic)
 }
 
-/// The value of an assignment as a line, and whether it is known.
+/// Returns the value of an assignment as a line, and whether it is known.
 fn value(word: &Word) -> Option<(String, bool)> {
     let (_, value) = word.text.split_once('=')?;
     Some((value.to_owned(), !word.dynamic))
 }
 
-/// The words as one line, and whether all of it is known.
+/// Returns the words as one line, and whether all of it is known.
 fn joined(words: &[Word]) -> (String, bool) {
     let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     (text.join(" "), words.iter().all(|word| !word.dynamic))
@@ -343,7 +345,7 @@ pub(crate) fn is_assignment(word: &str) -> bool {
         .is_some_and(|(before, _)| name(before.trim_end_matches('+').split('[').next().unwrap_or_default()))
 }
 
-/// The program without its directory.
+/// Returns the program without its directory.
 pub(crate) fn basename(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }

@@ -177,6 +177,29 @@ impl Conversation {
         answer: Option<u64>,
         config: &AgentConfig,
     ) -> Option<RequestPart> {
+        if self.ask_unchanged(refused, config) {
+            return Some(RequestPart::Unknown);
+        }
+        let part = self.repairable_part(refused, answer, config);
+        self.leave_out(part, refused, answer, config);
+        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than was counted.
+        let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
+        if may_be_more || config.rules_version < since::COUNTS_OUTLIVE_REPAIRS {
+            self.counted = None;
+        } else {
+            // A server that counts less by now has not cut anything for that.
+            self.counts = None;
+        }
+        part
+    }
+
+    /// Returns the first part that can still be left out or changed: the refused one, else one that goes with it.
+    fn repairable_part(
+        &self,
+        refused: RequestPart,
+        answer: Option<u64>,
+        config: &AgentConfig,
+    ) -> Option<RequestPart> {
         const IN_TURN: [RequestPart; 6] = [
             RequestPart::Thinking,
             RequestPart::Blocks,
@@ -185,21 +208,27 @@ impl Conversation {
             RequestPart::Media,
             RequestPart::ToolCalls,
         ];
-        const OF_ROLES: [RequestPart; 2] = [RequestPart::Roles, RequestPart::ToolCalls];
-        if self.ask_unchanged(refused, config) {
-            return Some(RequestPart::Unknown);
-        }
-        let latest = self.latest();
         let parts = match refused {
-            RequestPart::Roles => &OF_ROLES[..],
+            RequestPart::Roles => &[RequestPart::Roles, RequestPart::ToolCalls][..],
             RequestPart::LongestAnswer | RequestPart::Tools => &[],
             RequestPart::ThoughtSignature => &[RequestPart::ToolCalls],
             _ => &IN_TURN,
         };
-        let part = [refused].iter().chain(parts).copied().find(|part| match part {
+        [refused].iter().chain(parts).copied().find(|part| match part {
             RequestPart::LongestAnswer => self.can_shorten_answer(answer, config),
             part => self.can_leave_out(*part, refused, config),
-        });
+        })
+    }
+
+    /// Leaves a part out of the next request, or changes it; with no part left, undoes the repairs.
+    fn leave_out(
+        &mut self,
+        part: Option<RequestPart>,
+        refused: RequestPart,
+        answer: Option<u64>,
+        config: &AgentConfig,
+    ) {
+        let latest = self.latest();
         let newest = self.newest_media(config);
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         match part {
@@ -230,15 +259,6 @@ impl Conversation {
                 }
             }
         }
-        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than was counted.
-        let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
-        if may_be_more || config.rules_version < since::COUNTS_OUTLIVE_REPAIRS {
-            self.counted = None;
-        } else {
-            // A server that counts less by now has not cut anything for that.
-            self.counts = None;
-        }
-        part
     }
 
     fn leave_out_thinking(&mut self, latest: u64, config: &AgentConfig) {

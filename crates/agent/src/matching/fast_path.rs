@@ -38,7 +38,7 @@ pub struct FastPath {
     by_last: WordIndex,
     /// Templates that begin and end with a variable.
     open: Vec<usize>,
-    /// How a following mark changes the kana.
+    /// The change of the kana by a following mark.
     kana: Kana,
 }
 

@@ -16,7 +16,8 @@ use agentx_types::since;
 pub(crate) struct Plain {
     /// The text.
     pub(crate) text: String,
-    /// For each character: where it begins in `text`, and the bytes that it stands for in the original.
+    /// The origin of each character: its position in `text`, and the bytes that it stands for in the
+    /// original.
     marks: Vec<CharOrigin>,
 }
 
@@ -116,7 +117,7 @@ const KATAKANA: &str = "ヲァィゥェォャュョッーアイウエオカキ�
 /// The marks that make a kana voiced: in half width, and the one that follows a kana where texts are taken
 /// apart (NFD).
 const VOICED: [char; 2] = ['\u{FF9E}', '\u{3099}'];
-/// Those that make it half voiced.
+/// The marks that make a kana half voiced.
 const HALF_VOICED: [char; 2] = ['\u{FF9F}', '\u{309A}'];
 /// Each kana that a mark makes voiced, and behind it what it becomes, as NFKC has it.
 const VOICED_KANA: &str = "カガキギクグケゲコゴサザシジスズセゼソゾタダチヂツヅテデトドハバヒビフブヘベホボウヴワヷヰヸヱヹヲヺヽヾ\
@@ -124,10 +125,10 @@ const VOICED_KANA: &str = "カガキギクグケゲコゴサザシジスズセ�
 /// The same for the mark that makes it half voiced.
 const HALF_VOICED_KANA: &str = "ハパヒピフプヘペホポはぱひぴふぷへぺほぽ";
 
-/// How a following mark changes a kana.
+/// The change of a kana by a following mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kana {
-    /// Those that Unicode composes.
+    /// The compositions of Unicode.
     #[default]
     All,
     /// Katakana from カ to ト and from ハ to ホ, by the next one or the one after it: rules before version 9. ヴ

@@ -50,19 +50,7 @@ impl ReactAgent {
         if reason == StopReason::Refusal {
             self.note_declined();
         }
-        if let Some(run) = self.lifecycle.active() {
-            let is_paused = reason == StopReason::PauseTurn && calls.is_empty();
-            // What comes behind a pause belongs to the answer before it.
-            let is_another = run.pending.pauses == 0 && reason != StopReason::ContextWindow;
-            if is_another && self.config.rules_version >= since::LAST_ANSWER_ALONE {
-                run.last_text.clear();
-            }
-            run.pending.pauses = if is_paused {
-                run.pending.pauses.saturating_add(1)
-            } else {
-                0
-            };
-        }
+        self.count_pauses(reason, calls.is_empty());
         if let Some(message) = &mut message {
             self.tidy(message, &mut calls, step.seq);
         }
@@ -92,6 +80,24 @@ impl ReactAgent {
             let word = word.filter(|_| self.config.rules_version >= since::UNKNOWN_ENDS_ARE_SAID);
             self.go_on_or_end((reason, word), said_something, usage, step);
         }
+    }
+
+    /// Counts the pauses in a row of a model, and drops the text of the answer before unless this one continues it.
+    fn count_pauses(&mut self, reason: StopReason, has_no_calls: bool) {
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        let is_paused = reason == StopReason::PauseTurn && has_no_calls;
+        // What comes behind a pause belongs to the answer before it.
+        let is_another = run.pending.pauses == 0 && reason != StopReason::ContextWindow;
+        if is_another && self.config.rules_version >= since::LAST_ANSWER_ALONE {
+            run.last_text.clear();
+        }
+        run.pending.pauses = if is_paused {
+            run.pending.pauses.saturating_add(1)
+        } else {
+            0
+        };
     }
 
     /// Decides what follows from an answer without calls: another model call, or the end of the run.

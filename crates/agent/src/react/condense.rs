@@ -32,7 +32,8 @@ const TAIL_WHEN_WANTED: u32 = 2;
 /// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
 
-/// For how many model calls no summary is asked for after one failed: its model may be away for long.
+/// The number of model calls without a request for a summary after one failed: its model may be away for
+/// long.
 const ROUNDS_TO_REST: u32 = 8;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -54,7 +55,7 @@ pub(crate) struct CondenseState {
     /// `Some(false)` if nothing was learned, `None` if no call failed so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) learned: Option<bool>,
-    /// For how many more model calls no summary is asked for while the conversation fits: the last one
+    /// The remaining model calls without a request for a summary, while the conversation fits: the last one
     /// failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     rounds_to_rest: u32,

@@ -100,7 +100,7 @@ impl<Q: Addressed> Dispatcher<Q> {
     ///
     /// # Errors
     ///
-    /// [`RequestError`], if nobody serves it or too many wait; then nothing was done.
+    /// Returns [`RequestError`] if nobody serves the request or too many requests wait. Nothing was done then.
     pub fn request(&self, request: impl Into<Arc<Q>>) -> Result<Ticket<Q>, RequestError> {
         let request = request.into();
         let address = Address {

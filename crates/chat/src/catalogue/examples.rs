@@ -33,7 +33,7 @@ fn mistake(at: MistakeLocation, key: &str) -> ChatError {
     }]))
 }
 
-/// What is said before anything is done.
+/// Returns the errors of settings, which occur before anything is done.
 fn settings() -> Vec<ChatError> {
     vec![
         ChatError::usage("a mistake", "how to do it"),
@@ -75,7 +75,7 @@ fn settings() -> Vec<ChatError> {
     ]
 }
 
-/// What identities and people can be wrong with.
+/// Returns the errors of identities and people.
 fn keys() -> Vec<ChatError> {
     let keyring = ChatError::Keyring;
     vec![
@@ -123,7 +123,7 @@ fn keys() -> Vec<ChatError> {
     ]
 }
 
-/// What the session log says.
+/// Returns the errors of the session log.
 fn logs() -> Vec<ChatError> {
     let log = |error| ChatError::Runtime(RuntimeError::Log(error));
     vec![
@@ -161,7 +161,7 @@ fn logs() -> Vec<ChatError> {
     ]
 }
 
-/// What a runtime says, here or on a server.
+/// Returns the errors of a runtime, here or on a server.
 fn runtimes() -> Vec<ChatError> {
     vec![
         ChatError::Runtime(RuntimeError::Ambiguous {
@@ -218,7 +218,7 @@ fn runtimes() -> Vec<ChatError> {
     ]
 }
 
-/// How a run ends, and what checks find.
+/// Returns the errors of runs and of checks.
 fn runs() -> Vec<ChatError> {
     let run = |exit, code: &str, message: &str| ChatError::Run {
         exit,
@@ -253,7 +253,7 @@ fn runs() -> Vec<ChatError> {
     ]
 }
 
-/// Files, places and what is read.
+/// Returns the errors of files and directories.
 fn files() -> Vec<ChatError> {
     vec![
         ChatError::File {

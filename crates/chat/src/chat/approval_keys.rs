@@ -10,7 +10,7 @@ use crate::error::ChatError;
 use crate::render::answers::Answers;
 use crate::render::approval::{self, ApprovalReply, QuestionForm};
 
-/// What is said to a key that came too early to be an answer.
+/// The note for a key that came too early to be an answer.
 const TOO_EARLY: &str = "this question just appeared; press the key again to answer";
 
 impl Chat<'_> {
@@ -99,13 +99,13 @@ impl Chat<'_> {
         asked.map(Answers::from_pending).unwrap_or_default()
     }
 
-    /// Why the like would be asked about also with the rule that is offered.
+    /// Returns the reason why similar calls would cause a question even with the offered rule.
     async fn still_asked(&mut self, question: &ApprovalRequested) -> Option<String> {
         let config = self.agent_config().await.ok()?;
         still_asked(&config, &question.suggested, &question.name, &question.input)
     }
 
-    /// All of what is asked, where the question has only the beginning.
+    /// Returns the whole change that is asked about, if the question shows only its beginning.
     pub(super) async fn all_that_is_asked(&self) -> Option<String> {
         let question = self.status.question()?;
         let file = self.before(question).await;
@@ -141,7 +141,8 @@ impl Chat<'_> {
         }
     }
 
-    /// No question is open: the line is what it was before, with what was written since, unless that was an answer.
+    /// Gives the line back after a question: its earlier text, and what was written since unless that was an
+    /// answer.
     pub(super) fn take_line_back(&mut self) {
         self.approvals.attention.settled();
         if self.composer.editor.is_stashed() {

@@ -13,7 +13,7 @@ const ALLOWED_BY_RULE: &str = "  allowed by another rule";
 /// The state of the questions about calls.
 #[derive(Debug, Default)]
 pub(crate) struct Approvals {
-    /// Whose the keys are when a question comes.
+    /// The receiver of the keys when a question comes.
     pub(super) attention: Attention,
     /// The answers to the first question that count.
     pub(super) answers: Answers,

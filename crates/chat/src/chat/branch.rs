@@ -16,7 +16,8 @@ use crate::render::units::counted;
 use crate::session_opening;
 
 impl Chat<'_> {
-    /// `/fork`: from here at once; from an earlier event, where files are other now, what is to become of them is asked first.
+    /// Runs `/fork`: from here at once; from an earlier event, the person first decides about the files that
+    /// differ now.
     pub(super) async fn fork(&mut self, at: Option<u64>) -> Result<String, ChatError> {
         if let Some(warning) = self.warning_of_jobs(&session_command("fork", at)) {
             return Ok(warning);
@@ -101,7 +102,7 @@ impl Chat<'_> {
         Ok((state, events))
     }
 
-    /// `/diff`
+    /// Runs `/diff`.
     pub(super) async fn diff(&mut self, other: Option<String>) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there is nothing to compare yet".to_owned());
@@ -127,7 +128,7 @@ impl Chat<'_> {
     }
 }
 
-/// What is said of a session without another branch: which files it changed, and what shows how.
+/// Describes a session without another branch: the files that it changed, and the command that shows how.
 fn changed_files(history: &SessionHistory) -> String {
     const NO_BRANCH: &str = "/diff compares two branches, and this session has no other branch";
     let names: Vec<String> = history

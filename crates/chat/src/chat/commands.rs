@@ -31,7 +31,7 @@ pub struct ChatStart<'a> {
     pub wanted: CommandLineOverrides,
 }
 
-/// What is said of a window that nobody knows.
+/// Describes a window of unknown size.
 fn assumed(model: &str) -> String {
     format!(
         "; its size is a guess, `models.{}.context_window` sets it",
@@ -39,7 +39,7 @@ fn assumed(model: &str) -> String {
     )
 }
 
-/// How many sessions `/sessions` lists.
+/// Maximum number of sessions that `/sessions` lists.
 const LISTED_SESSIONS: usize = 10;
 
 impl Chat<'_> {
@@ -114,7 +114,8 @@ impl Chat<'_> {
         true
     }
 
-    /// `/model`: a list to choose from where the terminal has room for one, else a table.
+    /// Runs `/model` without a name: opens a list to choose from if the terminal has room for one, else prints
+    /// a table.
     async fn choose_model(&mut self) -> Result<String, ChatError> {
         if self.opens_menu("model").await {
             Ok(String::new())
@@ -240,7 +241,7 @@ impl Chat<'_> {
         self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly
     }
 
-    /// Who decides about calls that no rule covers, for `/status`.
+    /// Returns for `/status` who decides about calls that no rule covers.
     fn mode_words(&self, config: &AgentConfig) -> &'static str {
         match config.approval {
             _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
@@ -253,7 +254,7 @@ impl Chat<'_> {
         }
     }
 
-    /// How far the folder is trusted, for `/status`, where that keeps something back.
+    /// Returns the trust in the folder for `/status`, if it keeps something back.
     fn trust(&self) -> String {
         let trust = self.settings.folder.trust;
         if self.place.remote().is_some() || trust == FolderTrust::Trusted {

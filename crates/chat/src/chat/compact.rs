@@ -35,7 +35,7 @@ impl Chat<'_> {
         })
     }
 
-    /// Has an input stay as it is whatever is condensed, or no longer.
+    /// Pins an input, so that condensing leaves it as it is, or unpins it.
     pub(super) async fn pin(&mut self, wish: PinWish) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there are no messages yet".to_owned());
@@ -61,7 +61,7 @@ impl Chat<'_> {
     }
 }
 
-/// What was said in a session, in order.
+/// Returns the inputs of a session, in order.
 async fn inputs(session: &Arc<dyn Session>) -> Result<Vec<Message>, ChatError> {
     let mut events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
     let mut said = Vec::new();

@@ -35,7 +35,7 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
-    /// What all options begin with; a single one that is complete has a blank after it.
+    /// Returns the common beginning of all options; a single complete one has a blank after it.
     fn shared(&self) -> Option<String> {
         let (first, rest) = self.options.split_first()?;
         if rest.is_empty() {
@@ -95,7 +95,7 @@ impl Completion {
     }
 }
 
-/// What a command may name, and what is said beside it.
+/// The names that a command takes, each with a description.
 type NameDescriptions = Vec<(String, String)>;
 
 impl Chat<'_> {
@@ -134,7 +134,7 @@ impl Chat<'_> {
         }
     }
 
-    /// What the command before the cursor may name, or the commands themselves.
+    /// Returns the names that the command before the cursor takes, or the commands themselves.
     async fn names_after(&mut self, before: &str) -> NameDescriptions {
         if before.starts_with("/diff ") {
             self.known_sessions(None).await
@@ -205,7 +205,8 @@ impl Chat<'_> {
     }
 }
 
-/// `known` is what the command before the cursor may name, or the commands themselves.
+/// Completes the text before the cursor. `known` has the names that its command takes, or the commands
+/// themselves.
 fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Option<Completion> {
     let begins = |names: Vec<String>, from: usize| {
         let options: Vec<String> = names
@@ -262,7 +263,7 @@ fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Optio
     })
 }
 
-/// What may follow a command.
+/// Returns the words that may follow a command.
 fn words_of(command: &str) -> &'static [&'static str] {
     match command {
         "approve-mode" => &["ask", "auto", "deny"],

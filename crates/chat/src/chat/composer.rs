@@ -16,13 +16,13 @@ use crate::terminal::TerminalInput;
 pub(crate) struct Composer {
     pub(super) editor: Editor,
     pub(super) inputs: Inputs,
-    /// Nothing more can be typed.
+    /// Whether the input has ended.
     pub(super) ended: bool,
-    /// What goes to the agent with the next words.
+    /// The content that goes to the agent with the next message.
     pub(super) shared: Vec<ContentPart>,
     /// The message that the log does not have yet.
     pub(super) sending: Option<String>,
-    /// What the chat itself asks, about going back.
+    /// A question of the chat itself, about a rewind.
     pub(super) asking: Option<RewindQuestion>,
     /// The list below the line.
     pub(super) menu: Menu,

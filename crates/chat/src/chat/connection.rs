@@ -13,13 +13,13 @@ use crate::new_agent::NewAgent;
 
 /// The session of the conversation, open or about to be opened.
 pub(crate) enum ConversationSite {
-    /// Nowhere yet: the session is opened with the first words.
+    /// No session yet: the first message opens it.
     New(NewAgent),
-    /// In this session.
+    /// An open session.
     Open {
         /// The handle for messages and commands.
         session: Arc<dyn Session>,
-        /// Its events, from the first one that the chat has not shown yet.
+        /// The events of the session, from the first one that the chat has not shown yet.
         events: AnyFollower,
     },
 }
@@ -45,11 +45,12 @@ impl ConversationSite {
 /// The conversation, and who takes part.
 pub(crate) struct ChatConnection {
     pub(super) site: ConversationSite,
-    /// What kind of agent it is that people talk to.
+    /// The kind of the agent that people talk to.
     pub(super) kind: AgentKind,
     /// The others at this session.
     pub(super) company: Participants,
-    /// How the session stood when it was closed because nothing could be written any more. It is opened again with the next line.
+    /// The state of the session when it was closed because nothing could be written any more. It is opened
+    /// again with the next line.
     pub(super) lost: Option<StateAtLoss>,
 }
 

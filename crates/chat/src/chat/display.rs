@@ -32,7 +32,7 @@ pub(crate) struct Display<'a> {
     pub(super) cast: LiveAgents,
     /// The row above the line, as the person wants to read it.
     pub(super) status_row: StatusRow,
-    /// What the terminal was asked about itself.
+    /// The open queries to the terminal about itself.
     pub(super) queries: TerminalQueries,
     /// The line that has not ended, where only whole ones are printed.
     pub(super) spoken: String,
@@ -44,12 +44,13 @@ pub(crate) struct Display<'a> {
     pub(super) last_answer: Option<String>,
 }
 
-/// Since when the terminal owes an answer; `None` where it was not asked, or has answered.
+/// The times of queries that the terminal has not answered; `None` for a query that was not made or is
+/// answered.
 #[derive(Debug, Default)]
 pub(super) struct TerminalQueries {
-    /// What its background is.
+    /// The time of the query for its background.
     pub(super) background: Option<Instant>,
-    /// What it is called.
+    /// The time of the query for its name.
     pub(super) name: Option<Instant>,
 }
 
@@ -277,7 +278,7 @@ impl<'a> Display<'a> {
     }
 }
 
-/// What tells what the agents of a session say.
+/// Returns the renderer of the agents of a session.
 fn voices(
     console: &Console,
     face: &ChatInterface,

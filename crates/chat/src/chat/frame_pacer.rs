@@ -4,8 +4,8 @@ use tokio::time::{Duration, Instant};
 
 /// Minimum time from one frame to the next while an answer streams.
 const FRAME: Duration = Duration::from_millis(4);
-/// If frames are expensive, such as those of a long table, the time between them grows until painting takes one part in this number
-/// of the time.
+/// The inverse of the share of the time that painting may take. If frames are expensive, such as those of a
+/// long table, the time between them grows until painting takes one part in this number.
 const SHARE: u32 = 24;
 /// Maximum time from one frame to the next, however expensive frames are.
 const SLOWEST: Duration = Duration::from_millis(33);
@@ -15,11 +15,11 @@ const STATUS: Duration = Duration::from_millis(100);
 /// The time and cost of the latest frames, and whether something waits to be painted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
-    /// When the latest frame began.
+    /// The beginning of the latest frame.
     painted: Option<Instant>,
     /// The average cost of a frame; the latest one counts for an eighth.
     cost: Duration,
-    /// When the status was read last, and since when the activity of that time had gone on.
+    /// The time at which the status was read last, and the beginning of the activity of that time.
     looked: Option<(Instant, Option<Instant>)>,
     /// Whether something waits to be painted.
     pub(super) waits: bool,

@@ -17,13 +17,13 @@ use crate::render::units;
 
 /// Maximum number of lines to print, half of them from the beginning.
 const MOST_LINES: usize = 1_000;
-/// So much of an output is read.
+/// Maximum number of bytes of an output that are read.
 const MOST_BYTES: usize = 4 << 20;
 
 /// The commands of keys about reasoning and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadingCommand {
-    /// Reasoning, from here on, or not.
+    /// Shows reasoning from here on, or hides it.
     Thinking,
     /// The whole output of the last call.
     Output,
@@ -39,7 +39,7 @@ pub(super) fn wish(key: &KeyEvent) -> Option<ReadingCommand> {
     }
 }
 
-/// Reasoning, whole.
+/// The whole reasoning of an answer.
 #[derive(Debug, Default)]
 struct ReadableThought {
     agent: Option<AgentStateId>,
@@ -61,7 +61,7 @@ struct ReadableCall {
     end: String,
 }
 
-/// What can be read again.
+/// The items that can be read again.
 #[derive(Debug, Default)]
 struct ReadableItem {
     thoughts: Vec<ReadableThought>,
@@ -188,7 +188,8 @@ impl Chat<'_> {
         Ok(told)
     }
 
-    /// All that the `n`th call from the end said; of one that is asked about, all that it would change.
+    /// Returns the whole output of the `n`th call from the end; for a call that is asked about, the whole
+    /// change.
     pub(super) async fn output(&mut self, n: usize) -> Result<String, ChatError> {
         if n == 1
             && let Some(asked) = self.all_that_is_asked().await
@@ -234,7 +235,8 @@ impl Chat<'_> {
         Ok(told)
     }
 
-    /// What can be read again: from the last events, or where that is not enough, from all of them.
+    /// Returns the items that can be read again: from the last events, or from all events if those are not
+    /// enough.
     async fn again(&mut self, is_enough: impl Fn(&ReadableItem) -> bool) -> Result<ReadableItem, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(ReadableItem::default());

@@ -17,10 +17,10 @@ use crate::render::clean::visible;
 use crate::terminal::{TerminalInput, xterm};
 use agentx_terminal::EditOutcome;
 
-/// What is said of an answer that came when nobody waited for it any more.
+/// The note for an answer that came when its question was no longer open.
 const TOO_LATE: &str = "  ignored: the question was no longer open";
 
-/// What is said to the word `clear`, which people type as in a shell.
+/// The note for the word `clear`, which people type as in a shell.
 const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 
 impl Chat<'_> {

@@ -4,17 +4,17 @@ use agentx_terminal::{Line as Text, Row, Style};
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// What stands for a tab.
+/// The blanks in place of a tab.
 const TAB: &str = "    ";
 
 /// The line that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InputLine {
-    /// What stands before it.
+    /// The text before the input.
     pub(crate) prompt: String,
-    /// What is written.
+    /// The input.
     pub(crate) text: String,
-    /// Where the cursor is in it, in bytes.
+    /// The position of the cursor in the input, in bytes.
     pub(crate) cursor: usize,
 }
 
@@ -69,7 +69,8 @@ pub(super) fn layout(line: &InputLine, columns: usize, most: usize) -> Layout {
     }
 }
 
-/// What stands before the line. A question that is wider than the terminal is broken between its words, with room for an answer.
+/// Returns the rows of the prompt. A question that is wider than the terminal is broken between its words, with
+/// room for an answer.
 fn prompt_rows(prompt: &str, columns: usize) -> Vec<String> {
     if prompt.width() < columns {
         return vec![prompt.to_owned()];

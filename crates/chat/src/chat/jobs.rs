@@ -17,11 +17,11 @@ const NAMED: usize = 3;
 /// The jobs of a session, as far as they began while the chat looked on.
 #[derive(Debug, Default)]
 pub struct JobList {
-    /// Commands of calls that run.
+    /// The commands of calls that run.
     called: Vec<(ToolCallId, String)>,
-    /// Those in the background.
+    /// The jobs in the background.
     running: Vec<ShownJob>,
-    /// How many the person's own commands have left running so far.
+    /// The number of jobs that the person's own commands have left running so far.
     own: usize,
     /// The command that the person was warned about, because it ends them; the same command again means it.
     warned: Option<String>,
@@ -137,7 +137,7 @@ impl JobList {
         names.into_iter().find(|name| self.runs(name))
     }
 
-    /// All that run, a row each: name, since when, command.
+    /// Lists all running jobs, a row each: name, start, command.
     pub(crate) fn list(&self, now: Timestamp, width: usize) -> String {
         if self.running.is_empty() {
             return "nothing runs in the background".to_owned();
@@ -164,8 +164,9 @@ impl JobList {
         )
     }
 
-    /// Another process has taken the session over, such as a server that was started again, or the chat has left it. The agent's commands
-    /// in the background ended with it; those of the person's own go on.
+    /// Takes note that another process has taken the session over, such as a server that was started again, or
+    /// that the chat has left it. The agent's commands in the background ended with it; those of the person's
+    /// own continue.
     pub(crate) fn ended_with_their_program(&mut self) -> Option<String> {
         self.called.clear();
         let (own, agents) = std::mem::take(&mut self.running)
@@ -236,7 +237,7 @@ impl JobList {
         ended_jobs_notice(self.that_end(is_here)).map(|told| told + "\n")
     }
 
-    /// Those that end with the chat.
+    /// Returns the jobs that end with the chat.
     fn that_end(&self, is_here: bool) -> impl Iterator<Item = &ShownJob> {
         self.running
             .iter()

@@ -47,7 +47,7 @@ impl Chat<'_> {
         }
     }
 
-    /// After a signal that has stopped something: only an interrupt leaves the chat open.
+    /// Continues after a signal that has stopped something: only an interrupt leaves the chat open.
     pub(super) fn after_signal(&mut self, exit: Exit) {
         match exit {
             Exit::Interrupted => self.signals.acted(),
@@ -85,7 +85,8 @@ impl Chat<'_> {
         self.status.is_busy() || self.display.cast.is_at_work()
     }
 
-    /// Ctrl-C: stops what runs. A second one soon after leaves, whether the run has ended by then or not.
+    /// Handles Ctrl-C, which stops the run. A second one soon after leaves, whether the run has ended by then
+    /// or not.
     pub(super) async fn interrupt(&mut self) -> Result<ChatFlow, ChatError> {
         let stops = self.works() && !self.status.stopping;
         let flow = self.stop().await?;
@@ -99,7 +100,8 @@ impl Chat<'_> {
         Ok(flow)
     }
 
-    /// Ctrl-D: leaves. If that would stop a run here, it takes a second one soon after; the queue stays as it is.
+    /// Handles Ctrl-D, which leaves. If that would stop a run here, it takes a second one soon after; the queue
+    /// stays as it is.
     pub(super) fn leave_by_key(&mut self) -> ChatFlow {
         let ends_a_run = self.works() && self.place.remote().is_none();
         if ends_a_run && !self.approvals.attention.leaves(Instant::now()) {

@@ -17,7 +17,7 @@ pub struct StateAtLoss {
     pub runs: bool,
     /// Whether the person had asked to stop it.
     stopping: bool,
-    /// How many messages waited.
+    /// The number of waiting messages.
     pub queued: usize,
 }
 
@@ -36,7 +36,7 @@ impl Chat<'_> {
     /// Takes an error of what the person wished. Where nothing can be written any more the session is lost with it.
     ///
     /// # Errors
-    /// As [`Chat::lose`].
+    /// Returns an error for the same reasons as [`Chat::lose`].
     pub(super) fn failed(&mut self, error: ChatError) -> Result<(), ChatError> {
         if is_passing(&error) {
             return self.lose(error);
@@ -48,7 +48,7 @@ impl Chat<'_> {
     /// Takes an error of the session. Where the disk is full or the database locked it says so once, and the chat continues without a session.
     ///
     /// # Errors
-    /// The same error, where the chat cannot go on: it is another one, or nobody is there to help.
+    /// Returns the same error if the chat cannot continue: it is an error of another kind, or nobody is there to help.
     pub(super) fn lose(&mut self, error: ChatError) -> Result<(), ChatError> {
         if !is_passing(&error) || matches!(self.display.face, ChatInterface::Lines { eager: false }) {
             return Err(error);
@@ -73,7 +73,7 @@ impl Chat<'_> {
     /// for more) it is in the input again, with what went along; why is said once.
     ///
     /// # Errors
-    /// As [`Chat::lose`].
+    /// Returns an error for the same reasons as [`Chat::lose`].
     pub(super) fn not_sent(
         &mut self,
         text: &str,

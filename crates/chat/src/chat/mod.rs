@@ -81,24 +81,24 @@ use screen::Screen;
 use server_wait::Inputs;
 use status_row::StatusRow;
 
-/// What stands before the line that is being written.
+/// The prompt before the line that is being written.
 const PROMPT: &str = "› ";
 /// The same while keys are commands, as in vi.
 const COMMANDED: &str = "‹ ";
-/// How many events of a session that is opened again are looked through for what was said last; no more than the
-/// runtime remembers its fold for, so that a long session opens as fast as a short one.
+/// Maximum number of events of a session that is opened again in which the last messages are searched. It is
+/// not more than the runtime keeps a fold for, so that a long session opens as fast as a short one.
 const LOOK_BACK: u64 = 4_000;
 
 /// The kind of terminal or pipe between the chat and the person.
 pub enum ChatInterface {
-    /// With a line editor on a terminal.
+    /// The chat has a line editor on a terminal.
     Editor {
         /// The terminal, until it is dropped.
         raw: Option<RawMode>,
-        /// What it shows.
+        /// The rows on the screen.
         screen: Screen,
     },
-    /// In lines.
+    /// The chat prints lines.
     Lines {
         /// Whether lines are taken while the agent works, as from a terminal; else each waits until it is wanted.
         eager: bool,
@@ -109,17 +109,17 @@ pub enum ChatInterface {
 pub struct Chat<'a> {
     place: &'a Place,
     settings: &'a Settings,
-    /// What the program was started with.
+    /// The arguments with which the program was started.
     start: ChatStart<'a>,
-    /// What the person sees.
+    /// The part that the person sees.
     display: Display<'a>,
-    /// What the person writes.
+    /// The part in which the person writes.
     composer: Composer,
-    /// How questions about calls are answered.
+    /// The questions about calls and their answers.
     approvals: Approvals,
     /// The session, and who takes part in it.
     connection: ChatConnection,
-    /// How the session stands.
+    /// The status of the session.
     status: SessionStatus,
     /// The programs that run beside it.
     programs: Programs,
@@ -208,7 +208,7 @@ impl<'a> Chat<'a> {
         self.drop_questions();
     }
 
-    /// Nothing is asked any more.
+    /// Drops all open questions.
     fn drop_questions(&mut self) {
         (self.approvals.answers, self.composer.asking) = Default::default();
     }
@@ -292,7 +292,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// What follows when there is nothing more to type.
+    /// Continues after the end of the input.
     async fn after(&mut self, flow: ChatFlow) -> Result<ChatFlow, ChatError> {
         if flow != ChatFlow::Continue || !self.composer.ended {
             return Ok(flow);

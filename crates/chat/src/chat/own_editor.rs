@@ -21,7 +21,7 @@ const NO_PROGRAM: [i32; 2] = [127, 126];
 
 /// The result of a visit to the editor.
 pub(super) enum Visit {
-    /// So.
+    /// The editor has ended with this status.
     Over(ExitStatus),
     /// The program is told to leave.
     Leaves(Exit),
@@ -57,7 +57,7 @@ impl DraftFile {
         }
     }
 
-    /// What is written there now.
+    /// Returns the present text of the file.
     fn read(&self) -> Result<String, String> {
         let size = self.path.metadata().map_err(|error| error.to_string())?.len();
         if size > LONGEST {

@@ -26,7 +26,7 @@ use crate::render::style::Paint;
 pub(crate) enum ParticipantsUpdate {
     /// The connection is lost, or there again: this is said at once.
     Connection(String),
-    /// Somebody came, went, drives or asks: this may wait for the end of a line.
+    /// Somebody came, left, drives or asks: this may wait for the end of a line.
     People(Vec<String>),
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Participants {
     presence: Option<Presence>,
     /// Calls of members that wait for somebody who decides, and where they are decided.
     calls: Option<(CallsWaiting, String)>,
-    /// They were not looked at since one joined.
+    /// Whether nobody has looked at the people since one joined.
     unseen: bool,
-    /// As they were told last.
+    /// The people as they were told last.
     told: People,
     /// How they are called here.
     names: PersonNames,
@@ -191,7 +191,7 @@ impl Participants {
         }
     }
 
-    /// What changed about them.
+    /// Returns the changes of the participants.
     fn look(&mut self) -> Vec<String> {
         let (Some(presence), Some((_, me))) = (&self.presence, &self.server) else {
             return Vec::new();
@@ -314,7 +314,7 @@ impl Participants {
     }
 }
 
-/// There is nobody to have a wheel with.
+/// Returns the error of a command about the wheel in a chat without a server.
 fn nobody() -> ChatError {
     ChatError::usage(
         "you are alone with this session",

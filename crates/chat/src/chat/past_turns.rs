@@ -10,9 +10,10 @@ use crate::error::ChatError;
 use crate::follow::AnyFollower;
 use crate::render::conversation::{self, SpokenWords};
 
-/// How many of the last turns are shown.
+/// The number of last turns that are shown.
 const SHOWN_TURNS: usize = 3;
-/// How many events are looked through at first: where turns are short, and nobody but the agent itself speaks, that is enough.
+/// The number of events that are read at first: that is enough if turns are short, and nobody but the agent
+/// itself speaks.
 const FIRST_LOOK: u64 = 512;
 
 /// The events that were there before the chat.
@@ -22,7 +23,7 @@ pub struct PastTurns {
 }
 
 impl PastTurns {
-    /// All up to this `seq`.
+    /// Returns the turns up to this `seq`, with no event yet.
     pub(crate) fn new(last_seq: u64) -> Self {
         Self {
             last_seq,
@@ -30,8 +31,8 @@ impl PastTurns {
         }
     }
 
-    /// What was said last in a session that stands at `last_seq`, where `follow` reads it from after an event; who follows it
-    /// from there on; and what came meanwhile.
+    /// Reads the last turns of a session that stands at `last_seq`. `follow` reads the session after an event.
+    /// Returns the turns, the follower of the later events, and a delivery that came meanwhile.
     pub async fn read(
         follow: impl AsyncFn(u64) -> Result<AnyFollower, ChatError>,
         last_seq: u64,
@@ -93,7 +94,7 @@ impl PastTurns {
         is_past
     }
 
-    /// All of them, in order.
+    /// Returns all events, in order.
     pub fn all(&self) -> &[Arc<Envelope<RuntimeEvent>>] {
         &self.events
     }
@@ -103,8 +104,8 @@ impl PastTurns {
         self.events.first().is_none_or(|envelope| envelope.seq <= 1)
     }
 
-    /// What is not shown before `shown`, its end, in words; `None` where nothing that a person said is. How many messages that are
-    /// is known where all of the session was looked through.
+    /// Describes the turns before `shown`, the end of all events; `None` if no person said anything in them.
+    /// The number of messages is known only if the whole session was read.
     pub(crate) fn left_out(
         &self,
         shown: &[Arc<Envelope<RuntimeEvent>>],
@@ -122,8 +123,9 @@ impl PastTurns {
         }
     }
 
-    /// Those of the last turns, where `is_of_another` says what is of other agents than the one that people talk to. It begins with what a person said; where nothing was found that far back, with the
-    /// beginning of an answer, so that nothing is shown by half.
+    /// Returns the events of the last turns; `is_of_another` tells the events of other agents than the one that
+    /// people talk to. They begin with words of a person; if none were found that far back, they begin with an
+    /// answer, so that no answer is shown by half.
     pub fn last_turns(
         &self,
         is_of_another: impl Fn(&Envelope<RuntimeEvent>) -> bool,

@@ -5,20 +5,20 @@ use agentx_terminal::{Row, Style};
 
 use super::hanging_indent::hanging;
 
-/// With less room only its first rows are shown.
+/// The number of rows of a screen below which only the first rows of a question are shown.
 const LOW: usize = 4;
 
 /// A question that was printed.
 #[derive(Debug)]
 pub(super) struct PrintedQuestion {
-    /// As it was printed, for a terminal of another width.
+    /// The text as it was printed, for a terminal of another width.
     text: String,
     rows: Vec<Row>,
     /// Rows that were printed since it began, itself included.
     printed: usize,
     /// Rows before it that are printed with the same frame.
     before: usize,
-    /// Its first row has left the screen, or something was printed after it.
+    /// Whether its first row has left the screen, or something was printed after it.
     is_gone: bool,
     /// Whether the line is there to answer it.
     pub(super) is_open: bool,
@@ -54,8 +54,9 @@ impl PrintedQuestion {
         }
     }
 
-    /// Its rows, if it is open and does not stand whole right above the line: on a screen with so many rows, of which `above` live above
-    /// the line, and `below` from there on. At most `room` of them: of more the first and the last.
+    /// Returns its rows, if it is open and does not stand whole right above the line: on a screen with so many
+    /// rows, of which `above` are above the line, and `below` from there on. Returns at most `room` rows, the
+    /// first and the last.
     pub(super) fn rows(&mut self, (above, below): (usize, usize), screen: usize, room: usize) -> Vec<Row> {
         self.is_gone |= self.printed > self.rows.len() || self.printed + above + below > screen;
         if !(self.is_open && (self.is_gone || above > 0)) {

@@ -8,7 +8,7 @@ use super::withheld_variables::WithheldNotice;
 
 /// The programs that run beside a chat.
 pub(crate) struct Programs {
-    /// Commands in the background.
+    /// The commands in the background.
     pub(super) jobs: JobList,
     /// The running command of the person.
     pub(super) running: Option<ShellCommand>,

@@ -22,13 +22,13 @@ const AGAIN: Duration = Duration::from_secs(3);
 pub(super) struct Attention {
     /// The last key of any kind.
     typed: Option<Instant>,
-    /// Since when the question that is open now can be seen.
+    /// The time from which the open question can be seen.
     asked: Option<Instant>,
     /// The question waits for a pause before it takes the line.
     waits: bool,
     /// The last press of a key that answers at once.
     pressed: Option<Instant>,
-    /// When a run came to its end by itself.
+    /// The time at which a run ended by itself.
     ended: Option<Instant>,
     /// The last press of the key that leaves, where it did not.
     wants_to_leave: Option<Instant>,
@@ -47,7 +47,7 @@ impl Attention {
         !self.waits
     }
 
-    /// No question is open any more.
+    /// Takes note that no question is open any more.
     pub(super) fn settled(&mut self) {
         (self.asked, self.waits) = (None, false);
     }

@@ -20,11 +20,11 @@ const LISTED: usize = 12;
 /// A question that is open.
 #[derive(Debug)]
 pub(crate) enum RewindQuestion {
-    /// Before which input.
+    /// The question before which input the session goes back.
     Which,
-    /// What of it.
+    /// The question whether the files, the conversation or both go back.
     What(Box<PendingRewind>),
-    /// What with a file that is not only the agent's.
+    /// The question about a file that not only the agent changed.
     File(Box<PendingRewind>),
 }
 
@@ -33,9 +33,9 @@ pub(crate) enum RewindQuestion {
 pub(crate) struct PendingRewind {
     /// The session whose files are put back.
     session: SessionId,
-    /// To before this event.
+    /// The event before which the session goes back.
     to_seq: u64,
-    /// What was said there, to be said otherwise; `None` where the conversation cannot go back.
+    /// The words of that input, to be edited; `None` if the conversation cannot go back.
     words: Option<String>,
     /// Whether what was said is put into the line again.
     fork_only: bool,
@@ -90,7 +90,7 @@ impl RewindQuestion {
 }
 
 impl Chat<'_> {
-    /// `/rewind`
+    /// Runs `/rewind`.
     pub(super) async fn rewind(&mut self, back: RewindTarget) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there are no messages yet".to_owned());
@@ -167,7 +167,7 @@ impl Chat<'_> {
         Ok(self.ask_back(text, RewindQuestion::What(Box::new(going))))
     }
 
-    /// `/rewind undo`
+    /// Runs `/rewind undo`.
     async fn undo(&mut self, id: &SessionId) -> Result<String, ChatError> {
         let runtime = self.place.shared();
         let found = self.wait_for(latest_restoring(&*runtime, id)).await?;

@@ -96,7 +96,7 @@ impl Chat<'_> {
         Some(rule)
     }
 
-    /// `always` holds for later sessions too: the rule goes into the person's own file.
+    /// Keeps a rule for later sessions, as `always` says: the rule is written into the person's own file.
     pub(super) fn keep_rule(&mut self, rule: &Rule) {
         let style = self.display.style();
         if self.connection.company.is_possible() {
@@ -128,7 +128,7 @@ impl Chat<'_> {
         Ok(state.config)
     }
 
-    /// `/approvals`
+    /// Runs `/approvals`.
     pub(super) async fn rules(&mut self, wish: Rules) -> Result<String, ChatError> {
         let config = self.agent_config().await?;
         match wish {

@@ -14,7 +14,7 @@ use super::printed_question::PrintedQuestion;
 use crate::render::transcript::{TextPiece, TextRegion};
 use crate::terminal::long_rows;
 
-/// Below this height nothing but the line lives.
+/// The height below which only the input line stays at the bottom of the screen.
 const LOW: usize = 8;
 
 /// Maximum number of rows of an open line of another agent.
@@ -36,13 +36,13 @@ pub struct Screen {
     line: Option<InputLine>,
     /// The question that was printed last.
     asked: Option<PrintedQuestion>,
-    /// What other agents are saying.
+    /// The unfinished words of other agents.
     beside: Vec<String>,
-    /// How things stand.
+    /// The status row.
     status: String,
-    /// What waits to be said, a row each.
+    /// The waiting messages, a row each.
     queue: Vec<String>,
-    /// What may be written here.
+    /// The hint in an empty input line.
     hint: String,
     /// The list below the line, a row each.
     menu: Vec<String>,
@@ -136,7 +136,7 @@ impl Screen {
         answer.push(text);
     }
 
-    /// On a light background what is yellow or cyan cannot be read: it gets darker colours.
+    /// Replaces yellow and cyan by darker colours on a light background, where they cannot be read.
     fn readable<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.theme.light && text.contains('\u{1b}') {
             Cow::Owned(

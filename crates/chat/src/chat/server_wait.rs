@@ -15,9 +15,9 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::terminal::TerminalInput;
 
-/// How long an answer of this machine is waited for when a person wants to wait no longer.
+/// The time that an answer of this machine still has after the person has stopped waiting.
 const MOMENT: Duration = Duration::from_secs(1);
-/// How many inputs are kept while something is waited for; the rest waits in the terminal.
+/// Maximum number of inputs that are kept during a wait; the rest waits in the terminal.
 const KEPT: usize = 1024;
 
 /// The input of a person, in order.
@@ -27,7 +27,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// From this source.
+    /// Returns the inputs of this source.
     pub fn new(source: mpsc::Receiver<TerminalInput>) -> Self {
         Self {
             source,
@@ -107,7 +107,7 @@ impl Chat<'_> {
     /// Waits for what a session or its runtime answers.
     ///
     /// # Errors
-    /// What it answers instead, or that the person does not want to wait any longer.
+    /// Returns the error of the session or its runtime, and an error if the person does not want to wait any longer.
     pub(super) async fn wait_for<T>(
         &mut self,
         work: impl Future<Output = Result<T, RuntimeError>>,

@@ -32,20 +32,20 @@ use agentx_terminal::{EditOutcome, LONGEST_KEPT};
 pub(super) use own::ShellCommand;
 use process::{ShellProcessGroup, begin, instead_of};
 
-/// No command of this kind takes longer.
+/// Maximum running time of such a command.
 const LONGEST: Duration = Duration::from_secs(600);
-/// No line of it is shown longer.
+/// Maximum length of a line of it that is shown.
 const LONGEST_LINE: usize = 2_000;
 /// Time limit for reading the output after the command has ended: a process that it left may keep the output
 /// open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How often the row moves that says since when it runs.
+/// The time between two updates of the row with the running time.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What is said to the wish for an editor of one's own.
+/// The note for a person who wants their own editor meanwhile.
 const LATER: &str = "the editor is available after the command has ended";
 
-/// How a command ended.
+/// The way in which a command ended.
 enum ShellEnd {
     By(ExitStatus),
     Stopped,
@@ -256,8 +256,8 @@ impl Chat<'_> {
         self.display.has_editor() && self.composer.inputs.has_room()
     }
 
-    /// What is typed while it runs goes into the line, and answers a question. What is sent waits until it has ended, since what it
-    /// says goes along.
+    /// Takes input while the command runs: it goes into the line, and answers a question. A message waits until
+    /// the command has ended, because the output of the command goes along.
     async fn meanwhile(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.pace.hurry();
         if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
@@ -338,7 +338,7 @@ impl Chat<'_> {
     }
 }
 
-/// What is said on leaving of lines that waited for a command.
+/// Describes the lines that waited for a command and are not sent, because the chat ends.
 fn not_sent(lines: &[String]) -> String {
     let (was, them) = if lines.len() == 1 {
         ("was", "it")

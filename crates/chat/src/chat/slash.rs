@@ -15,88 +15,88 @@ pub(crate) use help::{about, help};
 /// A command that a person types with a slash, with its arguments read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slash {
-    /// Explain the commands, or one of them, or the keys.
+    /// Explains the commands, or one of them, or the keys.
     Help(Option<String>),
-    /// Leave.
+    /// Leaves the chat.
     Quit,
-    /// Ask another model, or list them.
+    /// Changes the model, or lists the models.
     Model(Option<String>),
-    /// Say how things stand.
+    /// Shows the state of the session.
     Status,
-    /// Say what was spent: in this session, or in all, added up so.
+    /// Shows the usage and cost of this session, or of all sessions, added up by a unit.
     Usage(Option<UsageBy>),
-    /// Say what fills the model's window, or print the last request to the byte.
+    /// Shows what fills the model's window, or prints the last request to the byte.
     Context {
         /// Whether the request is wanted.
         exact: bool,
     },
-    /// Show reasoning, whole: this one from the end.
+    /// Shows the whole reasoning with this number, counted from the end.
     Thinking(usize),
-    /// Show all that a tool said: this call from the end.
+    /// Shows the whole output of the call with this number, counted from the end.
     Output(usize),
-    /// List the commands in the background, or end the one of this name.
+    /// Lists the commands in the background, or ends the one of this name.
     Jobs(Option<String>),
-    /// Show the list of what is to be done.
+    /// Shows the list of tasks.
     Todo,
-    /// Decide otherwise about calls that no rule decides, or say how.
+    /// Changes the approval mode, or shows it.
     ApproveMode(Option<ApprovalMode>),
-    /// List the latest sessions.
+    /// Lists the latest sessions.
     Sessions,
-    /// Give the session a title.
+    /// Gives the session a title.
     Title(String),
-    /// Say who is there.
+    /// Shows the people in the session.
     Who,
-    /// Say who drives, or wish otherwise.
+    /// Shows who drives, or changes it.
     Wheel(WheelCommand),
-    /// Say something to the agent in the middle of its work.
+    /// Sends a message to the agent in the middle of its work.
     Steer(String),
-    /// See what is queued, or make something else of it.
+    /// Shows the queue, or changes it.
     Queue(QueueWish),
-    /// Go on in a copy of the session, whole or up to an event.
+    /// Continues in a copy of the session, whole or up to an event.
     Fork(Option<u64>),
-    /// Go back to before an input, or list them.
+    /// Goes back to before an input, or lists the inputs.
     Rewind(RewindTarget),
-    /// Compare this branch with another.
+    /// Compares this branch with another.
     Diff(Option<String>),
-    /// List the approval rules, try a call on them, or remove one.
+    /// Lists the approval rules, tests a call against them, or removes one.
     Approvals(Rules),
-    /// Condense the conversation, or take a summary out again.
+    /// Condenses the conversation, or removes a summary again.
     Compact(CompactWish),
-    /// Retry a waiting or failed model call, or ask again with the last message.
+    /// Repeats a waiting or failed model call, or sends the last message again.
     Retry,
-    /// Begin a new session in this chat.
+    /// Begins a new session in this chat.
     New,
-    /// Continue another session in this chat: the one with this id, or one that the person picks.
+    /// Continues another session in this chat: the one with this id, or one that the person picks.
     Resume(Option<String>),
-    /// Copy the last answer to the clipboard, or the code block of it with this number.
+    /// Copies the last answer to the clipboard, or the code block of it with this number.
     Copy(Option<usize>),
-    /// Set how much the model reasons, or list the levels.
+    /// Sets how much the model reasons, or lists the levels.
     Effort(Option<String>),
-    /// Write the session to a file.
+    /// Writes the session to a file.
     Export(Option<String>),
-    /// Ask the agent to write the AGENTS.md of the project.
+    /// Asks the agent to write the AGENTS.md of the project.
     Init,
-    /// Show the settings in effect and where they come from.
+    /// Shows the settings in effect and their sources.
     Config,
-    /// Look for problems, as `agentx doctor` does.
+    /// Looks for problems, as `agentx doctor` does.
     Doctor,
-    /// Have an input stay whatever is condensed, or no longer.
+    /// Pins an input, so that condensing leaves it as it is, or unpins it.
     Pin(PinWish),
 }
 
 /// The arguments of `/compact`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CompactWish {
-    /// That a summary stands for it, which minds these words.
+    /// Condenses now, with these words about what matters.
     Now(Option<String>),
-    /// That it is as it was.
+    /// Undoes the condensing.
     Undo,
 }
 
 /// The arguments of `/pin` and `/unpin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PinWish {
-    /// Counted from the first; the latest where none is named.
+    /// The number of the input, counted from the first; `None` for the latest.
     pub(crate) number: Option<usize>,
     /// Whether it stays.
     pub(crate) stays: bool,
@@ -105,50 +105,50 @@ pub(crate) struct PinWish {
 /// The target of `/rewind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RewindTarget {
-    /// To one of those that are listed.
+    /// Lists the inputs to choose from.
     Choose,
-    /// To before this input.
+    /// Goes back to before this input.
     To(usize),
-    /// To before files were put back.
+    /// Goes back to before files were restored.
     Undo,
 }
 
 /// The arguments of `/approvals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// To see them.
+    /// Lists the rules.
     List,
-    /// To know what would happen to this call.
+    /// Shows what the rules decide about this call.
     Test(String),
-    /// That this one goes.
+    /// Removes this rule.
     Remove(usize),
 }
 
 /// The arguments of `/queue`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueWish {
-    /// To see it.
+    /// Lists the messages.
     List,
-    /// To write one otherwise, or all.
+    /// Edits one message, or all.
     Edit(Option<usize>),
-    /// That this one goes.
+    /// Removes this message.
     Remove(usize),
-    /// That this one is heard in the middle of the run.
+    /// Sends this message in the middle of the run.
     Steer(usize),
 }
 
 /// The arguments of `/wheel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WheelCommand {
-    /// To know who has it.
+    /// Shows who has the wheel.
     Know,
-    /// To have it.
+    /// Takes the wheel.
     Take,
-    /// To ask who has it.
+    /// Asks its holder for the wheel.
     Ask,
-    /// That this one has it.
+    /// Gives the wheel to this person.
     Give(String),
-    /// That nobody has it.
+    /// Gives the wheel up, so that nobody has it.
     Release,
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
     Some(command(name, argument.trim()))
 }
 
-/// Commands that take no words. What follows them is an error, so that no words get lost.
+/// The commands that take no words. Words behind them are an error, so that none get lost.
 const TAKE_NOTHING: [&str; 10] = [
     "clear", "config", "doctor", "init", "new", "retry", "sessions", "status", "todo", "who",
 ];
@@ -266,7 +266,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
     })
 }
 
-/// What is said of a command that does not exist.
+/// Describes a command that does not exist.
 fn unknown(name: &str) -> String {
     if let Some(instead) = instead_of_slash(name) {
         return format!("there is no command /{name}: {instead}");
@@ -279,7 +279,7 @@ fn unknown(name: &str) -> String {
     )
 }
 
-/// What `/usage` adds up by; `None` for this session alone.
+/// Returns the unit by which `/usage` adds up; `None` for this session alone.
 fn usage_by(argument: &str) -> Result<Option<UsageBy>, String> {
     Ok(match argument {
         "" => None,

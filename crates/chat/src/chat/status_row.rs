@@ -14,9 +14,9 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::render::clean::visible;
 use crate::session_status::summary::StatusSummary;
 
-/// No command of this row takes longer.
+/// Maximum running time of the command of this row.
 const LIMIT: Duration = Duration::from_secs(2);
-/// So much of what it says is read.
+/// Maximum number of bytes of its output that are read.
 const MOST_BYTES: u64 = 4096;
 
 /// A template with what it names filled in. Between two parts of which one is empty there is one separator, not two.
@@ -57,12 +57,12 @@ struct StatusScript {
     /// The files of the folder that the line names, and where the folder is: it runs only while they are as a person trusted them.
     files: (PathBuf, Vec<NamedFile>),
     every: Duration,
-    /// What it said last.
+    /// The latest output of the command.
     said: Option<String>,
     ran: Option<Instant>,
-    /// What it was told last.
+    /// The latest summary that the command was given.
     told: Option<StatusSummary>,
-    /// What is to be told, and was not yet.
+    /// A newer summary that the command was not given yet.
     news: Option<StatusSummary>,
     running: Option<AbortOnDropHandle<Result<String, String>>>,
     failure: Option<String>,
@@ -70,7 +70,7 @@ struct StatusScript {
 }
 
 impl StatusRow {
-    /// As the settings say, with the files of the folder that its command names.
+    /// Returns the status row of the settings, with the files of the folder that its command names.
     pub(crate) fn from_settings(settings: &Settings, environment: ProgramEnvironment) -> Self {
         let is_named = |file: &&NamedFile| file.key == "chat.status_command";
         let files = settings.named_files.iter().filter(is_named).cloned().collect();

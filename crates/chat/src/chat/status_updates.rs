@@ -15,15 +15,15 @@ use crate::render::units;
 use crate::session_status::TICK;
 use crate::terminal::{self, TerminalInput, reply_filter, tmux};
 
-/// How often it is said aloud that something is still waited for.
+/// The time between two notes that the chat is still waiting.
 const ALOUD: Duration = Duration::from_secs(30);
 
-/// How often it is looked whether a job of the person's own has ended, while nothing else happens.
+/// The time between two checks whether a job of the person's own has ended, while nothing else happens.
 const OWN_JOBS: Duration = Duration::from_secs(1);
 
 impl Chat<'_> {
-    /// At the end of a run: what was spent, and whether anything waits. An input that was dropped with a run that was stopped
-    /// begins none.
+    /// Reads at the end of a run how much was spent and whether an input waits. An input that was dropped with
+    /// a stopped run begins no new one.
     pub(super) async fn ask_how_it_stands(&mut self) -> Result<(), ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(());

@@ -10,7 +10,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::session_status::queue::QueuedInput;
 
-/// What is said where there is nothing to steer.
+/// The note if there is no run to steer.
 const IDLE: &str = "nothing is running; send it as a normal message";
 
 impl Chat<'_> {
@@ -65,8 +65,8 @@ impl Chat<'_> {
         outcome
     }
 
-    /// Before a run is stopped: what is queued would begin the next one at once, so it comes back to be looked at. What
-    /// somebody else said stays.
+    /// Takes all queued messages of the person back before a run is stopped, because the first of them would
+    /// begin the next run at once. Messages of other people stay.
     ///
     /// # Errors
     /// Returns an error if one could not be taken back.
@@ -160,7 +160,8 @@ impl Chat<'_> {
         })
     }
 
-    /// Ctrl-S: what is written is heard in the middle of the run; where nothing is, what was queued last.
+    /// Handles Ctrl-S: sends the written text in the middle of the run, or the last queued message if nothing
+    /// is written.
     pub(super) async fn steer_at_once(&mut self) -> Result<ChatFlow, ChatError> {
         let text = self.composer.editor.whole();
         if text.trim().is_empty() {
@@ -189,7 +190,7 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// `/steer`: says something to the agent in the middle of its work.
+    /// Runs `/steer`, which sends a message to the agent in the middle of its work.
     pub(super) async fn steer(&mut self, text: &str) -> Result<String, ChatError> {
         match self.join(text).await? {
             Some(note) => Ok(note),

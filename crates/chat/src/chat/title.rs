@@ -21,7 +21,7 @@ pub(super) enum TitleState {
 #[derive(Debug)]
 pub(super) struct TerminalTitle {
     is_wanted: bool,
-    /// What the session is called; the folder until it has a name.
+    /// The name of the session; the folder until it has one.
     name: String,
     is_named: bool,
     shown: String,
@@ -40,7 +40,7 @@ impl TerminalTitle {
         title
     }
 
-    /// Another session begins: it is called by the folder until it has a name.
+    /// Takes note that another session begins: the title is the folder until the session has a name.
     pub(super) fn forget(&mut self, workspace: &std::path::Path) {
         let folder = workspace.file_name().unwrap_or_default();
         (self.name, self.is_named) = (folder.to_string_lossy().into_owned(), false);

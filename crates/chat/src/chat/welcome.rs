@@ -8,19 +8,19 @@ use agentx_terminal::{Line, Row};
 use crate::render::clean::visible;
 use crate::render::style::Paint;
 
-/// How wide a paragraph is at most.
+/// Maximum width of a paragraph.
 const WIDEST: usize = 76;
 
 /// The place of a chat, as far as the welcome text mentions it.
 #[derive(Clone, Copy, Debug)]
 pub enum WelcomeContext<'a> {
-    /// On this machine, with this file for settings.
+    /// The chat is on this machine, with this file for settings.
     Here(&'a Path),
-    /// On this machine, where answers are given from a file if no model gives them.
+    /// The chat is on this machine, and the answers come from a file because no model is connected.
     Answered(&'a Path),
-    /// On this machine, where a person named the demo although a model is connected.
+    /// The chat is on this machine, and the person asked for the demo although a model is connected.
     Demo,
-    /// On the server at this address.
+    /// The chat is on the server at this address.
     Server(&'a str),
 }
 
@@ -112,7 +112,7 @@ fn tilde_path(file: &Path) -> String {
     }
 }
 
-/// How a real model is asked instead.
+/// Describes how to use a real model instead.
 fn real(file: &Path) -> String {
     format!(
         "To talk to a real model, set a key and start again:\n\

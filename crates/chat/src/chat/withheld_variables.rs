@@ -18,7 +18,7 @@ const NAMED: usize = 5;
 #[derive(Debug)]
 pub(super) struct WithheldNotice {
     variables: Vec<WithheldVariable>,
-    /// Commands of the agent that run.
+    /// The running commands of the agent.
     called: Vec<(ToolCallId, String)>,
     told_of_own: bool,
     told_of_agent: bool,
@@ -73,7 +73,8 @@ impl WithheldNotice {
         Some(note)
     }
 
-    /// What a command goes without. Keys of providers are named only where the command names them.
+    /// Describes the variables that a command does not get. Keys of providers are named only if the command
+    /// names them.
     fn note(&self, command: &str) -> Option<String> {
         let may: Vec<String> = (self.variables.iter().filter(|left_out| left_out.may_be_kept))
             .map(|left_out| visible(&left_out.name))

@@ -52,7 +52,7 @@ fn git() -> DoctorCheck {
     }
 }
 
-/// What the kernel offers to lock a program in. `root` is `/`.
+/// Checks which ways to lock a program in the kernel offers. `root` is `/`.
 fn sandbox(root: &Path) -> DoctorCheck {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
     let number = |path: &str| read(path)?.trim().parse::<u64>().ok();

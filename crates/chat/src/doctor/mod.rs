@@ -19,33 +19,33 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 
-/// How bad something is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Neither good nor bad: something that is good to know.
+    /// The finding is neither good nor bad, but worth knowing.
     Note,
-    /// As it should be, or nothing to worry about.
+    /// The part is in order.
     Ok,
-    /// It works, but not as well as it could.
+    /// The part works, but not as well as it could.
     Warn,
-    /// Something does not work.
+    /// The part does not work.
     Bad,
 }
 
-/// One thing that was looked at.
+/// One finding of the doctor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorCheck {
-    /// What was looked at.
+    /// The part that was checked.
     name: &'static str,
-    /// How bad it is.
+    /// The severity of the finding.
     pub level: Level,
-    /// What was found.
+    /// The finding.
     found: String,
-    /// What to do about it.
+    /// The advice to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
-    /// How the program would end because of it.
+    /// The exit code with which the program would end because of it.
     #[serde(skip)]
     pub exit: Exit,
 }
@@ -84,14 +84,14 @@ impl DoctorCheck {
         }
     }
 
-    /// What an error says about it.
+    /// Returns the finding that an error describes.
     fn failed(name: &'static str, error: &ChatError) -> Self {
         let advice = error.hint().unwrap_or_default();
         Self::bad(name, error.exit(), error.to_string(), advice)
     }
 }
 
-/// Whether the configuration can be read, and what should be mended.
+/// Checks whether the configuration can be read, and names what should be corrected.
 pub fn of_configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck {
     setup::configuration(loaded)
 }
@@ -129,7 +129,7 @@ pub fn of_machine(terminal: &Terminal) -> Vec<DoctorCheck> {
 /// Columns before what was found, and before what was found below a name.
 const INDENT: usize = 21;
 const SIGN: usize = 6;
-/// In a terminal with less room names have rows of their own.
+/// The width of a terminal below which names have rows of their own.
 const NARROW: usize = 60;
 
 /// The checks as people read them.

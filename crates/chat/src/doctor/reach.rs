@@ -11,7 +11,7 @@ use super::DoctorCheck;
 use crate::configuration::lookup;
 use crate::exit::Exit;
 
-/// Longer nobody waits for an answer here.
+/// Maximum time to wait for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Reaches for the server of a provider.
 pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) -> DoctorCheck {
@@ -57,7 +57,7 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
     }
 }
 
-/// Host and port of an address.
+/// Returns the host and port of an address.
 pub(super) fn host_of(url: &str) -> Option<(String, u16)> {
     let (scheme, rest) = url.split_once("://")?;
     let port = match scheme {

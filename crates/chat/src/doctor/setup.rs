@@ -9,7 +9,7 @@ use crate::demo::is_demo;
 use crate::error::ChatError;
 use crate::exit::Exit;
 
-/// Whether the configuration can be read, and what should be mended.
+/// Checks whether the configuration can be read, and names what should be corrected.
 pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck {
     let name = "configuration";
     let loaded = match loaded {
@@ -146,7 +146,7 @@ fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
     (check, Some(provider.clone()))
 }
 
-/// Which keys are there, by name.
+/// Checks which keys are there, by name.
 pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
     let name = "keys";
     let mut there = Vec::new();

@@ -15,9 +15,9 @@ use crate::render::units;
 const TOO_LITTLE: u64 = 64 << 20;
 /// Less than this is worth a word.
 const LITTLE: u64 = 1 << 30;
-/// 2026-01-01: no clock is right that is before it.
+/// The time 2026-01-01: a clock before it is wrong.
 const BEFORE_THIS_PROGRAM: i64 = 1_767_225_600_000_000;
-/// How far the clock of another machine may be ahead, in microseconds.
+/// Maximum lead of the clock of another machine, in microseconds.
 const AHEAD: i64 = 3_600_000_000;
 
 /// Looks at the data directory.

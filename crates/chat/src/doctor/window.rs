@@ -11,14 +11,15 @@ use tokio::time::timeout;
 
 use super::{DoctorCheck, reach};
 
-/// Longer nobody waits for an answer here.
+/// Maximum time to wait for an answer here.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// So much of an answer is read.
+/// Maximum number of bytes of an answer that are read.
 const MOST: u64 = 1 << 20;
-/// What Ollama assumes on most machines.
+/// The window that Ollama assumes on most machines, in tokens.
 const DEFAULT: u64 = 4_096;
 
-/// What Ollama says about its window for the model that would be asked; `None` for every other provider.
+/// Compares the window that Ollama reports for the chosen model with the configured one; `None` for every other
+/// provider.
 pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<DoctorCheck> {
     if provider.name != "ollama" || !provider.base_url.starts_with("http://") {
         return None;
@@ -61,7 +62,7 @@ fn loaded_window(running: &Value, model: &str) -> Option<u64> {
     found["context_length"].as_u64()
 }
 
-/// Without a tag the latest is meant.
+/// Returns whether this is the name of the model. A name without a tag means the latest one.
 fn is_named(name: &Value, model: &str) -> bool {
     let name = name.as_str().unwrap_or_default();
     name == model || name.strip_suffix(":latest") == Some(model)

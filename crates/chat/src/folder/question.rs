@@ -16,7 +16,7 @@ use crate::render::clean::visible;
 /// Tools that have a row of their own: those that reach farthest stay in sight above the answers.
 const MOST_TOOLS: usize = 8;
 
-/// What came of the question.
+/// The outcome of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderDecision {
     /// There was nothing to ask.

@@ -12,10 +12,11 @@ use crate::render::diff;
 use crate::render::style::Paint;
 use crate::render::units::counted;
 
-/// Lines of one difference. A file is shown whole: what is cut off could be what matters.
+/// Maximum number of lines of one difference. A file is shown whole: a part that is cut off could be the one
+/// that matters.
 const MOST_DIFF: usize = 1_000_000;
 
-/// Which folder it is, and what else a person should know about the place.
+/// Describes the folder, and what else a person should know about the place.
 pub fn folder_summary(loaded: &Loaded) -> String {
     let root = &loaded.places.workspace_root;
     let mut text = format!("  {}\n", visible(&root.to_string_lossy()));
@@ -45,8 +46,9 @@ pub fn folder_summary(loaded: &Loaded) -> String {
     text
 }
 
-/// What the folder brings, one row for each thing. Tools beyond `most_tools` share a row that says what they reach together; nothing else
-/// is cut or left out: a folder could hide what matters behind what does not.
+/// Lists the contents of the folder, one row for each thing. Tools beyond `most_tools` share a row that says
+/// what they reach together; nothing else is cut or left out, because a folder could hide what matters behind
+/// what does not.
 pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize) -> String {
     if brings.is_empty() {
         return "  It contains no instructions, settings or tools.\n".to_owned();

@@ -15,7 +15,8 @@ const RUN_ANYTHING: &[&str] = &["*", "bash", "job", "write", "edit"];
 /// The reach of a tool; smaller values reach farther.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
-    /// It sends or runs something, and gets variables, which may be credentials; or it stands for a tool of the person's own.
+    /// It sends or runs something and gets variables, which may be credentials; or it replaces a tool of the
+    /// person's own.
     Credentials,
     /// It runs programs, changes files, or gets variables.
     Programs,
@@ -52,7 +53,7 @@ pub(super) fn rows(tools: &[FileTool], most: usize, is_key: &dyn Fn(&str) -> boo
     rows
 }
 
-/// One tool: what it reaches, which variables it gets, whether it asks.
+/// Describes one tool: what it reaches, which variables it gets, whether it asks.
 fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
     let mut says = vec![match &tool.body {
         ToolBody::Luau(_) => "a script".to_owned(),
@@ -74,7 +75,7 @@ fn row(tool: &ToolDefinition, asks_for_key: bool) -> String {
     format!("tool {}: {}", tool.name, says.join("; "))
 }
 
-/// All tools that have no row of their own.
+/// Describes all tools that have no row of their own.
 fn together(tools: &[&ToolDefinition]) -> String {
     let mut says = vec![format!("and {}", counted(tools.len(), "more tool"))];
     says.extend(reaches(tools));
@@ -82,7 +83,7 @@ fn together(tools: &[&ToolDefinition]) -> String {
     says.join("; ")
 }
 
-/// What these tools reach, in words.
+/// Describes what these tools reach.
 fn reaches(tools: &[&ToolDefinition]) -> Vec<String> {
     let all = |of: fn(&ToolDefinition) -> Vec<&str>| -> BTreeSet<&str> {
         tools.iter().flat_map(|tool| of(tool)).collect()

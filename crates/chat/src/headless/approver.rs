@@ -33,15 +33,15 @@ pub enum Approver {
 /// Questions that are open, and the lines that answer them.
 pub struct Questions {
     open: VecDeque<ApprovalRequested>,
-    /// The one that the person reads now, and how it was put.
+    /// The question that the person reads now, and its text.
     put: Option<(ToolCallId, String)>,
-    /// Who has the files that calls would change.
+    /// The runtime that has the files that calls would change.
     runtime: Arc<dyn Runtime>,
     lines: mpsc::Receiver<String>,
     wanted: mpsc::Sender<()>,
 }
 
-/// What is said to a question that was put although the session refuses what it would ask.
+/// The note for a question although the session refuses such calls.
 const NOT_HERE: &str = "nobody is there to be asked in this run; `--yes` answers such questions with yes";
 
 impl Approver {
@@ -77,7 +77,7 @@ impl Approver {
         }
     }
 
-    /// What a person should know of a question that somebody else answers.
+    /// Returns the note about a question that somebody else answers.
     pub(crate) fn asked_elsewhere(&mut self, request: &ApprovalRequested) -> Option<String> {
         match self {
             Self::Elsewhere(calls) => Some(calls.asked(request)),
@@ -205,8 +205,8 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
     ApprovalInput::new(id.clone(), decision).note(note)
 }
 
-/// Where nobody can be asked, the log says so from the start: no question is put, and no decision of a person is
-/// recorded. Returns whether the session asks otherwise.
+/// Changes a session that asks to one that refuses, because nobody can be asked: no question is put, and no
+/// decision of a person is recorded. Returns whether the session asks otherwise.
 pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
     match session.state().await?.config.approval {
         ApprovalMode::Ask => {

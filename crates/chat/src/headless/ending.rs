@@ -18,7 +18,8 @@ use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 use crate::run_failure::{CUT_OFF, EMPTY, exit_of};
 
-/// What the agent says of a call that it would have asked about; in sessions of earlier programs in the first words.
+/// The messages of the agent about a call that it would have asked about; sessions of earlier programs have the
+/// first one.
 const NOBODY: [&str; 2] = [
     "nobody is there to be asked",
     "in the approval mode `deny` nobody is asked",
@@ -42,20 +43,20 @@ pub(crate) struct RunOutcomeCollector {
     called: Vec<(ToolCallId, String)>,
     /// Whether a call did what it was to do.
     worked: bool,
-    /// What the last message says.
+    /// The text of the last message so far.
     partial: String,
-    /// Why it ended, where nothing follows it.
+    /// The reason why the last message ended, if no other one follows it.
     ended: Option<StopReason>,
     finished: bool,
     cut_off: bool,
-    /// What the runs before it came to.
+    /// The result of the runs before this one.
     before: Option<RunResult>,
-    /// Commands that were left in the background.
+    /// The commands that were left in the background.
     jobs: JobList,
 }
 
 impl RunOutcomeCollector {
-    /// For this run.
+    /// Returns a collector for this run.
     pub(crate) fn new(run_id: RunId) -> Self {
         let result = RunResult {
             run_id: Some(run_id.clone()),
@@ -79,13 +80,13 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// All that is under way is told to stop.
+    /// Notes that all current work is told to stop.
     pub(crate) fn stopping(&mut self) {
         self.cut_off = self.finished;
     }
 
-    /// Another run continues where this one ended: what was spent and what was refused in both counts, its answer is the answer.
-    /// What this one said.
+    /// Continues with another run where this one ended: the spending and the refusals of both count, and the answer of
+    /// the other one is the answer. Returns the text of this one.
     pub(crate) fn continue_as(&mut self, run_id: RunId) -> String {
         let mut before = std::mem::replace(self, Self::new(run_id));
         self.refused = before.refused;
@@ -270,8 +271,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// What is to be done before a session is given back: at a server nothing ends with this program by itself, and here the
-/// commands in the background do.
+/// Leaves a session: at a server nothing ends with this program, and here the commands in the background do.
 pub async fn leave(
     place: &Place,
     session: &dyn Session,
@@ -301,7 +301,7 @@ pub async fn leave(
     }
 }
 
-/// How long a server may take to stop the run.
+/// Maximum time that a server may take to stop the run.
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Says of a run that came to its end that its answer is a call that nobody has read, and that it has spent its limit of money.

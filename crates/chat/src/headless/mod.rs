@@ -33,7 +33,7 @@ use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
 use run_start::AnswerOutput;
 
-/// What standard output gets of a run.
+/// The form of a run on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The text of the answer, as it streams.
@@ -47,13 +47,13 @@ pub enum Format {
 /// The output that a run prints.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputOptions {
-    /// What standard output gets.
+    /// The form of the run on standard output.
     pub format: Format,
-    /// Which events are printed, where events are.
+    /// The view of the events that are printed, if events are.
     pub view: View,
-    /// What each agent says is told apart, its name before each line.
+    /// Whether each line begins with the name of its agent.
     pub streams: bool,
-    /// Nothing is said about how it goes.
+    /// Whether progress is not reported.
     pub quiet: bool,
 }
 
@@ -318,7 +318,7 @@ impl Headless {
         Ok(())
     }
 
-    /// What waited behind the run begins: from then on its answer is the answer.
+    /// Continues with a queued message after the run: its answer is the answer from then on.
     fn goes_on(&mut self, envelope: &Envelope<RuntimeEvent>) {
         if envelope.run_id.as_ref() == Some(&self.run_id) {
             self.agent.clone_from(&envelope.agent_state_id);

@@ -19,12 +19,12 @@ pub struct RemoteApprovals {
     within: Duration,
     open: Vec<(ToolCallId, String)>,
     until: Option<Instant>,
-    /// What is typed to see later what came of it.
+    /// The command that shows the outcome later.
     later: String,
 }
 
 impl RemoteApprovals {
-    /// For a session of this place.
+    /// Returns the approvals of a session of this place.
     pub fn new(place: &Place, session: &SessionId, within: Duration) -> Self {
         Self {
             within,
@@ -34,7 +34,7 @@ impl RemoteApprovals {
         }
     }
 
-    /// Another call waits. Returns what a person should know of that.
+    /// Adds another call that waits. Returns the note for the person about it.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> String {
         let name = visible(&request.name);
         self.open.push((request.tool_call_id.clone(), name.clone()));

@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 use crate::error::ChatError;
 use crate::exit::Exit;
 
-/// How a headless run ended.
+/// The result of a headless run.
 #[derive(Debug, Default)]
 pub struct RunResult {
-    /// Which session; `None` where none was opened.
+    /// The session; `None` if none was opened.
     pub session_id: Option<SessionId>,
-    /// Which run; `None` where none began.
+    /// The run; `None` if none began.
     pub run_id: Option<RunId>,
-    /// How it ended; `None` where none began.
+    /// The status at the end of the run; `None` if none began.
     pub status: Option<RunStatus>,
     /// The last answer, as far as it came.
     pub text: String,
-    /// Why the last answer ended.
+    /// The reason why the last answer ended.
     pub stop_reason: Option<StopReason>,
     /// Tokens of the run.
     pub usage: Usage,
-    /// Money of the run.
+    /// The cost of the run.
     pub cost: NanoUsd,
     /// Whether nobody knows what the model costs.
     pub has_no_price: bool,
-    /// How many model calls.
+    /// The number of model calls.
     pub model_calls: u32,
-    /// From the start of the run to its end.
+    /// The time from the start of the run to its end, in milliseconds.
     pub duration_ms: u64,
     /// Whether every call was done that no rule denies, without a question.
     pub asks_nobody: bool,
@@ -62,12 +62,12 @@ impl RunResult {
         }
     }
 
-    /// How the program ends because of it.
+    /// Returns the exit code of the program.
     pub fn exit(&self) -> Exit {
         self.error.as_ref().map_or(Exit::Ok, ChatError::exit)
     }
 
-    /// What a run that did not say what it cost has cost: the difference of the session's sums.
+    /// Fills in the cost of a run that did not report it: the difference of the session's sums.
     pub fn fill_cost(&mut self, before: &SessionState, after: &SessionState) {
         if self.model_calls > 0 {
             return;
@@ -85,7 +85,7 @@ impl RunResult {
         self.cost = NanoUsd(less(after.cost.0, before.cost.0));
     }
 
-    /// Dollars; `None` where tokens were used and nobody knows their price.
+    /// Returns the cost in dollars; `None` if tokens were used and their price is not known.
     fn cost_usd(&self) -> Option<f64> {
         let is_unknown = self.has_no_price && self.cost == NanoUsd(0) && self.usage != Usage::default();
         (!is_unknown).then(|| self.cost.as_usd())

@@ -78,14 +78,14 @@ pub(super) async fn take_back(session: &Arc<dyn Session>, run_id: &RunId) -> Res
 pub(super) enum AnswerOutput {
     /// A person sees them, on standard error; so no attempt that breaks off is ever on standard output.
     Shown,
-    /// They go to standard output, each message when it has ended.
+    /// The answer goes to standard output, each message when it has ended.
     Printed,
     /// The last answer goes to standard output when the run has ended.
     AtTheEnd,
 }
 
 impl AnswerOutput {
-    /// As the person wants it, and has it in a terminal.
+    /// Returns the output that the person wants, or the default of a terminal.
     pub(super) fn choose(manner: OutputOptions, console: &Console) -> Self {
         let is_seen = console.terminal.output && console.terminal.error && !manner.quiet;
         match manner.format {
@@ -96,7 +96,7 @@ impl AnswerOutput {
     }
 }
 
-/// What a person should know of the session before anything is said in it.
+/// Prints what a person should know of the session before anything is said in it.
 pub(super) fn notes(before: &SessionState, console: &mut Console) {
     let notes = [
         session_opening::note_of_cost(&before.config),
@@ -105,8 +105,8 @@ pub(super) fn notes(before: &SessionState, console: &mut Console) {
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
-/// What a person is told of what was there before the prompt: commands that a killed program had left running, and how the run ended that
-/// was under way, whose id is `earlier`.
+/// Describes what was there before the prompt: commands that a killed program had left running, and the end of
+/// the run that was under way, whose id is `earlier`.
 pub(super) fn of_before(event: &RuntimeEvent, earlier: Option<&RunId>) -> Option<String> {
     match event {
         RuntimeEvent::SessionResumed(resumed) => conversation::ended_commands_notice(&resumed.ended),

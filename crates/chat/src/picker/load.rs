@@ -19,23 +19,23 @@ const HITS: usize = 100;
 /// Answers that may wait; then whoever has the next one waits.
 const WAITING: usize = 16;
 
-/// Something that was asked for.
+/// A loaded part of the list.
 #[derive(Debug)]
 pub(super) enum LoadEvent {
-    /// More sessions.
+    /// The next sessions.
     Page(Vec<SessionInfo>),
-    /// There are no more.
+    /// The list is complete.
     Complete,
-    /// What was said last in a session.
+    /// The last messages of a session.
     Preview(SessionId, Preview),
-    /// Where these words were said.
+    /// The hits of a search for these words.
     Hits(String, Vec<SearchHit>),
 }
 
 /// Asks a runtime, and takes the answers.
 pub(super) struct Loader {
     runtime: Arc<dyn Runtime>,
-    /// Whoever asks ends with the picker.
+    /// The tasks that load; they end with the picker.
     tasks: JoinSet<()>,
     sender: mpsc::Sender<Result<LoadEvent, RuntimeError>>,
     news: mpsc::Receiver<Result<LoadEvent, RuntimeError>>,

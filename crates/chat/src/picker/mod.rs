@@ -38,17 +38,17 @@ use view::PickerFrame;
 pub enum PickerOutcome {
     /// This one.
     Session(SessionId),
-    /// None: the person has left.
+    /// No session: the person has left.
     Nothing(Exit),
 }
 
 /// The sessions that the list has when it opens; Tab switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PickerScope {
-    /// Those of this directory, or all if it has none.
+    /// The sessions of this directory, or all if it has none.
     #[default]
     Here,
-    /// Those of all directories.
+    /// The sessions of all directories.
     Everywhere,
 }
 
@@ -78,7 +78,7 @@ pub async fn pick(
 /// Lets a person choose with an editor's keys, in a terminal that is in raw mode already and stays so.
 ///
 /// # Errors
-/// As [`pick`].
+/// Returns an error for the same reasons as [`pick`].
 pub(crate) async fn pick_in_raw_mode(
     place: &Place,
     settings: &Settings,

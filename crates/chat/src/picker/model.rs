@@ -9,7 +9,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// Rows that PageUp and PageDown go.
 const PAGE: usize = 10;
-/// Fewer letters than this would be in too many messages to say anything; a character of a dense script is a word.
+/// Minimum number of letters of a search: fewer letters are in too many messages. A character of a dense script
+/// counts as a word.
 const TELLING: usize = 3;
 
 /// A session of the list, and what a filter is held against.
@@ -31,15 +32,15 @@ impl PickerEntry {
 /// The sign for the state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StatusMark {
-    /// Another process writes it.
+    /// Another process writes the session.
     Elsewhere,
-    /// Its process died in the middle of a run.
+    /// The process of the session died in the middle of a run.
     BrokeOff,
-    /// It waits for somebody to decide.
+    /// The session waits for a decision.
     Asks,
-    /// It is a copy of another.
+    /// The session is a copy of another.
     Fork,
-    /// Nothing of all this.
+    /// The session has no mark.
     None,
 }
 
@@ -50,36 +51,36 @@ pub(super) enum PickerStep {
     Stay,
     /// This one it is.
     Take(SessionId),
-    /// None.
+    /// The person leaves the picker.
     Leave,
 }
 
-/// All that the picker knows.
+/// The state of the picker.
 #[derive(Debug)]
 pub(super) struct PickerModel {
     /// The directory that is meant where nobody names one.
     pub(super) here: String,
-    /// On a server all sessions are written by it: that says nothing.
+    /// Whether the list is on a server. The server writes all its sessions, so that mark would say nothing.
     pub(super) on_server: bool,
     entries: Vec<PickerEntry>,
     known: HashSet<SessionId>,
     /// Whether the list has an end yet.
     pub(super) complete: bool,
-    /// Only those of this directory.
+    /// Whether only the sessions of this directory are shown.
     pub(super) only_here: bool,
     pub(super) filter: String,
     shown: Vec<usize>,
     at: usize,
-    /// Where the words of the filter were said, for the filter that was searched last.
+    /// The hits of the words of the filter, for the filter that was searched last.
     hits: HashMap<SessionId, SearchHit>,
     searched: String,
     pub(super) help: bool,
-    /// Said once, below the list.
+    /// The note below the list, which is shown once.
     pub(super) note: Option<String>,
 }
 
 impl PickerModel {
-    /// Before anything is known.
+    /// Returns the picker before it knows any session.
     pub(super) fn new(here: String, on_server: bool) -> Self {
         Self {
             here,
@@ -117,7 +118,7 @@ impl PickerModel {
         self.entries.len() - before
     }
 
-    /// All are known now. Where this directory has none, those of all others are shown.
+    /// Takes note that all sessions are known. If this directory has none, those of all directories are shown.
     pub(super) fn completed(&mut self) {
         self.complete = true;
         if self.only_here && self.filter.is_empty() && self.shown.is_empty() {

@@ -6,9 +6,9 @@ use agentx::types::{ContentPart, EnvironmentEvent};
 
 use crate::render::clean::clean;
 
-/// How many of the last events are read; more, where the exchange began before them.
+/// The numbers of last events that are read, one after the other, until the beginning of the exchange is found.
 const LOOK_BACK: [u64; 3] = [256, 2_048, 16_384];
-/// Of an answer no more than this is shown.
+/// Maximum number of characters of an answer that are shown.
 const MOST: usize = 4_000;
 
 /// The last message of the person and the last answer of the agent in a session.
@@ -16,7 +16,7 @@ const MOST: usize = 4_000;
 pub(super) struct Preview {
     /// The last message of the person.
     pub(super) said: String,
-    /// What was answered, as far as it came.
+    /// The answer, as far as it came.
     pub(super) answer: String,
     /// The tools that were used on the way, in order.
     pub(super) tools: Vec<String>,

@@ -88,7 +88,7 @@ fn fit_screen(mut rows: Vec<Row>, cursor: usize, frame: &PickerFrame) -> (Vec<Ro
     (rows, (0, cursor.min(frame.columns.saturating_sub(1))))
 }
 
-/// What is typed, and how many sessions that leaves.
+/// Returns the row with the filter, and the number of sessions that it leaves.
 fn top(model: &PickerModel, frame: &PickerFrame) -> (Row, usize) {
     let scope = if model.only_here { "here" } else { "everywhere" };
     let more = if model.complete { "" } else { "+" };
@@ -172,7 +172,7 @@ fn item(
     row.cut(columns)
 }
 
-/// What is known about the chosen one, and what was said last in it.
+/// Describes the chosen session, with the last messages in it.
 fn aside(
     model: &PickerModel,
     info: &SessionInfo,
@@ -256,7 +256,7 @@ fn joined(list: Vec<Row>, beside: Vec<Row>, columns: usize, height: usize, frame
     rows
 }
 
-/// What the keys and the signs are; where the terminal is too low for it, that is said.
+/// Describes the keys and the signs; if the terminal is too low for that, the text says so.
 fn help(frame: &PickerFrame, height: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     for (key, does) in HELP {

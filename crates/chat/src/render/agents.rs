@@ -12,7 +12,7 @@ use super::names::AgentNames;
 use super::style::{Colours, Paint};
 use super::transcript::{TextRegion, TranscriptRenderer};
 
-/// How many agents that are gone keep their places.
+/// Maximum number of departed agents that keep their places.
 const MOST: usize = 256;
 
 /// The agents beside the one that people talk to.
@@ -27,9 +27,9 @@ pub struct LiveAgents {
     apart: bool,
     /// Whether the words of a message are said when it has ended, and those of one that broke off, never.
     in_whole_messages: bool,
-    /// What the first one is called where nobody saw it come.
+    /// The name of the first agent, if nobody saw it come.
     first: String,
-    /// How reasoning is shown, where somebody chose.
+    /// The display of reasoning, if somebody chose one.
     thinking: Option<ThinkingDisplay>,
 }
 
@@ -39,7 +39,7 @@ struct CastMember {
     transcript: TranscriptRenderer,
     /// The line that has not ended.
     line: String,
-    /// Words of a message that has not ended, where those wait.
+    /// The words of a message that has not ended, if words wait for its end.
     held: Option<String>,
     gone: bool,
     is_child: bool,
@@ -47,7 +47,7 @@ struct CastMember {
 }
 
 impl LiveAgents {
-    /// For a screen of this width.
+    /// Returns the renderers for a screen of this width.
     pub fn new(style: Paint, width: usize) -> Self {
         Self {
             style,
@@ -223,7 +223,7 @@ impl LiveAgents {
 }
 
 impl CastMember {
-    /// Whether it is at work, and whether it is gone.
+    /// Notes whether an agent is at work, and whether it is gone.
     fn stands(&mut self, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::AgentDestroyed(_) => (self.gone, self.at_work) = (true, false),

@@ -23,7 +23,7 @@ impl Default for Answers {
 }
 
 impl Answers {
-    /// As the server of the session says; all, where none does.
+    /// Returns the answers that the server of the session names; all answers if it names none.
     pub(crate) fn from_pending(asked: &PendingApproval) -> Self {
         asked.answers.clone().map(Self).unwrap_or_default()
     }
@@ -38,7 +38,7 @@ impl Answers {
         self.0.iter().any(|decision| *decision != ApprovalDecision::Deny)
     }
 
-    /// What is typed for each, in the order in which it is offered.
+    /// Returns the keys of the answers, in the order in which they are offered.
     fn keys(&self, between: &str, words: impl Fn(ApprovalDecision) -> &'static str) -> String {
         let words: Vec<&str> = self.0.iter().map(|decision| words(*decision)).collect();
         words.join(between)
@@ -116,7 +116,7 @@ fn key_in_words(decision: ApprovalDecision) -> &'static str {
     }
 }
 
-/// Words that mean yes or no to people, but decide nothing here.
+/// The words that mean yes or no to people, but decide nothing here.
 const NEARLY: [&str; 16] = [
     "ok",
     "okay",

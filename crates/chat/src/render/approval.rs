@@ -17,13 +17,13 @@ use super::units;
 /// A rule that is longer is not shown whole, where it is a text that stands above.
 const LONGEST_RULE: usize = 160;
 
-/// What can be typed besides, where a rule is kept.
+/// The hint at another answer, if a rule is kept.
 const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
 
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalReply {
-    /// What was decided.
+    /// The decision.
     pub decision: ApprovalDecision,
     /// A word to the model.
     pub note: Option<String>,
@@ -47,9 +47,9 @@ pub fn open(asked: &PendingApproval) -> ApprovalRequested {
 pub(crate) struct QuestionForm<'a> {
     /// The answers that this person may give; empty if they may not answer.
     pub(crate) answers: Option<&'a Answers>,
-    /// Why the like would be asked about also with the rule that `always` keeps.
+    /// The reason why similar calls would cause a question even with the rule that `always` keeps.
     pub(crate) still_asked: Option<&'a str>,
-    /// What shows the rest of a long change.
+    /// The command that shows the rest of a long change.
     pub(crate) shows_all: &'a str,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn question_text(
     text
 }
 
-/// All of a change of which the question has only the beginning.
+/// Returns the whole change, if the question has only its beginning.
 pub(crate) fn whole_change(
     request: &ApprovalRequested,
     file: &FileInQuestion,
@@ -95,7 +95,7 @@ pub(crate) fn whole_change(
     Some(text)
 }
 
-/// Lines of a change that a chat shows at first.
+/// The number of lines of a change that a chat shows at first.
 const DIFF_LINES: usize = 40;
 
 /// Returns whether a change has more lines than that. To say of one that it is left out takes a line, too.
@@ -198,7 +198,7 @@ fn question_lines(
     text
 }
 
-/// What the tool wants to do, as a sentence that says how grave it is.
+/// Describes what the tool wants to do, in a sentence that says how serious it is.
 fn wish(request: &ApprovalRequested) -> String {
     let name = visible(&request.name);
     let text = |key: &str| request.input.get(key).and_then(Value::as_str);

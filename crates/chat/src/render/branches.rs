@@ -19,7 +19,8 @@ const READ_COLUMNS: usize = 400;
 /// Turns of a side that are shown; those between the first and the last are counted.
 const MOST_TURNS: usize = 12;
 
-/// How a file ended on a branch: `None` where it is not known, else its text, which is empty where there is none.
+/// Returns the text of a file at the end of a branch, which is empty if there is no file; `None` if it is not
+/// known.
 fn text(left: Option<&Option<Vec<u8>>>) -> Option<std::borrow::Cow<'_, str>> {
     let bytes = left?.as_deref().unwrap_or_default();
     Some(String::from_utf8_lossy(bytes))
@@ -30,7 +31,7 @@ fn is_text(file: &BranchFile) -> bool {
     sides.into_iter().all(|bytes| !bytes.contains(&0))
 }
 
-/// Lines that come and go from the first to the second.
+/// Returns the numbers of lines that are added and removed from the first branch to the second.
 fn counts(file: &BranchFile) -> Option<(usize, usize)> {
     let (one, other) = (text(file.left[0].as_ref())?, text(file.left[1].as_ref())?);
     if !is_text(file) {
@@ -61,7 +62,7 @@ fn state(left: Option<&Option<Vec<u8>>>) -> &'static str {
     }
 }
 
-/// As people read it.
+/// Renders the branches for people.
 pub fn render(branches: &Branches, style: Paint, width: usize) -> String {
     let [one, other] = &branches.sides;
     let mut text = format!(
@@ -178,7 +179,7 @@ fn file_text(file: &BranchFile, branches: &Branches, style: Paint) -> String {
     text
 }
 
-/// As programs read it.
+/// Renders the branches for programs.
 pub fn json(branches: &Branches) -> Value {
     let files: Vec<Value> = branches
         .files

@@ -7,13 +7,13 @@ use super::style::Paint;
 use super::table::cut;
 use super::units;
 
-/// Lines around a change.
+/// The number of lines around a change.
 const CONTEXT: usize = 3;
 /// Texts beyond this are not compared; a person would not read that either.
 const MOST_BYTES: usize = 1 << 20;
 
-/// At most `most` lines of a unified diff, and how many lines more there are. What takes too long to compare is shown as all
-/// gone and all come.
+/// Renders at most `most` lines of a unified diff, and the number of further lines. Texts that take too long to
+/// compare are shown as all removed and all added.
 pub(crate) fn unified(old: &str, new: &str, most: usize, style: Paint) -> Vec<String> {
     if old.len() + new.len() > MOST_BYTES {
         return vec![style.dim(&format!("{} bytes become {}", old.len(), new.len()))];
@@ -71,7 +71,7 @@ pub(crate) fn shortened(diff: &str, most: usize, room: usize, style: Paint) -> V
     told
 }
 
-/// `first,count` as in a diff: lines count from 1, a range of nothing from 0.
+/// Returns a range as `first,count`: lines count from 1, an empty range from 0.
 fn range(start: usize, end: usize) -> String {
     let count = end - start;
     let first = if count == 0 { start } else { start + 1 };

@@ -28,7 +28,7 @@ pub(crate) fn seat_name(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
     }
 }
 
-/// How many are named in one line.
+/// Maximum number of names in one line.
 const NAMED: usize = 6;
 
 /// Somebody with what they do: `you drive`, `a visitor at web-1 drives`.

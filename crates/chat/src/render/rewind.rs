@@ -14,12 +14,12 @@ use super::table::cut;
 use super::tool::describe;
 use super::units::{self, counted};
 
-/// Lines of a file's diff where only the beginning is shown, and where all of it is.
+/// The number of lines of a file's diff if only its beginning is shown.
 const SHORT: usize = 6;
-/// Commands that are named; the others are counted.
+/// Maximum number of named commands; the others are counted.
 const NAMED: usize = 5;
 
-/// With less room for what was said, the rest stands below it.
+/// The number of columns below which the rest stands under the words.
 const NARROW: usize = 20;
 
 /// Returns what the person said, without attached files and output of commands.

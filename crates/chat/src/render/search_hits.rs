@@ -6,9 +6,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::clean::clean;
 use super::table::{cut, table};
 
-/// Below this an excerpt has a row of its own.
+/// The width below which an excerpt has a row of its own.
 const NARROW: usize = 70;
-/// So much of what stands before the words is shown at most.
+/// Maximum number of characters that are shown before the found words.
 const BEFORE: usize = 20;
 
 /// The hits, the first ones first.
@@ -44,7 +44,7 @@ pub fn render(hits: &[SearchHit], words: &str, width: usize) -> String {
     table(&rows, width)
 }
 
-/// As much of a text as there is room for, from shortly before the first of the words.
+/// Returns as much of a text as there is room for, from shortly before the first of the words.
 fn around(text: &str, words: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();

@@ -10,7 +10,7 @@ use super::person_names::PersonNames;
 use super::{table::table, units};
 use crate::demo::is_demo;
 
-/// In a terminal that is not so wide there is more use for the title than for a count.
+/// The width of a terminal below which the title gets the room of a count.
 const WIDE: usize = 120;
 /// The column of the count.
 const MESSAGES: usize = 3;
@@ -100,7 +100,7 @@ fn status_word(status: RunStatus) -> &'static str {
     }
 }
 
-/// Of a session that is open.
+/// Returns the word for the status of an open session.
 fn live_word(status: RunStatus) -> &'static str {
     use agentx::types::RunStatus as S;
     match status {

@@ -11,7 +11,7 @@ use super::names::AgentNames;
 use super::style::{Colours, Paint};
 use super::wrapped_text::wrap_lines;
 
-/// Words are broken into rows of no fewer columns, however long the name before them.
+/// Minimum number of columns for words, however long the name before them is.
 const NARROWEST: usize = 12;
 
 /// The agents beside the one that people talk to.

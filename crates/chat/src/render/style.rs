@@ -16,7 +16,7 @@ pub struct Paint {
 /// The colours of agents: what is good, worth a look or wrong has others.
 const AGENTS: [&str; 6] = ["34", "35", "36", "94", "95", "96"];
 
-/// How many names keep their colours.
+/// Maximum number of names that keep their colours.
 const MOST_NAMES: usize = 256;
 
 /// The colours of the agents.
@@ -71,7 +71,7 @@ impl Paint {
         }
     }
 
-    /// More important.
+    /// Returns a text in bold, as more important.
     pub(crate) fn bold(self, text: &str) -> String {
         self.wrap("1", text)
     }

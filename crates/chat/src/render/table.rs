@@ -7,11 +7,12 @@ use super::clean::one_line;
 
 /// A last column that would have less is not worth having.
 const LAST: usize = 12;
-/// Where there is so much room, as where no terminal is, columns that do not fit stay columns: a program may read them.
+/// The width from which columns that do not fit stay columns, as they do without a terminal: a program may read
+/// them.
 const ROOMY: usize = 100;
 
-/// Lines of cells, the last of which is cut to what is left of `width`. Where nothing is left of it, and the first line is one of
-/// heads, each line is told as a record.
+/// Renders lines of cells as columns. The last cell of a line is cut to the rest of `width`. If there is no
+/// room for it, and the first line has heads, each line becomes a record.
 pub fn table(rows: &[Vec<String>], width: usize) -> String {
     let rows = &cleaned(rows);
     let widths = widths_of(rows);
@@ -76,7 +77,7 @@ fn has_heads(rows: &[Vec<String>]) -> bool {
     rows.first().is_some_and(|heads| heads.iter().all(is_head))
 }
 
-/// Each line by itself: what it is about, and below it the other cells, each with its head.
+/// Renders each line as a record: its first cell, and below it the other cells, each with its head.
 fn records(rows: &[Vec<String>], widths: &[usize], width: usize) -> String {
     let Some((heads, rows)) = rows.split_first() else {
         return String::new();
@@ -103,7 +104,7 @@ fn records(rows: &[Vec<String>], widths: &[usize], width: usize) -> String {
     text
 }
 
-/// Words in as many rows as they need, behind this.
+/// Adds words in as many rows as they need, behind `before`.
 fn push_rows(text: &mut String, words: &str, before: &str, width: usize) {
     if words.is_empty() {
         return;
@@ -113,7 +114,7 @@ fn push_rows(text: &mut String, words: &str, before: &str, width: usize) {
     }
 }
 
-/// At most `width` columns of a text; what is cut off is shown as `…`.
+/// Returns at most `width` columns of a text; a `…` stands for the rest.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -10,14 +10,14 @@ use super::clean::{Cleaner, visible};
 use super::table::cut;
 use super::{todo, units};
 
-/// Lines that are shown as they come.
+/// The number of lines that are shown as they come.
 const HEAD_LINES: usize = 12;
-/// Lines that are shown at the end of what was left out.
+/// The number of lines that are shown from the end of what was left out.
 const TAIL_LINES: usize = 4;
 /// The longest line that is kept.
 const LONGEST_LINE: usize = 2_000;
 
-/// What a change of a file is made of: that is shown as a diff, or with the question.
+/// The fields with the contents of a change, which are shown as a diff or with the question.
 const CHANGES: [&str; 3] = ["old_string", "new_string", "content"];
 
 /// Describes a call in one line: its most telling argument, or all of them.

@@ -18,9 +18,9 @@ pub(crate) use thinking::length;
 pub enum TextRegion {
     /// The words of the model.
     Answer,
-    /// Everything beside them.
+    /// Text beside the answer.
     Aside,
-    /// What is said beside an answer that goes on: it does not end it.
+    /// A note beside an answer that continues; it does not end the answer.
     Passing,
     /// A question to the person, which a screen keeps in sight.
     Question,
@@ -29,9 +29,9 @@ pub enum TextRegion {
 /// A piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPiece {
-    /// Where it belongs.
+    /// The region that the text belongs to.
     pub region: TextRegion,
-    /// Text with control sequences for looks, cleaned of all others.
+    /// The text, with control sequences for looks and without all others.
     pub text: String,
 }
 
@@ -43,11 +43,12 @@ pub struct TranscriptRenderer {
     calls: HashMap<ToolCallId, CallView>,
     /// Whether a call is told when it has ended; while it runs it is shown by who asks for [`TranscriptRenderer::running`].
     holds_calls: bool,
-    /// When what is told happened.
+    /// The time of the event that is being rendered.
     at: Timestamp,
-    /// How reasoning is shown, where somebody chose; else as it comes, where it can be told apart.
+    /// The display of reasoning, if somebody chose one; else reasoning is shown as it comes, if it can be told
+    /// apart.
     thinking: Option<ThinkingDisplay>,
-    /// For somebody who only looks on, and has no commands.
+    /// Whether the reader only looks on, and has no commands.
     looks_on: bool,
     thought: Option<OpenThought>,
     todos: TodoView,
@@ -55,21 +56,22 @@ pub struct TranscriptRenderer {
     open_line: Option<OpenLine>,
     /// The error that may end the run: said once, at the end of the run, or before whatever comes first.
     failure: Option<ShownFailure>,
-    /// What waits for the end of the open line.
+    /// The notes that wait for the end of the open line.
     notes: Vec<String>,
-    /// What was said last about an attempt that will be repeated.
+    /// The latest note about an attempt that will be repeated.
     attempt: String,
     /// Whether words of an answer came that has not ended.
     answers: bool,
     /// Whether an answer has begun, and neither words nor calls of it came.
     is_wordless: bool,
-    /// What an answer that ended lacks. It is told when the run ends with it: a router's answer has no words, and its run continues.
+    /// The missing part of an answer that ended. It is reported when the run ends with that answer: a router's
+    /// answer has no words, and its run continues.
     lacks: Option<&'static str>,
     /// Whether it was told in this run that nothing was condensed.
     not_condensed: bool,
-    /// Whoever has this says himself how the run failed.
+    /// Whether the caller reports itself how the run failed.
     silent_end: bool,
-    /// What the last run cost, where that is told after it.
+    /// Whether the cost of the last run is reported after it.
     costs: bool,
     /// Whether calls are refused because there is no person to ask.
     is_alone: bool,
@@ -80,7 +82,7 @@ pub struct TranscriptRenderer {
     pieces: Vec<TextPiece>,
 }
 
-/// Why an attempt failed is not cut to less than this, however narrow the terminal.
+/// Minimum number of characters of the reason why an attempt failed, however narrow the terminal is.
 const SHORTEST_REASON: usize = 100;
 
 #[derive(Debug)]
@@ -89,7 +91,7 @@ struct ShownFailure {
     message: String,
 }
 
-/// What the unfinished line on the screen is.
+/// The kind of the unfinished line on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenLine {
     Answer,
@@ -97,7 +99,7 @@ enum OpenLine {
 }
 
 impl TranscriptRenderer {
-    /// For a screen of this width.
+    /// Returns a renderer for a screen of this width.
     pub fn new(style: Paint, width: usize) -> Self {
         Self {
             style,
@@ -106,7 +108,7 @@ impl TranscriptRenderer {
         }
     }
 
-    /// For a run whose failure is told by the error that ends the program.
+    /// Leaves the failure of the run to the error that ends the program.
     pub fn with_silent_end(mut self) -> Self {
         self.silent_end = true;
         self

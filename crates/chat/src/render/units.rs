@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use agentx::types::{NanoUsd, Timestamp, Usage};
 
-/// `950`, `12.3k`, `1.2M`.
+/// Returns a number such as `950`, `12.3k` or `1.2M`.
 pub fn count(n: u64) -> String {
     match n {
         0..=999 => n.to_string(),
@@ -13,7 +13,7 @@ pub fn count(n: u64) -> String {
     }
 }
 
-/// `950 B`, `12.3 KiB`, `1.2 MiB`.
+/// Returns a size such as `950 B`, `12.3 KiB` or `1.2 MiB`.
 pub fn bytes(n: u64) -> String {
     let mut n = n as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {
@@ -28,7 +28,7 @@ pub fn bytes(n: u64) -> String {
     format!("{n:.1} TiB")
 }
 
-/// `1 file`, `3 files`: for words whose plural is made by an s.
+/// Returns a number with its noun, such as `1 file` or `3 files`, for nouns whose plural ends with an s.
 pub fn counted<N: Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
     let end = if n == N::from(1) { "" } else { "s" };
     format!("{n} {what}{end}")
@@ -88,7 +88,7 @@ fn about(usage: &Usage) -> &'static str {
     if usage.is_estimated() { "~" } else { "" }
 }
 
-/// `0.3s`, `12s`, `3m 05s`, `2h 05m`.
+/// Returns a duration such as `0.3s`, `12s`, `3m 05s` or `2h 05m`.
 pub fn duration(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {

@@ -5,7 +5,7 @@ use agentx::types::{CondensedRange, WindowFill, WindowKind, WindowShare};
 use super::table::table;
 use super::units;
 
-/// In a terminal with less room only what is weighed is told: no pieces, no bytes.
+/// The width of a terminal below which only the totals are shown: no parts, no bytes.
 const NARROW: usize = 56;
 
 /// A line about the whole, then a table: what there is of each kind, how many tokens it takes, and what is free; below it what is

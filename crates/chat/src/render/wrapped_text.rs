@@ -7,7 +7,7 @@ use super::clean::colours;
 
 /// Stands for a blank between words that stay together.
 const TOGETHER: char = '\u{e000}';
-/// What begins a message; its further rows begin behind it.
+/// The signs that begin a message; its further rows are indented behind them.
 const HEADS: [&str; 8] = [
     "error: ",
     "hint: ",

@@ -10,7 +10,8 @@ pub const WRITTEN_CALL: &str = "the model wrote a tool call as text, so nothing 
                                        with `--tool-call-parser NAME`, or choose a model that supports tool \
                                        calls";
 
-/// How templates of models begin a call: Hermes and Qwen, Mistral, Llama, Qwen-Coder, Phi, DeepSeek, Kimi, gpt-oss, MiniMax.
+/// The beginnings of calls in templates of models: Hermes and Qwen, Mistral, Llama, Qwen-Coder, Phi, DeepSeek,
+/// Kimi, gpt-oss, MiniMax.
 const BEGINNINGS: &[&str] = &[
     "<tool_call>",
     "[TOOL_CALLS]",
@@ -46,7 +47,7 @@ pub fn is_written_call(answer: &str) -> bool {
     is_call(answer) || (ends_in_block && is_call(&fenced))
 }
 
-/// `{"name": …, "arguments": {…}}` and the like, alone or in a list.
+/// Returns whether a text is a call: `{"name": …, "arguments": {…}}` and the like, alone or in a list.
 fn is_call(text: &str) -> bool {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {

@@ -18,9 +18,9 @@ use crate::{default_model, other_server};
 pub struct ContinuedSession {
     /// The session.
     pub session: Arc<dyn Session>,
-    /// How it stands.
+    /// The state of the session.
     pub state: SessionState,
-    /// What a person should know of it, a line each.
+    /// The notes for the person, a line each.
     pub notes: Vec<String>,
 }
 

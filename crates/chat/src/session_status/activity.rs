@@ -19,14 +19,14 @@ use answering_model::AnsweringModel;
 
 /// The interval at which the row changes during an activity.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
-/// Time without output after which an answering model counts as silent.
+/// The time without output after which an answering model counts as silent.
 const SILENT: Duration = Duration::from_secs(10);
-/// Between what is waited for and how things stand.
+/// The blanks between the activity and the figures of the session.
 const BESIDE: &str = "   ";
-/// One of these is shown after the other.
+/// The frames of the spinner, one after the other.
 const TURNING: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// What goes on.
+/// The present activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Nothing,
@@ -58,24 +58,24 @@ pub(crate) struct Activity {
     summary: StatusSummary,
     doing: Doing,
     since: Instant,
-    /// When the model said something last.
+    /// The time of the model's latest output.
     spoke: Instant,
     run_since: Instant,
     model: AnsweringModel,
     /// Prices of the fallback model, if one took over the current answer.
     answer_prices: Option<Prices>,
-    /// When a model that failed is asked again.
+    /// The time at which a model that failed is called again.
     next_attempt: Instant,
-    /// How long runs took that are over.
+    /// The total duration of the finished runs.
     worked: Duration,
-    /// What was spent may be other than was counted here.
+    /// Whether the spending may differ from the count here.
     stale: bool,
     /// Calls that run, with their names.
     tools: Vec<(ToolCallId, String)>,
 }
 
 impl Activity {
-    /// Before anything was said to this agent.
+    /// Returns the activity of an agent before its first message.
     pub(crate) fn new(config: &AgentConfig, now: Instant) -> Self {
         let mut activity = Self {
             summary: StatusSummary::default(),
@@ -275,7 +275,7 @@ impl Activity {
         self.turn_to(doing, now);
     }
 
-    /// How long the model has said nothing in the middle of what it says, where that is long.
+    /// Returns the time for which the model has been silent in the middle of its output, if that is long.
     fn silence(&self, now: Instant) -> Option<Duration> {
         let silence = now.saturating_duration_since(self.spoke);
         (matches!(self.doing, Doing::Thinks | Doing::Answers) && silence >= SILENT).then_some(silence)
@@ -292,7 +292,7 @@ impl Activity {
         !matches!(self.doing, Doing::Nothing | Doing::Question)
     }
 
-    /// Since when it goes on, where time itself changes the row.
+    /// Returns the beginning of the activity, if the passing time changes the row.
     pub(crate) fn since(&self) -> Option<Instant> {
         self.moves().then_some(self.since)
     }

@@ -29,11 +29,11 @@ use unanswered::UnansweredMessages;
 /// The status of a session.
 #[derive(Debug)]
 pub(crate) struct SessionStatus {
-    /// What is waited for, and what was spent.
+    /// The present activity and the spending.
     pub(crate) activity: Activity,
     /// The person has asked to stop.
     pub(crate) stopping: bool,
-    /// What waits, for people.
+    /// The waiting messages, for people.
     pub(crate) queue: MessageQueue,
     running: Option<RunId>,
     /// The run whose first words are on the screen.
@@ -44,9 +44,10 @@ pub(crate) struct SessionStatus {
     sent: VecDeque<SentText>,
     /// Texts that waited already when the session was opened.
     inherited: usize,
-    /// What waits begins nothing before the person wants it: the session was closed while it waited.
+    /// Whether waiting messages begin nothing before the person wants it: the session was closed while they
+    /// waited.
     held: bool,
-    /// What was said and not answered.
+    /// The messages without an answer.
     unanswered: UnansweredMessages,
 }
 
@@ -65,7 +66,7 @@ struct SentText {
     text: String,
     /// The run that it begins; `None` until it is committed.
     run_id: Option<RunId>,
-    /// It is on the screen already, because nothing was under way.
+    /// Whether the message is on the screen already, because nothing was under way.
     printed: bool,
 }
 
@@ -75,7 +76,7 @@ impl SessionStatus {
         Self::with_activity(Activity::new(config, now))
     }
 
-    /// Another session takes the place of this one, or it is opened again. The time that was worked stays.
+    /// Switches to another session, or to the same one opened again. The working time stays.
     pub(crate) fn switch_to(&mut self, state: &SessionState) {
         let mut activity = self.activity.clone();
         activity.update(state);
@@ -129,7 +130,7 @@ impl SessionStatus {
         self.held && !self.queue.is_empty()
     }
 
-    /// What was held back is heard from now on, one after the other.
+    /// Releases the messages that were held back: they are delivered from now on, one after the other.
     fn release(&mut self) {
         if std::mem::take(&mut self.held) {
             self.inherited = self.queue.iter().count();
@@ -155,7 +156,7 @@ impl SessionStatus {
         self.questions.front()
     }
 
-    /// All that the person is asked, the oldest first.
+    /// Returns all open questions to the person, the oldest first.
     pub(crate) fn questions(&self) -> impl Iterator<Item = &ApprovalRequested> {
         self.questions.iter()
     }

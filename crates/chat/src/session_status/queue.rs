@@ -20,18 +20,18 @@ const SHOWN: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct MessageQueue {
     waits: Vec<QueuedInput>,
-    /// Something waits that is not known here yet.
+    /// Whether an input waits that is not known here yet.
     stale: bool,
 }
 
 /// An input that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QueuedInput {
-    /// Its message; `None` until it is committed.
+    /// The id of its message; `None` until it is committed.
     pub(crate) id: Option<MessageId>,
-    /// As it was typed.
+    /// The text as the person typed it.
     pub(crate) text: String,
-    /// What goes along with it that is not named in the text.
+    /// The content that goes along and is not named in the text.
     pub(crate) shared: Vec<ContentPart>,
     /// Whether it joins the run that is under way.
     pub(crate) joins: bool,
@@ -44,16 +44,16 @@ pub(crate) struct QueuedInput {
 /// The moment at which the agent gets a queued message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueuedDelivery {
-    /// When the run has ended.
+    /// The message is delivered when the run has ended.
     AfterTheRun,
-    /// When the question is answered and the run has ended.
+    /// The message is delivered when the question is answered and the run has ended.
     AfterTheQuestion,
-    /// When the person wants it: the session was closed while it waited.
+    /// The message is delivered when the person wants it: the session was closed while it waited.
     WhenWanted,
 }
 
 impl QueuedInput {
-    /// Something that is said here, and waits.
+    /// Returns an input of this chat, which waits.
     pub(crate) fn new(text: &str, shared: Vec<ContentPart>, joins: bool) -> Self {
         Self {
             id: None,

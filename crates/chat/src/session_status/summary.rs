@@ -8,13 +8,13 @@ use serde_json::json;
 use crate::demo::is_demo;
 use crate::render::units;
 
-/// How the row says that calls are done without a question.
+/// The word in the row for calls that are made without a question.
 const NOBODY: &str = "auto";
-/// How it says that `--yes` answers the questions of rules, too.
+/// The word in the row if `--yes` answers the questions of rules, too.
 const AUTO_APPROVE: &str = "auto-yes";
-/// How the row says that calls are refused without a question.
+/// The word in the row for calls that are refused without a question.
 const REFUSES: &str = "deny";
-/// How the row says that the folder is read-only.
+/// The word in the row for a read-only folder.
 const READ_ONLY: &str = "read-only";
 
 /// The figures of a session.
@@ -22,31 +22,31 @@ const READ_ONLY: &str = "read-only";
 pub(crate) struct StatusSummary {
     /// The model that is asked.
     pub(crate) model: String,
-    /// Who serves it.
+    /// The provider of the model.
     pub(crate) provider: String,
     /// Tokens that fit into one call.
     pub(crate) window: u64,
     /// Whether that is only assumed.
     pub(crate) is_assumed: bool,
-    /// How many of them the last call filled.
+    /// The number of tokens of the window that the last call filled.
     pub(crate) filled: u64,
     /// Tokens of all calls.
     pub(crate) usage: Usage,
-    /// Money of all calls.
+    /// The cost of all calls.
     pub(crate) cost: NanoUsd,
-    /// What a token costs.
+    /// The price of a token.
     pub(crate) prices: Prices,
     /// The most that a run may have spent before its next call.
     pub(crate) max_cost: Option<NanoUsd>,
-    /// How often the model was answered with tool results, in the run that is under way or the last one.
+    /// The number of times that the model got tool results, in the present run or the last one.
     pub(crate) iterations: u32,
-    /// How long the agent has worked since the chat began.
+    /// The working time of the agent since the chat began.
     pub(crate) worked: Duration,
     /// The session, once it is open.
     pub(crate) session: String,
     /// The directory it works in.
     pub(crate) workspace: String,
-    /// Who decides about calls.
+    /// The approval mode, which decides about calls.
     pub(crate) approval: ApprovalMode,
     /// Whether `--yes` answers what is asked about in the mode `auto`, too.
     pub(crate) auto_approve: bool,

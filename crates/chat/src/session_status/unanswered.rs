@@ -8,9 +8,9 @@ use crate::render::conversation;
 /// The number of unanswered messages.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredMessages {
-    /// Those of runs that ended without an answer.
+    /// The number of messages of runs that ended without an answer.
     before: usize,
-    /// Those of the run that is under way.
+    /// The number of messages of the present run.
     now: usize,
 }
 

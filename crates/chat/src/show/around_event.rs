@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::render::conversation;
 use crate::render::speakers::PastSpeakers;
 
-/// Number of messages to show before and after the event.
+/// The number of messages to show before and after the event.
 const AROUND: usize = 3;
 
 /// Columns of the number of its event.

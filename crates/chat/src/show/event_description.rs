@@ -9,7 +9,7 @@ use crate::render::clean::visible;
 use crate::render::tool::describe as describe_tool;
 use crate::render::units;
 
-/// Of an event that has no words of its own so much is shown as it is.
+/// Maximum number of characters that are shown of an event that has no description of its own.
 const MOST: usize = 400;
 
 /// Describes an event in a line.
@@ -100,7 +100,8 @@ fn who(by: Option<&OwnerId>) -> String {
     by.map_or_else(|| "a person".to_owned(), |by| visible(by.as_str()))
 }
 
-/// Who caused it, behind what is said of it; nothing for the owner of the session.
+/// Returns the person who caused an event, as text behind its description; nothing for the owner of the
+/// session.
 fn by(person: Option<&OwnerId>) -> String {
     person.map_or_else(String::new, |person| {
         format!(" (by {})", visible(person.as_str()))
@@ -139,7 +140,7 @@ fn decision(decision: ApprovalDecision) -> &'static str {
     }
 }
 
-/// What is said of condensing; what has no words is shown as it is.
+/// Describes the events of condensing; an event without a description is shown as it is.
 fn condensing(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {

@@ -32,9 +32,9 @@ use timeline::Timeline;
 
 /// The part of a session to show; without a place and a step, all messages.
 pub struct ShowRequest<'a> {
-    /// Session id, or a prefix of it.
+    /// The id of the session, or the beginning of it.
     pub id: &'a str,
-    /// Only what was said around this event.
+    /// The event around which the messages are shown; `None` for all of them.
     pub at: Option<u64>,
     /// This step, whole; an empty one goes through all of them.
     pub step: Option<&'a str>,
@@ -123,7 +123,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
     console.flush()
 }
 
-/// One step, whole.
+/// Prints one step, whole.
 fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let last = timeline.facts().last().map_or(0, |fact| fact.seq);
     let place = step.parse::<u64>().ok().map(|seq| timeline.place_of(seq));
@@ -155,7 +155,7 @@ fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) ->
     console.out(&text)
 }
 
-/// Every event in a line.
+/// Prints every event in a line.
 fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), ChatError> {
     let mut text = String::new();
     for fact in timeline.facts() {
@@ -182,7 +182,7 @@ fn all(timeline: &Timeline, json: bool, console: &mut Console) -> Result<(), Cha
     console.flush()
 }
 
-/// On a screen, until the person has seen enough.
+/// Shows the events on a screen, until the person has seen enough.
 async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit, ChatError> {
     let mut signals = Signals::listen()?;
     let raw = RawMode::enter()?;

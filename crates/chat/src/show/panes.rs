@@ -21,14 +21,14 @@ pub(super) enum Pane {
     /// The event at this step, with all its fields.
     #[default]
     Event,
-    /// How the session stood after it.
+    /// The state of the session after the event.
     State,
-    /// What the model would be given.
+    /// The context that the model would get.
     Context,
 }
 
 impl Pane {
-    /// All, in order.
+    /// All panes, in order.
     pub(super) const ALL: [Self; 3] = [Self::Event, Self::State, Self::Context];
 
     /// Returns the name of the pane.
@@ -40,7 +40,7 @@ impl Pane {
         }
     }
 
-    /// The one after it.
+    /// Returns the next pane.
     pub(super) fn next(self) -> Self {
         match self {
             Self::Event => Self::State,

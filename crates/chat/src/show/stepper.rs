@@ -14,7 +14,7 @@ const PAGE: usize = 10;
 /// The text that the person types into the last row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StepperPrompt {
-    /// Words to look for.
+    /// The words to look for.
     Words(String),
     /// The number of an event.
     Number(String),
@@ -23,9 +23,9 @@ pub(super) enum StepperPrompt {
 /// Whether one continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepperFlow {
-    /// One does.
+    /// The stepper stays open.
     Stay,
-    /// One has seen enough.
+    /// The person leaves the stepper.
     Leave,
 }
 
@@ -39,14 +39,14 @@ pub(crate) struct Stepper {
     pub(super) scrolled: usize,
     pub(super) asked: Option<StepperPrompt>,
     pub(super) help: bool,
-    /// Said once, in the last row.
+    /// The note in the last row, which is shown once.
     pub(super) note: Option<String>,
-    /// What was looked for last.
+    /// The latest search text.
     wanted: String,
 }
 
 impl Stepper {
-    /// At the event of this number, or the last one.
+    /// Returns a stepper at the event of this number, or at the last one.
     pub(super) fn new(timeline: Timeline, seq: Option<u64>) -> Self {
         let at = timeline.place_of(seq.unwrap_or(u64::MAX));
         Self {

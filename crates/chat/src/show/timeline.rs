@@ -10,21 +10,21 @@ use agentx::types::{Envelope, EnvironmentEvent, SessionId};
 /// An event of the log with its number and time.
 pub(super) type TimelineFact = Arc<Envelope<EnvironmentEvent>>;
 
-/// Number of events between two folds that are kept.
+/// The number of events between two folds that are kept.
 const STRIDE: usize = 1_024;
 
 /// All events of a session, and the way to its state after any of them.
 pub(crate) struct Timeline {
     session: SessionId,
     facts: Vec<TimelineFact>,
-    /// By how many events they have seen; always a multiple of [`STRIDE`].
+    /// The kept folds, by the number of events that they have seen; always a multiple of [`STRIDE`].
     kept: BTreeMap<usize, SessionFold>,
     /// The fold that was asked for last.
     current: (usize, SessionFold),
 }
 
 impl Timeline {
-    /// Of these events, from the first on.
+    /// Returns the timeline of these events, from the first on.
     pub(crate) fn new(session: SessionId, facts: Vec<TimelineFact>) -> Self {
         Self {
             current: (0, SessionFold::new(session.clone())),
@@ -57,7 +57,7 @@ impl Timeline {
         &self.session
     }
 
-    /// All events.
+    /// Returns all events.
     pub(super) fn facts(&self) -> &[TimelineFact] {
         &self.facts
     }

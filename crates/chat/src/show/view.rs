@@ -104,7 +104,7 @@ fn list(stepper: &Stepper, columns: usize, height: usize, theme: &Theme) -> Vec<
         .collect()
 }
 
-/// Where the event is in the whole.
+/// Returns the row that shows the position of the event among all events.
 fn slider(stepper: &Stepper, columns: usize, theme: &Theme) -> Row {
     let count = stepper.timeline.facts().len().max(1);
     let track = columns.saturating_sub(2).max(1);

@@ -36,11 +36,11 @@ pub enum TerminalInput {
     Line(String),
     /// A line that was sent while something else had to end first: it answers nothing.
     Waited(String),
-    /// There is nothing more to read.
+    /// The input has ended.
     End,
 }
 
-/// How many inputs may wait; then the terminal's own buffer fills.
+/// Maximum number of waiting inputs; then the terminal's own buffer fills.
 const WAITING: usize = 64;
 
 /// Reads keys on a thread of its own: it sleeps until there is one.
@@ -117,7 +117,7 @@ impl TerminalGate {
         state.1 = false;
     }
 
-    /// From here on nobody reads.
+    /// Stops the reader, and waits for it.
     fn close(&self) {
         let mut state = self.state();
         state.0 = true;
@@ -140,7 +140,7 @@ impl TerminalGate {
     }
 }
 
-/// Whoever waits for a key is woken up by the word that the terminal may have another size.
+/// Wakes the reader that waits for a key, by the signal that the terminal may have another size.
 fn wake_reader() {
     #[cfg(unix)]
     let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGWINCH);
@@ -205,7 +205,7 @@ impl RawMode {
         enter()
     }
 
-    /// There is no background here.
+    /// Does nothing: this system has no background for programs.
     #[cfg(not(unix))]
     pub(crate) fn suspend(&self) -> io::Result<()> {
         Ok(())

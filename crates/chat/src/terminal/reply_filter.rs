@@ -14,16 +14,17 @@ pub(crate) const ASK_NAME: &str = "\u{1b}[>0q";
 /// Maximum time that a chat waits for the reply before it shows the past messages.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How long an answer begins after that chat began, at most; later only a whole one is seen for what it is.
+/// Maximum time between the beginning of the chat and the beginning of an answer; later, only a whole answer is
+/// recognised.
 const SOON: Duration = Duration::from_secs(5);
-/// How long the sign that begins an answer, which is also a key, waits for what follows it.
+/// Maximum time that the sign which begins an answer, and which is also a key, waits for its continuation.
 const SPLIT: Duration = Duration::from_millis(40);
-/// How long an answer that has begun waits for its end.
+/// Maximum time that an answer that has begun waits for its end.
 const TORN: Duration = Duration::from_secs(1);
-/// No answer is longer.
+/// Maximum length of an answer.
 const LONGEST: usize = 64;
 
-/// What an answer is about.
+/// The subject of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TerminalQuery {
     /// The background: `ESC ] 11 ; rgb : …`.
@@ -38,14 +39,14 @@ pub(crate) struct ReplyFilter {
     began: Instant,
     /// Keys that may be the beginning of an answer.
     held: Vec<KeyEvent>,
-    /// What the answer is about, and what it says so far.
+    /// The subject of the answer, and its text so far.
     text: Option<(TerminalQuery, String)>,
-    /// What is answered already.
+    /// The subjects that are already answered.
     came: Vec<TerminalQuery>,
 }
 
 impl ReplyFilter {
-    /// Of a terminal that is asked about now.
+    /// Returns a filter for a terminal that is queried now.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             began: now,
@@ -66,7 +67,7 @@ impl ReplyFilter {
         }
     }
 
-    /// No key came: what was held is what it looked like.
+    /// Gives up the wait for more of an answer: the held keys count as keys.
     pub(crate) fn give_up(&mut self) -> Vec<TerminalInput> {
         self.text = None;
         self.held.drain(..).map(TerminalInput::Key).collect()
@@ -112,7 +113,7 @@ impl ReplyFilter {
         }
     }
 
-    /// `ESC ]` or `ESC P`, whole as one key or in two.
+    /// Begins an answer with `ESC ]` or `ESC P`, which come whole as one key or as two.
     fn begin(&mut self, key: KeyEvent, now: Instant) -> Vec<TerminalInput> {
         let after_escape = !self.held.is_empty();
         let subject = match key.code {
@@ -137,7 +138,7 @@ impl ReplyFilter {
     }
 }
 
-/// What a whole answer says.
+/// Returns the meaning of a whole answer.
 fn answered(subject: TerminalQuery, text: &str) -> Option<TerminalInput> {
     match subject {
         TerminalQuery::Background => is_light(text).map(|is_light| TerminalInput::Background { is_light }),

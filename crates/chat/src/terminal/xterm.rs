@@ -3,11 +3,12 @@
 
 use std::sync::OnceLock;
 
-/// From this one on the form in which xterm sends keys with modifiers can be chosen (XTFMTKEYS). In its older form they are read as
-/// no key at all, so an older xterm is left to send Enter for Shift-Enter.
+/// The first version of xterm in which a program can choose the form of keys with modifiers (XTFMTKEYS). In the
+/// older form they are read as no key at all, so an older xterm sends Enter for Shift-Enter.
 const CHOOSES_FORM: u32 = 398;
 
-/// Its version, where the terminal is one, by what it says: over ssh its variables do not come along. There is one terminal.
+/// The version of the terminal if it is xterm, by its own answer: over ssh its variables do not come along.
+/// There is one terminal.
 static XTERM: OnceLock<Option<u32>> = OnceLock::new();
 
 /// The terminal says what it is. It is one and the same terminal: what it says first holds.

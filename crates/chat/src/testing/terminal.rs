@@ -13,9 +13,9 @@ pub(crate) struct FakeTerminal {
     column: usize,
     pending_wrap: bool,
     scrolled: Vec<Vec<String>>,
-    /// What was wanted of its ways to work, in order: `?2004h`.
+    /// The modes that were set and reset, in order: `?2004h`.
     modes: Vec<String>,
-    /// What was put into its clipboard last, in base64.
+    /// The latest text of its clipboard, in base64.
     clipboard: Option<String>,
     /// The titles that it was given, and `keep` and `restore` for those that it had.
     titles: Vec<String>,
@@ -44,7 +44,7 @@ impl FakeTerminal {
         &self.modes
     }
 
-    /// What was put into its clipboard last, in base64.
+    /// Returns the latest text of its clipboard, in base64.
     #[allow(dead_code, reason = "the tests of commands look at it")]
     pub(crate) fn clipboard(&self) -> Option<&str> {
         self.clipboard.as_deref()
@@ -170,7 +170,7 @@ impl FakeTerminal {
         }
     }
 
-    /// All rows, also those that have scrolled away, without what is empty at their ends.
+    /// Returns all rows, including those that have scrolled away, without empty rows at the ends.
     pub(crate) fn lines(&self) -> Vec<String> {
         let rows = self.scrolled.iter().chain(&self.cells);
         let mut lines: Vec<String> = rows.map(|row| row.concat().trim_end().to_owned()).collect();

@@ -31,7 +31,7 @@ const KNOWN_DELTAS: [&str; 5] = [
 /// The block that is open.
 #[derive(Clone, Debug)]
 pub(super) enum OpenBlock {
-    /// Text or thinking. `extra` is what came beside the words (signature, citations, what is new): it is
+    /// Text or thinking. `extra` is the data beside the words (signature, citations, new keys): it is
     /// attached to the part when the block ends.
     Words {
         /// Whether the block is text or thinking.
@@ -50,7 +50,7 @@ pub(super) enum OpenBlock {
         json: String,
         extra: Map<String, Value>,
     },
-    /// Anything else.
+    /// Any other block.
     Whole { block: Map<String, Value>, json: String },
 }
 
@@ -292,7 +292,7 @@ fn tool_extra(mut block: Map<String, Value>) -> Map<String, Value> {
     block
 }
 
-/// Whether a field carries no information: `null`, an empty text or an empty list.
+/// Returns whether a field carries no information: `null`, an empty text or an empty list.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -7,16 +7,17 @@ use super::wire::{BlockDelta, MessageBody, MessageStart};
 use crate::error;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed.
-///
-/// # Errors
-/// Returns an error if the body is an error, or not an answer of this API.
+/// Decodes a whole answer that was not streamed, and adds its events to `out`: the same ones as a stream gives.
 ///
 /// The body is the message itself, with the blocks in `content`:
 ///
 /// ```text
 /// {"type":"message","id":"msg_1","model":"m","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}
 /// ```
+///
+/// # Errors
+/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`] if
+/// it is not an answer of this API.
 pub fn decode_body(
     context: StreamContext,
     body: &[u8],

@@ -14,21 +14,21 @@ use super::{API, cache, thinking};
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
 
-/// Options of a model of this API.
+/// Options of a model of this API, which the catalog or a person's configuration sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AnthropicOptions {
-    /// The way to request reasoning.
+    /// The way to request reasoning. The default is [`ThinkingMode::Budget`].
     pub thinking: ThinkingMode,
-    /// Whether the model takes a temperature.
+    /// Whether the model takes a temperature. The default is `true`.
     pub temperature: bool,
-    /// Whether cache breakpoints are set.
+    /// Whether requests mark the ends of what the provider may cache (`cache_control`). The default is `true`.
     pub cache: bool,
-    /// Whether the model reasons if nothing is asked. Its reasoning, and what it says between tool calls,
-    /// come without a word unless they are asked for.
+    /// Whether the model reasons without being asked. Its reasoning, and what it says between tool calls, come
+    /// as empty blocks unless the request asks for their words. The default is `false`.
     pub thinks_by_default: bool,
-    /// Whether the model refuses its own thinking once anything before it has changed: it is then asked to
-    /// drop that instead.
+    /// Whether the model refuses its own thinking once anything before it has changed. The request then asks
+    /// it to drop that thinking instead. The default is `false`.
     pub binds_thinking: bool,
 }
 
@@ -44,25 +44,25 @@ impl Default for AnthropicOptions {
     }
 }
 
-/// The way to request reasoning.
+/// The way to request reasoning from a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingMode {
-    /// A budget of tokens: models up to 4.5, and 4.6 still.
+    /// The request names a budget of tokens. Models up to 4.6 take one.
     #[default]
     Budget,
-    /// The model decides; the tokens asked for become an effort. From 4.6, and the only way from 4.7.
+    /// The model decides how much it thinks; the requested number of tokens becomes an effort. Models from 4.6
+    /// on take it, and models from 4.7 on take nothing else.
     Adaptive,
-    /// The model cannot reason; nothing is asked.
+    /// The model cannot reason, so the request says nothing about it.
     None,
 }
 
-/// The body of the request, with `stream: true`.
+/// Returns the body of the request as JSON, with `stream: true`.
 ///
 /// - Neighbouring messages of one side become one; results of tools come first in it, as the API demands.
 /// - Behind an answer that paused with plain words, a model that takes no prefill is told to continue.
-/// - Parts of another API, thinking of another model or without a signature, and text without anything but
-///   whitespace are left out.
+/// - Parts of another API, thinking of another model or without a signature, and blank texts are left out.
 /// - Thinking at the end of a message is left out, and the message with it if nothing else is in it.
 /// - Names of tools are made to fit what the API takes: a model may have made them up.
 /// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; where there
@@ -104,11 +104,11 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     body.to_bytes()
 }
 
-/// Successive content of one side.
+/// Successive content of one side of the conversation.
 pub(super) struct MessageTurn<'a> {
-    /// `user` or `assistant`.
+    /// The role: `user` or `assistant`.
     pub(super) role: &'static str,
-    /// Never empty.
+    /// The blocks, at least one.
     pub(super) blocks: Vec<BorrowedJson<'a>>,
 }
 
@@ -280,7 +280,7 @@ fn tool_use(part: &ToolCallPart) -> BorrowedJson<'_> {
     with_provider_data(block, part.provider.as_ref(), &["caller", "toolset_name"])
 }
 
-/// Ids of other APIs may have characters that this one refuses.
+/// Returns an id of a call without the characters of other APIs' ids that this API refuses.
 fn call_id(id: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.chars().all(fits) {

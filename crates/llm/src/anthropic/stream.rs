@@ -49,7 +49,7 @@ pub struct AnthropicDecoder {
 }
 
 impl AnthropicDecoder {
-    /// A decoder for one stream.
+    /// Returns a decoder for one stream.
     ///
     /// The context provides a message id for servers that send none, and the number of the attempt.
     pub fn new(context: StreamContext) -> Self {
@@ -65,9 +65,10 @@ impl AnthropicDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event does
-    /// not have the shape of its type, and the errors of the limits. After an error, `out` has everything
-    /// that was decoded before it, and the decoder ignores further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event
+    /// does not have the shape of its type, and [`StreamError::Sse`] or [`StreamError::ArgumentsTooLong`] if a
+    /// limit is exceeded. After an error, `out` has everything that was decoded before it, and the decoder
+    /// ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -85,12 +86,14 @@ impl AnthropicDecoder {
         result.inspect_err(|_| self.answer.emitter.stop())
     }
 
-    /// The bytes have ended. An answer that says why it stops is whole: some gateways send no `message_stop`
+    /// Ends the stream: the server has closed the connection. An answer that says why it stops is whole: some
+    /// gateways send no `message_stop`
     /// (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and Anthropic's own SDK asks for a
     /// `stop_reason` alone (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
     ///
     /// # Errors
-    /// Returns an error if neither `message_stop` nor a reason came.
+    /// Returns [`StreamError::Truncated`] if neither `message_stop` nor a reason to stop came, and
+    /// [`StreamError::NotAStream`] if the bytes are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -114,7 +117,7 @@ impl AnthropicDecoder {
         result.and(Err(self.head.broken()))
     }
 
-    /// Whether the answer is complete: `stream_end` is among the events.
+    /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
         self.answer.emitter.ended()
     }
@@ -190,7 +193,7 @@ impl MessageState {
         Ok(())
     }
 
-    /// Whether an event is about another block than the open one, so that it has to wait.
+    /// Returns whether an event is about another block than the open one, so that it has to wait.
     fn must_wait(&self, event: &Event<'_>) -> Option<u64> {
         let index = event.index?.number;
         let is_another = self.block.is_some() && self.index.is_some_and(|open| open != index);
@@ -293,7 +296,7 @@ impl MessageState {
         }
     }
 
-    /// Whether this begins another message than the one that is being read: a gateway asked twice, and two
+    /// Returns whether this begins another message than the one that is being read: a gateway asked twice, and two
     /// answers run into one.
     fn is_another(&self, message: &MessageStart<'_>) -> bool {
         let id = message.id.as_deref().unwrap_or_default();

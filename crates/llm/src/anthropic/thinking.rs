@@ -16,7 +16,7 @@ const SMALLEST_BUDGET: u64 = 1_024;
 /// the field is refused.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
-/// The value of the `anthropic-beta` header that a request needs, if it needs one.
+/// Returns the value of the `anthropic-beta` header that a request needs; `None` if it needs none.
 pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'static str> {
     (options.thinking == ThinkingMode::Adaptive && options.binds_thinking && !request.plain)
         .then_some(BINDING_CONTROLS)
@@ -92,9 +92,9 @@ pub(crate) fn effort(tokens: u64) -> &'static str {
     }
 }
 
-/// While tool calls are being answered, the API refuses a budget unless the turn that they belong to began
-/// with thinking. It thinks once, at the beginning of that turn: later answers in it have none, and that is
-/// as it should be.
+/// Returns whether the request may ask for thinking. While tool calls are being answered, the API refuses a
+/// budget unless the turn that they belong to began with thinking. The model thinks once, at the beginning of
+/// that turn, so later answers in it have no thinking.
 fn may_think(turns: &[MessageTurn<'_>]) -> bool {
     let is_open = |turn: &MessageTurn<'_>| turn.role == "assistant" || turn.has_block("tool_result");
     let from = turns.iter().rposition(|turn| !is_open(turn));

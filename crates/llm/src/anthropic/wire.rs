@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::lenient_json::{LenientCount, Str};
 
-/// Any event of the stream.
+/// An event of the stream, with the fields of all kinds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Event<'a> {
@@ -16,12 +16,12 @@ pub(super) struct Event<'a> {
     pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) delta: Option<BlockDelta<'a>>,
-    /// `content_block_start`.
+    /// The block of `content_block_start`.
     pub(super) content_block: Option<Map<String, Value>>,
-    /// `message_start`.
+    /// The message of `message_start`.
     #[serde(borrow)]
     pub(super) message: Option<MessageStart<'a>>,
-    /// `message_delta`.
+    /// The usage of `message_delta`.
     pub(super) usage: Option<UsageWire>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct MessageStart<'a> {
     pub(super) usage: Option<UsageWire>,
 }
 
-/// Token counts, cumulative within an answer: a later report replaces an earlier one.
+/// The token counts, cumulative within an answer: a later report replaces an earlier one.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct UsageWire {

@@ -1,5 +1,5 @@
-//! The catalog as it is written: in the embedded file, and in a person's configuration, where everything that
-//! is left out stays as it was.
+//! The written form of the catalog: the embedded file, and the part of a person's configuration that adds to
+//! it. A field that the configuration leaves out stays as it was.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
 use crate::request::WireOptions;
 
-/// Assumed context window of an undescribed model, in tokens.
+/// The assumed context window of a model without one, in tokens.
 const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
@@ -17,9 +17,9 @@ const MAX_OUTPUT_TOKENS: u64 = 8_192;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CatalogConfig {
-    /// By name.
+    /// The providers, by name. A known provider is overridden, any other is added.
     pub providers: BTreeMap<String, ProviderConfig>,
-    /// A model of a known provider and id is overridden, any other is added.
+    /// The models. A model with a known provider and id is overridden, any other is added.
     pub models: Vec<ModelConfig>,
 }
 
@@ -27,9 +27,9 @@ pub struct CatalogConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// For people.
+    /// The name that people see. The default is the name of the provider.
     pub title: Option<String>,
-    /// The protocol; `openai-chat` if nothing is said.
+    /// The API that the servers speak. The default is `openai-chat`.
     pub api: Option<Api>,
     /// The base address, without the path of the API.
     pub base_url: Option<String>,
@@ -39,21 +39,21 @@ pub struct ProviderConfig {
     pub key_env: Option<String>,
     /// The environment variable that holds a bearer token.
     pub token_env: Option<String>,
-    /// The way to send the key.
+    /// The way to send the key. The default is `x-api-key` for Anthropic's API, else `bearer`.
     pub auth: Option<AuthStyle>,
-    /// Whether nothing works without a key.
+    /// Whether the provider refuses requests without a key. The default is `true` if `key_env` is set.
     pub needs_key: Option<bool>,
-    /// The model to use where none is named.
+    /// The model to use if none is named.
     pub default_model: Option<String>,
-    /// Tokens that fit into a model that the catalog does not know.
+    /// The assumed context window of models that the catalog does not know, in tokens. The default is 128,000.
     pub context_window: Option<u64>,
-    /// The longest answer of such a model.
+    /// The assumed maximum length of an answer of such a model, in tokens. The default is 8,192.
     pub max_output_tokens: Option<u64>,
-    /// Options of its wire protocol.
+    /// Options of the provider's wire protocol.
     pub wire: Option<WireOptions>,
 }
 
-/// The settings of a model.
+/// The settings of a model. A field that is left out has the provider's default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
@@ -61,65 +61,66 @@ pub struct ModelConfig {
     pub id: String,
     /// The provider that serves it.
     pub provider: String,
-    /// Other names for it.
+    /// Short names that people use for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aliases: Option<Vec<String>>,
-    /// Other ids that the API takes for it, such as dated ones.
+    /// Other ids of the model at the API, such as dated ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<Vec<String>>,
-    /// Tokens that fit into one call, answer included.
+    /// The context window in tokens: the input of one call and its answer together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// The longest answer in tokens.
+    /// The maximum length of an answer, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// Its prices.
+    /// The prices of the model. Without them its calls have no cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<PricesConfig>,
-    /// Its input media besides text; unknown if absent.
+    /// The input media besides text; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
-    /// Options of its wire protocol, if they differ from its provider's.
+    /// Options of the model's wire protocol, if they differ from its provider's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireOptions>,
 }
 
-/// Dollars per million tokens, as price lists have it.
+/// Prices in dollars per million tokens, the unit of vendors' price lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PricesConfig {
-    /// Read at the full price.
+    /// The price of input tokens that are not in the cache.
     pub input: f64,
-    /// Written.
+    /// The price of output tokens.
     pub output: f64,
-    /// Read from the cache; the price of `input` if nothing is said.
+    /// The price of input tokens that are read from the cache. The default is the price of `input`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
-    /// Written into the cache; the price of `input` if nothing is said.
+    /// The price of input tokens that are written into the cache. The default is the price of `input`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// The prices of a call that reads many tokens.
+    /// The prices of a call with a long input, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPricesConfig>,
 }
 
-/// Dollars per million tokens of a call that reads more than so many.
+/// The prices of a call with a long input, in dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongPricesConfig {
-    /// So many tokens, those of the cache included.
+    /// The number of input tokens, cached ones included, above which these prices apply.
     pub over_tokens: u64,
-    /// Read at the full price.
+    /// The price of input tokens that are not in the cache.
     pub input: f64,
-    /// Written.
+    /// The price of output tokens.
     pub output: f64,
-    /// Read from the cache.
+    /// The price of input tokens that are read from the cache.
     pub cache_read: f64,
-    /// Written into the cache.
+    /// The price of input tokens that are written into the cache.
     pub cache_write: f64,
 }
 
-/// A dollar per million tokens is a thousand nano-dollars per token. A cast from a float saturates.
+/// Returns a price in nano-dollars per token: a dollar per million tokens is a thousand of them. The cast from
+/// a float saturates.
 fn per_token(usd: f64) -> u64 {
     (usd * 1_000.0).round() as u64
 }

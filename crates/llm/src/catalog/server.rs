@@ -1,14 +1,14 @@
-//! The address of a provider's API, and the server at which its models are asked, as sessions record it.
+//! The address of a provider's API, and the server that its requests go to, in the form that sessions record.
 
 use agentx_types::Api;
 
 use super::{Catalog, ProviderEntry};
 
 impl ProviderEntry {
-    /// The address of its API: under `base_url`, or under its own where that is `None`. A base with or
-    /// without `/v1` is understood for Anthropic; where the whole address is given, it is that. A query stays
-    /// at the end. `api` is the protocol of the model that is asked: a session goes on with the one that it
-    /// began with.
+    /// Returns the address to which requests are posted: the path of the API below `base_url`, or below the
+    /// provider's own address if that is `None`. If the base already ends with the path of the API, it is the
+    /// address. For Anthropic the base may end with `/v1` or not. A query stays at the end. `api` is the API of
+    /// the model that is asked: a session stays with the API that it began with.
     ///
     /// ```
     /// use agentx_types::Api;
@@ -39,8 +39,8 @@ impl ProviderEntry {
         format!("{base}{path}{query}")
     }
 
-    /// The origin of the server that its models are asked at, where that is not its own server. `None` for a
-    /// built-in provider at its own address, and where `base_url` is not an address.
+    /// Returns the origin of the server that requests go to, if that is not the provider's own server. `None` for
+    /// a built-in provider at its own address, and if `base_url` is not an address.
     pub fn other_server(&self) -> Option<String> {
         let asked = origin(&self.base_url)?;
         let own = self.own_url.as_deref().and_then(origin);
@@ -49,7 +49,7 @@ impl ProviderEntry {
 }
 
 impl Catalog {
-    /// Has every model say at which server it is asked, and by which protocol.
+    /// Writes the server and the API of its provider into every model.
     pub(super) fn with_servers(mut self) -> Self {
         for model in &mut self.models {
             let provider = self
@@ -65,14 +65,14 @@ impl Catalog {
     }
 }
 
-/// The variable that holds a built-in provider's address, as vendors' own programs call theirs:
-/// `GROQ_BASE_URL`.
+/// Returns the name of the variable with a built-in provider's address, such as `GROQ_BASE_URL`. Vendors' own
+/// programs call theirs the same.
 pub(super) fn base_url_variable(provider: &str) -> String {
     format!("{}_BASE_URL", provider.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// The origin of an HTTP address: scheme, host and port in lower case, without user, path, query, or the
-/// default port of the scheme. `None` if this is not an HTTP address.
+/// Returns the origin of an HTTP address: scheme, host and port in lower case, without user, path, query, or the
+/// default port of the scheme. `None` if the text is not an HTTP address.
 ///
 /// ```
 /// use agentx_llm::origin;

@@ -1,7 +1,7 @@
-//! The names nearest to a mistyped one.
+//! Suggestions for a mistyped name.
 
-/// At most three of `names`, nearest first: those that differ by a few keystrokes, and those that begin with
-/// what was typed.
+/// Returns at most three of `names`, nearest first: those that differ from `wanted` by a few keystrokes, and
+/// those that begin with it.
 ///
 /// ```
 /// let names = ["gpt-5", "gpt-5-mini", "claude-opus-4-5"];

@@ -52,8 +52,9 @@ pub fn tools_need_responses(request: &ModelRequest) -> Option<String> {
     })
 }
 
-/// 54 for `gpt-5.4-…`, 60 for `gpt-6-…`, 0 for `o3`; `None` for models that do not reason, such as
-/// `gpt-5-chat-latest` (<https://github.com/pydantic/pydantic-ai/issues/3326>).
+/// Returns the version of a reasoning model as a number: 54 for `gpt-5.4-…`, 60 for `gpt-6-…`, 0 for `o3`;
+/// `None` for models that do not reason, such as `gpt-5-chat-latest`
+/// (<https://github.com/pydantic/pydantic-ai/issues/3326>).
 fn reasoning_version(id: &str) -> Option<u32> {
     if id.contains("-chat") {
         return None;

@@ -1,4 +1,4 @@
-//! From what a provider said to one of our codes. The status alone is not enough: a full context window is a
+//! Maps a provider's refusal to one of our codes. The status alone is not enough: a full context window is a
 //! 400 here and a 413 there, an empty account a 400, 402, 403 or 429.
 
 use super::{ErrorCode, Extracted, overflow, template};
@@ -12,8 +12,8 @@ struct CodeRule {
     phrases: &'static [&'static str],
 }
 
-/// These say more than any status. No money, or a limit of spending that somebody has set: waiting does not
-/// help.
+/// Words that count more than any status. They are about an account without money, or a limit of spending
+/// that somebody has set: waiting does not help.
 ///
 /// - Anthropic: 400 "You have reached your specified API usage limits" or "… specified workspace API usage
 ///   limits", and 429 `rate_limit_error` with `details.error_code` `enforced_spend_limit_reached`
@@ -94,8 +94,7 @@ const ACCOUNT_CLOSED: CodeRule = CodeRule {
     phrases: &["this organization has been disabled"],
 };
 
-/// These say more than a status that means everything and nothing (400, 422, 500), or stand where there is
-/// none.
+/// Words that count more than a status with many meanings (400, 422, 500), and that count without a status.
 ///
 /// What a filter refuses is a 400 with the type of any bad request at Anthropic ("Output blocked by content
 /// filtering policy", <https://github.com/anthropics/claude-code/issues/58367>), and has the code

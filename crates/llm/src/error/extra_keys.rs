@@ -1,4 +1,4 @@
-//! Which part of a conversation has a key that the provider does not take.
+//! Finds the part of a conversation with a key that the provider does not take.
 //!
 //! Sources of the words: Anthropic ("messages.1.content.1.tool_use.index: Extra inputs are not permitted",
 //! <https://github.com/langchain-ai/langchain/issues/31208>), Groq ("`messages[3].reasoning`: reasoning is
@@ -12,7 +12,7 @@ use agentx_types::RequestPart;
 
 use super::refused_setting::UNKNOWN;
 
-/// Reasoning as it stands in a message of Chat Completions.
+/// Keys of reasoning in a message of Chat Completions.
 const REASONING: &[&str] = &[
     "reasoning_content",
     "reasoning_details",

@@ -17,26 +17,26 @@ use serde_json::{Map, Value};
 
 use super::{overflow, retry_after};
 
-/// What an error body says.
+/// The contents of an error body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extracted {
     /// The provider's own words.
     pub(crate) message: String,
-    /// Its types and codes, in lower case.
+    /// The types and codes, in lower case.
     pub(crate) words: Vec<String>,
     /// A status that the body names.
     pub(crate) status: Option<u16>,
     /// The number of tokens that fit, where the body says so in a field.
     pub(crate) window: Option<u64>,
-    /// How many were asked with, likewise.
+    /// The number of tokens of the request, from the same source.
     pub(crate) asked: Option<u64>,
-    /// For how long the caller should wait, in milliseconds, where the body says so in a field.
+    /// The time that the caller should wait, in milliseconds, if a field of the body has it.
     pub(crate) wait_ms: Option<u64>,
-    /// Until when, in milliseconds since 1970.
+    /// The time at which a limit is reset, in milliseconds since 1970.
     pub(crate) resets_at_ms: Option<u64>,
     /// Whether a quota of a whole day is used up.
     pub(crate) of_a_day: bool,
-    /// Which setting of the request it is about, where the body says so in a field.
+    /// The setting of the request that the error is about, if a field of the body names it.
     pub(crate) param: Option<String>,
 }
 
@@ -84,7 +84,8 @@ fn visit(value: &Value, into: &mut Extracted, depth: usize) {
     }
 }
 
-/// One of several errors; validation errors say where (`loc`) beside what.
+/// Returns the message of one of several errors; validation errors have the position (`loc`) beside the
+/// message.
 fn item_message(item: &Value, into: &mut Extracted, depth: usize) -> Option<String> {
     let mut one = Extracted::default();
     visit(item, &mut one, depth + 1);
@@ -211,7 +212,7 @@ fn strip_tags(text: &str) -> String {
 }
 
 impl Extracted {
-    /// Whether a JSON text without anything of an answer in it is an error: it names a message or a detail.
+    /// Returns whether a JSON text without anything of an answer in it is an error: it names a message or a detail.
     pub(crate) fn is_error(text: &str) -> bool {
         serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| {
             ["error", "message", "detail", "errors"]

@@ -1,4 +1,5 @@
-//! When a provider refuses the longest answer that was asked for, and how long it may be.
+//! Recognises that a provider refuses the requested maximum length of an answer, and finds the length that it
+//! allows.
 //!
 //! Sources of the words: Anthropic ("max_tokens: 128000 > 64000, which is the maximum allowed number of
 //! output tokens"), OpenAI ("max_tokens is too large: 32000. This model supports at most 16384 completion
@@ -12,7 +13,7 @@
 use super::ErrorCode;
 use super::overflow::number_after;
 
-/// Whether a message, in lower case, is about the longest answer.
+/// Returns whether a message, in lower case, is about the longest answer.
 pub(super) fn is_one(message: &str) -> bool {
     const NAMES: &[&str] = &[
         "max_tokens",
@@ -36,7 +37,7 @@ pub(super) fn is_one(message: &str) -> bool {
     has(NAMES) && has(WRONG) && !has(&["exceed context limit", "budget_tokens"])
 }
 
-/// How many tokens an answer may have, where that is what is refused and the message says so.
+/// Returns the allowed maximum length of an answer in tokens, if the refusal is about it and names it.
 pub(super) fn allowed(code: ErrorCode, message: &str) -> Option<u64> {
     let message = message.to_ascii_lowercase();
     if code != ErrorCode::BadRequest || !is_one(&message) {

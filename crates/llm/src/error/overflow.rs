@@ -1,5 +1,4 @@
-//! When a refusal means that the conversation does not fit into the model, and what it says about how much
-//! would.
+//! Recognises that a conversation does not fit into the model, and finds the sizes that the refusal names.
 //!
 //! There is no code that all vendors share, so words decide. Sources of the words: OpenAI, Azure and
 //! OpenRouter (`context_length_exceeded`, "maximum context length is N tokens"), Anthropic ("prompt is too
@@ -76,7 +75,7 @@ const PHRASES: &[&str] = &[
     "token count of",
     "input token count",
 ];
-/// Where there are too many messages, whatever they weigh.
+/// Messages about too many messages, whatever their size is.
 const TOO_MANY: &[&str] = &[
     "messages is too long",
     "messages' is too long",
@@ -85,11 +84,12 @@ const TOO_MANY: &[&str] = &[
     "number of messages exceeds",
     "maximum number of messages",
 ];
-/// One request of more tokens than an account may send in a minute never gets through, however long one
-/// waits: OpenAI (429) and Groq (413) both say "Request too large for model …: Limit M, Requested N".
+/// The message about a request with more tokens than an account may send in a minute, which never succeeds,
+/// however long one waits. OpenAI (429) and Groq (413) both say "Request too large for model …: Limit M,
+/// Requested N".
 const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
-/// Who says one of these wants the caller to wait: Bedrock's "Too many tokens, please wait before trying
-/// again".
+/// Words with which a provider wants the caller to wait: Bedrock's "Too many tokens, please wait before
+/// trying again".
 const LATER: &[&str] = &[
     "please wait",
     "try again later",
@@ -98,7 +98,7 @@ const LATER: &[&str] = &[
     "per day",
     "throttl",
 ];
-/// What else has a length: names, ids, pictures.
+/// Names of other things that have a length: names, ids, pictures.
 const OTHER_LENGTHS: &[&str] = &[
     "string too long",
     "image",
@@ -107,7 +107,7 @@ const OTHER_LENGTHS: &[&str] = &[
     "call_id",
 ];
 
-/// Whether the conversation does not fit into the model.
+/// Returns whether the conversation does not fit into the model.
 pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bool {
     if CODES
         .iter()
@@ -121,7 +121,7 @@ pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bo
     says_so && status != Some(429) && !has(LATER) && !has(OTHER_LENGTHS)
 }
 
-/// What it says about sizes.
+/// Returns the sizes that a refusal names.
 pub(super) fn read(said: &Extracted) -> Overflow {
     let message = said.message.to_ascii_lowercase();
     if TOO_MANY.iter().any(|phrase| message.contains(phrase)) {

@@ -1,5 +1,6 @@
-//! Which part of a conversation a provider refuses for its form. Such a request is refused again however
-//! often it is sent, and with it every later one of the session: so it is not repeated but repaired.
+//! Finds the part of a conversation that a provider refuses for its form. The provider refuses such a request
+//! again however often it is sent, and with it every later one of the session. So the request is not repeated
+//! but repaired.
 
 use agentx_types::RequestPart;
 
@@ -84,10 +85,11 @@ const NAMES: &[(RequestPart, &[&str])] = &[
     ),
 ];
 
-/// Here another value helps, and the field has to be there.
+/// The message after which another value of the field helps; the field must stay.
 const EFFORT_BESIDE_TOOLS: &str = "function tools with reasoning_effort";
 
-/// What such a message begins with, or names, is a setting of the request and nothing that was said.
+/// Beginnings and names in messages that are about a setting of the request and not about a message of the
+/// conversation.
 const SETTINGS: &[&str] = &[
     "max_tokens",
     "max_completion_tokens",
@@ -119,7 +121,7 @@ const TOOLS: &[&str] = &[
     "invalid 'tools",
 ];
 
-/// Whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo has
+/// Returns whether it is about the schema of a tool in words of its own. Made up: "Invalid request: tool todo has
 /// unsupported JSON schema keyword: anyOf". The agent looks for the name of a tool in such a message.
 fn is_about_a_schema(message: &str) -> bool {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -129,7 +131,7 @@ fn is_about_a_schema(message: &str) -> bool {
         && !message.contains("output_config")
 }
 
-/// Whether it names a tool by its place: `tools.14.`, `tools[3]`.
+/// Returns whether it names a tool by its place: `tools.14.`, `tools[3]`.
 fn names_a_tool(message: &str) -> bool {
     let by_place = |start: &str| {
         message
@@ -161,7 +163,7 @@ fn unknown_tag(message: &str) -> Option<RequestPart> {
     })
 }
 
-/// What Gemini says of calls that it did not make itself
+/// The message of Gemini about calls that it did not make itself
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const UNSIGNED: &str = "missing a thought_signature";
 

@@ -1,5 +1,5 @@
-//! Which single setting of a request a provider refuses by name. Any other request passes without it, so it
-//! is left out, or sent under its other name.
+//! Finds the single setting of a request that a provider refuses by name. Any other request passes without
+//! the setting, so it is left out, or sent under its other name.
 //!
 //! Sources of the words: OpenAI and Azure ("Unsupported parameter: 'max_tokens' is not supported with this
 //! model. Use 'max_completion_tokens' instead.",
@@ -33,7 +33,7 @@ const SETTINGS: &[(&str, RequestPart)] = &[
     ("prompt_cache_key", RequestPart::CacheKey),
 ];
 
-/// What is said of a name that is not known or not taken.
+/// Words about a name that is not known or not accepted.
 pub(super) const UNKNOWN: &[&str] = &[
     "unsupported",
     "not supported",
@@ -48,7 +48,7 @@ pub(super) const UNKNOWN: &[&str] = &[
     "deprecated",
 ];
 
-/// What is said of a value.
+/// Words about a value.
 const WRONG_VALUE: &[&str] = &["does not support", "should be", "must be", "may only", "invalid"];
 
 /// The setting that is refused, where the message, in lower case, names one; of several the one that it names
@@ -75,7 +75,7 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     is_refused.then_some(*part)
 }
 
-/// Whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
+/// Returns whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
 fn is_whole(message: &str, at: usize, length: usize) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = message[..at].chars().next_back();

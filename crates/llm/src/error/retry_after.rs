@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Extracted;
 
-/// What stands before the time, in lower case.
+/// The words before the time, in lower case.
 const BEFORE: &[&str] = &["try again in ", "retry in ", "retry after ", "try again after "];
 
 /// Milliseconds that a message asks to wait, if it does.
@@ -33,12 +33,12 @@ pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     into.resets_at_ms = into.resets_at_ms.or(reset.filter(|at| *at >= MILLIS));
 }
 
-/// What is said of a quota of a whole day: Gemini's "reset at midnight Pacific time"
+/// The words about a quota for a whole day: Gemini's "reset at midnight Pacific time"
 /// (<https://ai.google.dev/gemini-api/docs/rate-limits>).
 pub(super) const UNTIL_MIDNIGHT: &str =
     "this quota is one per day, which begins again at midnight Pacific time";
 
-/// Whether Google's `QuotaFailure` names a quota of a day:
+/// Returns whether Google's `QuotaFailure` names a quota of a day:
 /// `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. The `retryDelay` beside it is less than a minute all
 /// the same (<https://github.com/UKGovernmentBEIS/inspect_ai/issues/5526>).
 fn names_a_day(object: &Map<String, Value>) -> bool {

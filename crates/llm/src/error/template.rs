@@ -71,27 +71,28 @@ const NO_TOOLS: &[&str] = &[
 /// are not supported with reasoning_effort".
 const BESIDE_TOOLS: &[&str] = &["reasoning_effort", "cache_control"];
 
-/// llama.cpp without its templates: no request with tools is taken until a person starts it otherwise.
+/// The message of llama.cpp without its templates: it refuses every request with tools until a person starts
+/// it with another option.
 const NO_TEMPLATES: &str = "requires --jinja";
 
-/// Whether this message, in lower case, says that the server was started without what tools need.
+/// Returns whether this message, in lower case, says that the server was started without what tools need.
 pub(super) fn is_missing(message: &str) -> bool {
     message.contains(NO_TEMPLATES)
 }
 
-/// Whether this message, in lower case, says that the model or its server takes no tools: no other form of
+/// Returns whether this message, in lower case, says that the model or its server takes no tools: no other form of
 /// the request helps.
 pub(super) fn takes_no_tools(message: &str) -> bool {
     let is_beside = || BESIDE_TOOLS.iter().any(|word| message.contains(word));
     is_missing(message) || (NO_TOOLS.iter().any(|phrase| message.contains(phrase)) && !is_beside())
 }
 
-/// Whether this message, in lower case, is about the roles of a conversation or the template that renders it.
+/// Returns whether this message, in lower case, is about the roles of a conversation or the template that renders it.
 pub(super) fn is_one(message: &str) -> bool {
     PHRASES.iter().any(|phrase| message.contains(phrase))
 }
 
-/// Whether this message, in lower case, says that the model takes no pictures.
+/// Returns whether this message, in lower case, says that the model takes no pictures.
 pub(super) fn takes_no_pictures(message: &str) -> bool {
     NO_PICTURES.iter().any(|phrase| message.contains(phrase))
 }

@@ -32,7 +32,7 @@ const FAMILIES: &[&str] = &[
     "gemma",
 ];
 
-/// Whether a model of this name is known to want turns.
+/// Returns whether a model of this name is known to want turns.
 pub(super) fn are_wanted_by(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     FAMILIES.iter().any(|family| model.contains(family))

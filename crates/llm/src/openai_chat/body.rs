@@ -7,16 +7,17 @@ use super::wire::CompletionChunk;
 use crate::error;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed.
+/// Decodes a whole answer that was not streamed, and adds its events to `out`: the same ones as a stream gives.
 ///
-/// # Errors
-/// Returns an error if the body is an error, or not an answer of this API.
-///
-/// The events are the same as those of a stream. `choices[0].message` has the answer:
+/// `choices[0].message` has the answer:
 ///
 /// ```text
 /// {"id":"c1","model":"m","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{…}}
 /// ```
+///
+/// # Errors
+/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`] if
+/// it is not an answer of this API.
 pub fn decode_body(
     context: StreamContext,
     body: &[u8],

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::wire::UsageWire;
 
-/// No call costs more: what is said to is no price.
+/// Maximum plausible cost of a call in dollars; a larger amount is not a cost.
 const MOST: f64 = 1e6;
 
 /// An amount: a number, or an object that has one. Anything else is none.

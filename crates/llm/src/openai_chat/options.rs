@@ -2,35 +2,38 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Options of a server of this API. The default suits most compatible servers.
+/// Options of a server of this API. The defaults suit most compatible servers; the catalog has the options of
+/// known providers and models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatOptions {
-    /// The field for the maximum length of the answer.
+    /// The field for the maximum length of the answer. The default is `max_tokens`.
     pub max_tokens_field: MaxTokensField,
-    /// Whether usage must be asked for with `stream_options`.
+    /// Whether the request asks for usage with `stream_options`. The default is `true`.
     pub stream_options: bool,
-    /// The reasoning that is sent back.
+    /// The form in which reasoning is sent back. The default is none.
     pub reasoning_echo: ReasoningEcho,
-    /// The way to request reasoning.
+    /// The way to request reasoning. The default is none.
     pub thinking: ThinkingParam,
-    /// The reasoning effort to ask for in any case, as a person set it for this model.
+    /// The reasoning effort of every request, if a person set one for this model. The default is `None`.
     pub effort: Option<Effort>,
-    /// The reasoning effort that is allowed with tools.
+    /// The reasoning effort that is allowed in a request with tools. The default is any.
     pub effort_with_tools: EffortWithTools,
-    /// Whether the model takes a temperature.
+    /// Whether the model takes a temperature. The default is `true`.
     pub temperature: bool,
-    /// Whether a person and the assistant speak in turns: neighbouring messages of a person are one, the
-    /// assistant speaks between a tool's message and a person's, and it does not speak last. Chat templates
-    /// of local models often refuse anything else, so it is the default; vendors that take any order are sent
-    /// what was said.
+    /// Whether the messages of a person and the assistant must alternate: neighbouring messages of a person
+    /// become one, the assistant speaks between a tool's message and a person's, and it does not speak last.
+    /// The default is `true`, because chat templates of local models often refuse anything else; vendors that
+    /// take any order get the messages as they are.
     pub strict_turns: bool,
-    /// Whether a model of Anthropic's is sent cache breakpoints: gateways hand them on.
+    /// Whether requests to a model of Anthropic have cache breakpoints, which gateways pass on. The default is
+    /// `true`.
     pub cache_control: bool,
-    /// Whether the calls of a conversation are sent a key of their own, by which OpenAI finds the machine
-    /// that has its beginning in the cache. Other servers refuse fields that they do not know.
+    /// Whether the requests of a conversation have a key of their own, by which OpenAI finds the machine that has
+    /// the beginning of the conversation in its cache. The default is `false`, because other servers refuse
+    /// unknown fields.
     pub prompt_cache_key: bool,
-    /// Whether ids of tool calls must be nine letters or digits (Mistral).
+    /// Whether ids of tool calls must be nine letters or digits (Mistral). The default is `false`.
     pub short_call_ids: bool,
 }
 
@@ -52,24 +55,24 @@ impl Default for ChatOptions {
     }
 }
 
-/// The field for the maximum length of the answer.
+/// The field of a request that has the maximum length of the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
-    /// `max_tokens`: nearly every server except OpenAI's own, whose reasoning models refuse it.
+    /// `max_tokens`, which nearly every server takes except OpenAI's own: its reasoning models refuse it.
     #[default]
     MaxTokens,
-    /// `max_completion_tokens`: OpenAI; many compatible servers ignore it.
+    /// `max_completion_tokens`, which OpenAI takes and many compatible servers ignore.
     MaxCompletionTokens,
 }
 
-/// The reasoning that is sent back: all of the called model's own, or none, so that the beginning of a
-/// growing conversation stays the same and can be read from the server's cache. `reasoning_details` with
-/// signatures always are sent back.
+/// The form in which the reasoning of earlier answers is sent back. Either all of the called model's own
+/// reasoning is sent or none, so that the beginning of a growing conversation stays the same and can be read
+/// from the server's cache. `reasoning_details` with signatures are always sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningEcho {
-    /// None.
+    /// No reasoning is sent back.
     #[default]
     None,
     /// As `reasoning_content` (DeepSeek, Moonshot and Z.AI want it with tool calls).
@@ -78,14 +81,14 @@ pub enum ReasoningEcho {
     Reasoning,
 }
 
-/// The way to request reasoning. Without a number of tokens, nothing is sent.
+/// The way to request reasoning. A request without a budget of reasoning tokens says nothing about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingParam {
-    /// It cannot be, or the server decides.
+    /// Reasoning cannot be requested, or the server decides.
     #[default]
     None,
-    /// `reasoning_effort`: low, medium, high.
+    /// `reasoning_effort`, with the values `low`, `medium` and `high`.
     ReasoningEffort,
     /// `reasoning: { max_tokens }` (OpenRouter).
     ReasoningObject,
@@ -93,26 +96,26 @@ pub enum ThinkingParam {
     ThinkingType,
 }
 
-/// A value of `reasoning_effort`. Which of them a model takes is for its vendor to say.
+/// A value of `reasoning_effort`. The vendor of a model defines which of them it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
     /// No reasoning.
     None,
-    /// As little as possible.
+    /// The least reasoning.
     Minimal,
-    /// A little.
+    /// Little reasoning.
     Low,
-    /// As much as is usual.
+    /// The usual amount of reasoning.
     Medium,
-    /// Much.
+    /// Much reasoning.
     High,
-    /// More than that.
+    /// More reasoning than [`Effort::High`].
     Xhigh,
 }
 
 impl Effort {
-    /// All of them, least first.
+    /// All efforts, least first.
     pub const ALL: [Self; 6] = [
         Self::None,
         Self::Minimal,
@@ -122,7 +125,7 @@ impl Effort {
         Self::Xhigh,
     ];
 
-    /// As it is written in requests and configurations.
+    /// Returns the word for the effort in requests and configurations, such as `low`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -135,19 +138,19 @@ impl Effort {
     }
 }
 
-/// The reasoning effort that is allowed with tools. OpenAI's models from gpt-5.4 on refuse function tools
+/// The reasoning effort that is allowed in a request with tools. OpenAI's models from gpt-5.4 on refuse function tools
 /// with reasoning at this API: "Function tools with reasoning_effort are not supported for gpt-5.6 in
 /// /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffortWithTools {
-    /// Any.
+    /// Any effort.
     #[default]
     AsWished,
-    /// The field must be left out: gpt-5.4, which does not reason unless it is asked to. It has refused
-    /// `none` too (<https://github.com/livekit/agents/issues/5084>, March 2026).
+    /// The field must be left out. This is for gpt-5.4, which does not reason unless it is asked to; it has
+    /// refused `none` too (<https://github.com/livekit/agents/issues/5084>, March 2026).
     Omitted,
-    /// It must be `none`, in so many words: gpt-5.5 and gpt-5.6, which reason unless they are told not to
+    /// The field must be `none`. This is for gpt-5.5 and gpt-5.6, which reason unless they are told not to
     /// (<https://github.com/BerriAI/litellm/pull/34569>, July 2026).
     None,
 }

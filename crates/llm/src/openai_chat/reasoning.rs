@@ -34,7 +34,7 @@ impl Details {
         }
     }
 
-    /// All of it, as it is kept; `None` where there is nothing that the words themselves do not say.
+    /// Returns all details as they are kept; `None` if they say nothing beyond the words themselves.
     pub(super) fn finish(self) -> Option<Value> {
         let opaque = |item: &Map<String, Value>| {
             ["signature", "data"]
@@ -48,7 +48,7 @@ impl Details {
     }
 }
 
-/// Whether `item` is the next piece of the block `last`. Encrypted blocks are never in pieces.
+/// Returns whether `item` is the next piece of the block `last`. Encrypted blocks are never in pieces.
 fn continues(last: &Map<String, Value>, item: &Map<String, Value>) -> bool {
     let same = |key: &str| last.get(key).unwrap_or(&Value::Null) == item.get(key).unwrap_or(&Value::Null);
     let in_pieces = matches!(

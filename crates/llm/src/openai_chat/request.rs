@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 64;
 /// The longest id of a call that OpenAI takes (<https://github.com/anomalyco/opencode/issues/12653>).
 const LONGEST_ID: usize = 40;
 
-/// The body of the request, with `stream: true`.
+/// Returns the body of the request as JSON, with `stream: true`.
 ///
 /// System prompts become one system message. Results of tools become one `tool` message each; images in them
 /// follow in a `user` message, because `tool` messages hold text only. A failed result says so in its text.
@@ -149,7 +149,7 @@ fn messages<'a>(
     out
 }
 
-/// All text parts, joined.
+/// Returns all text parts of a message, joined.
 fn words(message: &Message) -> Cow<'_, str> {
     joined(message.content.iter().filter_map(ContentPart::as_text), "")
 }
@@ -290,7 +290,7 @@ fn beside_calls<'a>(text: Cow<'a, str>, request: &ModelRequest) -> BorrowedJson<
     BorrowedJson::Text(text)
 }
 
-/// Whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`,
+/// Returns whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`,
 /// `us.anthropic.claude-…`.
 pub(crate) fn is_claude(model: &str) -> bool {
     model.to_ascii_lowercase().contains("claude")

@@ -43,7 +43,7 @@ pub struct ChatDecoder {
 }
 
 impl ChatDecoder {
-    /// A decoder for one stream.
+    /// Returns a decoder for one stream.
     ///
     /// The context provides a message id for servers that send none, and the number of the attempt.
     pub fn new(context: StreamContext) -> Self {
@@ -59,10 +59,10 @@ impl ChatDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is
-    /// not a chunk, and the errors of the limits: the length of a line, of an event and of the arguments of
-    /// tool calls. After an error, `out` has everything that was decoded before it, and the decoder ignores
-    /// further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event
+    /// is not a chunk, [`StreamError::Sse`] if a line or an event is too long, and
+    /// [`StreamError::ArgumentsTooLong`] if the arguments of tool calls are. After an error, `out` has
+    /// everything that was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -86,8 +86,8 @@ impl ChatDecoder {
     /// bytes cut in two is ignored.
     ///
     /// # Errors
-    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no
-    /// event stream at all.
+    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with the
+    /// first bytes if they are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -114,7 +114,7 @@ impl ChatDecoder {
             .and(Err(self.head.broken()))
     }
 
-    /// Whether the answer is complete: `stream_end` is among the events.
+    /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
         self.answer.emitter.ended()
     }

@@ -13,15 +13,15 @@ use crate::emitter::PartKind;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-/// Beside one of these a tag is spoken of, not written.
+/// Quotes beside a tag that is mentioned and not meant.
 const QUOTES: [char; 5] = ['`', '"', '\'', '“', '”'];
 
 /// A piece of an answer, classified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ThinkPiece {
-    /// Words, or thinking.
+    /// A piece of the words or of the thinking.
     Piece(PartKind, String),
-    /// All words until here were thinking.
+    /// The message that all words until here were thinking.
     WasThinking,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum ThinkPiece {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThinkTags {
     place: TagPosition,
-    /// Text that may be the beginning of a tag, or blanks around one.
+    /// The text that may be the beginning of a tag, or blanks around one.
     held: String,
     /// The last character that was handed out, and how many backticks stand before what is held.
     last: Option<char>,
@@ -38,20 +38,20 @@ pub(super) struct ThinkTags {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TagPosition {
-    /// Nothing was said yet.
+    /// Before the first words.
     #[default]
     Beginning,
-    /// Right behind the tag that opens.
+    /// Immediately behind the tag that opens.
     Opened,
-    /// In the thinking.
+    /// Within the thinking.
     Inside,
-    /// Right behind the tag that closes.
+    /// Immediately behind the tag that closes.
     Closed,
-    /// In words that no tag opened: one that closes may come.
+    /// Within words that no tag opened: a tag that closes may come.
     Words,
-    /// Right behind it.
+    /// Immediately behind that tag.
     ClosedWords,
-    /// In the answer, where no tag counts any more.
+    /// Within the answer, in which tags no longer count.
     Answer,
 }
 
@@ -181,7 +181,7 @@ impl ThinkTags {
         true
     }
 
-    /// Whether the tag there is written by the model, and not one that its words are about.
+    /// Returns whether the tag there is written by the model, and not one that its words are about.
     fn closes(&self, held: &str, at: usize) -> bool {
         let before = held[..at].chars().next_back().or(self.last);
         let after = held[at + CLOSE.len()..].chars().next();
@@ -203,7 +203,7 @@ impl ThinkTags {
     }
 }
 
-/// Whether it may become a tag with what follows.
+/// Returns whether it may become a tag with what follows.
 fn is_part_of_tag(text: &str) -> bool {
     [OPEN, CLOSE]
         .iter()

@@ -25,18 +25,18 @@ pub(super) struct ToolCallBuffer(Vec<OpenToolCall>);
 #[derive(Clone, Debug)]
 struct OpenToolCall {
     index: Option<u64>,
-    /// As the server gave it; empty if it gave none.
+    /// The id that the server gave; empty if it gave none.
     given_id: String,
     name: String,
     json: String,
-    /// Data that the server needs back with the call, unchanged.
+    /// The data that the server needs back with the call, unchanged.
     extra: Option<Value>,
-    /// Set once `tool_call_start` was said: from then on the id stays.
+    /// The final id, which is set with `tool_call_start`.
     id: Option<ToolCallId>,
 }
 
 impl ToolCallBuffer {
-    /// Whether the answer has no calls so far.
+    /// Returns whether the answer has no calls so far.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -150,7 +150,7 @@ impl OpenToolCall {
         }
     }
 
-    /// Whether a piece with this id and name begins another call under the same index or id: a server that
+    /// Returns whether a piece with this id and name begins another call under the same index or id: a server that
     /// numbers all calls 0, or names all of them alike, sends each of them whole
     /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is whole too, where the next
     /// one has an id of its own. An id that changes in the middle of a call is none: there are servers that
@@ -165,13 +165,13 @@ impl OpenToolCall {
         (begins && self.is_whole()) || (another_id && self.json.trim().is_empty())
     }
 
-    /// Whether a piece is all of this call once more, under the same id.
+    /// Returns whether a piece is all of this call once more, under the same id.
     fn is_said_again(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let same = !given_id.is_empty() && given_id == self.given_id && name == self.name;
         same && arguments == self.json && self.is_whole()
     }
 
-    /// Whether all that came are the empty arguments with which some gateways begin a call of Claude's,
+    /// Returns whether all that came are the empty arguments with which some gateways begin a call of Claude's,
     /// before the real ones (<https://github.com/BerriAI/litellm/issues/4537>,
     /// <https://github.com/openai/openai-agents-js/pull/712>).
     fn is_empty_so_far(&self) -> bool {

@@ -21,7 +21,7 @@ use super::cost;
 use super::wire::UsageWire;
 use crate::lenient_json::{LenientCount, all_plausible};
 
-/// Input tokens. Tokens of the cache are part of the prompt, or separate from it.
+/// The input tokens. Tokens of the cache are a part of the prompt, or separate from it.
 #[derive(Clone, Copy, Default)]
 struct UsageRead {
     prompt: u64,
@@ -31,14 +31,14 @@ struct UsageRead {
     beside: u64,
 }
 
-/// Output tokens. Reasoning is part of the completion, or separate from it.
+/// The output tokens. Reasoning is a part of the completion, or separate from it.
 #[derive(Clone, Copy, Default)]
 struct Written {
     completion: u64,
     reasoning: u64,
 }
 
-/// Tokens, in kinds that do not overlap.
+/// Returns the tokens, in kinds that do not overlap.
 pub(crate) fn usage(wire: &UsageWire) -> Usage {
     let (read, written) = (read(wire), written(wire));
     let knows_all = read.is_some_and(|read| read.prompt > 0) && written.is_some();
@@ -89,7 +89,7 @@ fn beside_prompt(read: UsageRead, reasoning: u64, rest: u64) -> u64 {
         .unwrap_or(read.beside)
 }
 
-/// `None` if a count cannot be.
+/// Returns the input tokens; `None` if a count is not plausible.
 fn read(wire: &UsageWire) -> Option<UsageRead> {
     let details = [wire.prompt_tokens_details, wire.input_tokens_details].map(Option::unwrap_or_default);
     let cached = [
@@ -126,7 +126,7 @@ fn read(wire: &UsageWire) -> Option<UsageRead> {
     })
 }
 
-/// `None` if a count cannot be.
+/// Returns the output tokens; `None` if a count is not plausible.
 fn written(wire: &UsageWire) -> Option<Written> {
     let details = [wire.completion_tokens_details, wire.output_tokens_details].map(Option::unwrap_or_default);
     let completion = [wire.completion_tokens, wire.output_tokens];

@@ -44,20 +44,20 @@ impl<'a> CompletionChunk<'a> {
     }
 }
 
-/// One of the answers; only the first is asked for.
+/// One of the answers; a request asks for one only.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Choice<'a> {
     pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) delta: Option<ChoiceDelta<'a>>,
-    /// In a body, or instead of `delta`. Perplexity repeats the message so far beside each `delta`:
-    /// there it is not looked at.
+    /// The message of a body, or of a chunk without `delta`. Perplexity repeats the message so far beside
+    /// each `delta`: it is ignored there.
     #[serde(borrow)]
     pub(super) message: Option<ChoiceDelta<'a>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Str<'a>>,
-    /// OpenRouter's, where the provider behind it fails in the middle of an answer.
+    /// The error of OpenRouter, if the provider behind it fails in the middle of an answer.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -68,13 +68,13 @@ pub(super) struct Choice<'a> {
 pub(super) struct ChoiceDelta<'a> {
     #[serde(borrow)]
     pub(super) content: Option<Content<'a>>,
-    /// DeepSeek, Moonshot, xAI, Z.AI, vLLM, llama.cpp.
+    /// The reasoning at DeepSeek, Moonshot, xAI, Z.AI, vLLM and llama.cpp.
     #[serde(borrow)]
     pub(super) reasoning_content: Option<Content<'a>>,
-    /// Groq, OpenRouter, Ollama, Vercel.
+    /// The reasoning at Groq, OpenRouter, Ollama and Vercel.
     #[serde(borrow)]
     pub(super) reasoning: Option<Content<'a>>,
-    /// OpenRouter, Vercel: with what the provider wants back.
+    /// The reasoning at OpenRouter and Vercel, with the data that the provider needs back.
     #[serde(borrow)]
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -95,12 +95,12 @@ pub(super) struct ToolDelta<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) function: Option<Function<'a>>,
-    /// Gemini: `{"google": {"thought_signature": …}}`, which it wants back with the call.
+    /// The data of Gemini that it needs back with the call: `{"google": {"thought_signature": …}}`.
     #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
 }
 
-/// Its name and arguments.
+/// The name and the arguments of a call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Function<'a> {
@@ -120,7 +120,7 @@ pub(super) struct XGroq<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// Token counts.
+/// The token counts of a call.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct UsageWire {
@@ -134,16 +134,16 @@ pub(crate) struct UsageWire {
     pub(super) output_tokens: Option<LenientCount>,
     pub(super) input_tokens_details: Option<PromptDetails>,
     pub(super) output_tokens_details: Option<CompletionDetails>,
-    /// DeepSeek.
+    /// The cached tokens at DeepSeek.
     pub(super) prompt_cache_hit_tokens: Option<LenientCount>,
-    /// Moonshot.
+    /// The cached tokens at Moonshot.
     pub(super) cached_tokens: Option<LenientCount>,
-    /// LiteLLM, Vercel.
+    /// The cached tokens at LiteLLM and Vercel.
     pub(super) cache_read_input_tokens: Option<LenientCount>,
     pub(super) cache_creation_input_tokens: Option<LenientCount>,
-    /// Perplexity.
+    /// The reasoning tokens at Perplexity.
     pub(super) reasoning_tokens: Option<LenientCount>,
-    /// OpenRouter, Perplexity: what is charged for the call.
+    /// The charge for the call at OpenRouter and Perplexity.
     pub(super) cost: Option<Dollars>,
     pub(super) cost_details: Option<Dollars>,
     pub(super) is_byok: Option<LenientFlag>,
@@ -154,9 +154,9 @@ pub(crate) struct UsageWire {
 #[serde(default)]
 pub(super) struct PromptDetails {
     pub(super) cached_tokens: Option<LenientCount>,
-    /// OpenRouter.
+    /// The tokens written into the cache at OpenRouter.
     pub(super) cache_write_tokens: Option<LenientCount>,
-    /// LiteLLM.
+    /// The tokens written into the cache at LiteLLM.
     pub(super) cache_creation_tokens: Option<LenientCount>,
 }
 

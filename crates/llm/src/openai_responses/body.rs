@@ -7,16 +7,17 @@ use super::wire::ResponseWire;
 use crate::error;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed.
+/// Decodes a whole answer that was not streamed, and adds its events to `out`: the same ones as a stream gives.
 ///
-/// # Errors
-/// Returns an error if the body is an error, or not an answer of this API.
-///
-/// The events are the same as those of a stream. `output` has the answer:
+/// `output` has the answer:
 ///
 /// ```text
 /// {"id":"resp_1","model":"m","status":"completed","output":[{"type":"message","content":[…]}],"usage":{…}}
 /// ```
+///
+/// # Errors
+/// Returns [`StreamError::Provider`] if the body is an error of the provider, and [`StreamError::Malformed`] if
+/// it is not an answer of this API.
 pub fn decode_body(
     context: StreamContext,
     body: &[u8],

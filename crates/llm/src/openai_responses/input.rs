@@ -77,7 +77,7 @@ fn medium<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> OpenAiMedium<'a> {
     }
 }
 
-/// One text as it is; a list of parts if there is more than that.
+/// Returns the content of a message: one text as it is, or a list of parts.
 fn content(mut parts: Vec<OpenAiMedium<'_>>) -> BorrowedJson<'_> {
     match parts.as_mut_slice() {
         [OpenAiMedium::Text(text)] => BorrowedJson::Text(std::mem::take(text)),

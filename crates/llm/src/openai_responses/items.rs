@@ -62,12 +62,12 @@ struct OpenCall {
 }
 
 impl Items {
-    /// Whether the answer has calls of tools.
+    /// Returns whether the answer has calls of tools.
     pub(super) fn has_calls(&self) -> bool {
         self.has_calls
     }
 
-    /// Whether the model refused to answer.
+    /// Returns whether the model refused to answer.
     pub(super) fn refused(&self) -> bool {
         self.refused
     }

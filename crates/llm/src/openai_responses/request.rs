@@ -15,7 +15,7 @@ pub(super) const LONGEST_NAME: usize = 64;
 /// value >= 16" (<https://github.com/vectorize-io/hindsight/issues/58>).
 const LEAST_ANSWER: u64 = 16;
 
-/// The body of the request, with `stream: true` and `store: false`.
+/// Returns the body of the request as JSON, with `stream: true` and `store: false`.
 ///
 /// The encrypted reasoning and a summary of it are requested only from models that reason: others refuse both
 /// ("Encrypted content is not supported with this model",

@@ -13,8 +13,8 @@ use crate::stream::{Head, StreamContext, StreamError};
 
 /// Decodes one Responses stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// The answer has ended when `response.completed` or `response.incomplete` came. A stream that ends without one of them broke
-/// off.
+/// The answer is complete after `response.completed` or `response.incomplete`. A stream that ends without one of
+/// them is truncated.
 ///
 /// ```
 /// use agentx_llm::StreamContext;
@@ -42,7 +42,7 @@ pub struct ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
-    /// A decoder for one stream.
+    /// Returns a decoder for one stream.
     pub fn new(context: StreamContext) -> Self {
         Self {
             sse: sse::SseDecoder::default(),
@@ -56,9 +56,10 @@ impl ResponsesDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not JSON, and the
-    /// errors of the limits: the length of a line, of an event and of the arguments of tool calls. After an error, `out` has
-    /// everything that was decoded before it, and the decoder ignores further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not
+    /// JSON, [`StreamError::Sse`] if a line or an event is too long, and [`StreamError::ArgumentsTooLong`] if the
+    /// arguments of tool calls are. After an error, `out` has everything that was decoded before it, and the decoder
+    /// ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -79,7 +80,8 @@ impl ResponsesDecoder {
     /// Ends the stream: the server has closed the connection.
     ///
     /// # Errors
-    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no event stream.
+    /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with the first
+    /// bytes if they are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.answer.emitter.ended() {
             return Ok(());
@@ -101,7 +103,7 @@ impl ResponsesDecoder {
         result.and(checked).and(Err(self.head.broken()))
     }
 
-    /// Whether the answer is complete: `stream_end` is among the events.
+    /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
         self.answer.emitter.ended()
     }

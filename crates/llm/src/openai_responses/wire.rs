@@ -27,7 +27,7 @@ pub(super) struct ResponsesEvent<'a> {
     pub(super) item: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) delta: Option<Str<'a>>,
-    /// Of an error inside the stream, at gateways.
+    /// The error inside the stream of a gateway.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -62,7 +62,7 @@ impl<'a> ResponseWire<'a> {
         serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
     }
 
-    /// Why the response is incomplete, in the provider's word.
+    /// Returns the provider's word for the reason why the response is incomplete.
     pub(super) fn incomplete_reason(&self) -> Option<&str> {
         self.incomplete_details.as_ref()?.reason.as_deref()
     }
@@ -73,11 +73,11 @@ impl<'a> ResponseWire<'a> {
     }
 }
 
-/// Why a response is incomplete.
+/// The reason why a response is incomplete.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct IncompleteDetails<'a> {
-    /// `max_output_tokens` or `content_filter`.
+    /// The word for the reason: `max_output_tokens` or `content_filter`.
     #[serde(borrow)]
     pub(super) reason: Option<Str<'a>>,
 }
@@ -90,18 +90,19 @@ pub(super) struct OutputItem<'a> {
     pub(super) kind: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) status: Option<Str<'a>>,
-    /// Of a call: its id in the conversation. The `id` of an item names what a server stores.
+    /// The id of a call in the conversation. The `id` of an item names an item that a server stores.
     #[serde(borrow)]
     pub(super) call_id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) name: Option<Str<'a>>,
-    /// Of a `function_call`: JSON, as a string. Kinds of calls that the server makes itself have other forms.
+    /// The arguments of a `function_call`: JSON, as a string. Kinds of calls that the server makes itself
+    /// have other forms.
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
-    /// Of a `custom_tool_call`: any text.
+    /// The input of a `custom_tool_call`: any text.
     #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
-    /// Of a message, or of reasoning that is not encrypted.
+    /// The content of a message, or of reasoning that is not encrypted.
     #[serde(borrow)]
     pub(super) content: Option<Vec<ItemPart<'a>>>,
     #[serde(borrow)]

@@ -112,8 +112,8 @@ pub trait Agents: Send + Sync {
     /// One of them, as a session is opened with it.
     ///
     /// # Errors
-    /// [`RuntimeError::UnknownAgent`] if there is none of this name, [`RuntimeError::BadAgent`] where its files have
-    /// mistakes, [`RuntimeError::UnknownModel`] where a model is wanted that is not known.
+    /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`] if its files
+    /// have mistakes, and [`RuntimeError::UnknownModel`] if a wanted model is not known.
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
 }
 

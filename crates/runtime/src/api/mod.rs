@@ -42,19 +42,20 @@ pub trait Runtime: Send + Sync {
     /// Opens a session to write it.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist, another process writes it, a newer version of the program wrote
+    /// it, or the agent or its model cannot be used.
     fn open(&self, request: OpenRequest) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
 
     /// Opens a new session with an agent that a file describes where the runtime is.
     ///
     /// # Errors
-    /// Those of [`Runtime::agent`] and of [`Runtime::open`].
+    /// Returns an error for the same reasons as [`Runtime::agent`] and [`Runtime::open`].
     fn open_named(&self, agent: NamedAgent) -> BoxFuture<'_, Result<Arc<dyn Session>, RuntimeError>>;
 
     /// Follows a session without writing it, from after `after_seq`; it ends at the last event unless `follow` is set.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist or cannot be read.
     fn watch(
         &self,
         session: &SessionId,
@@ -66,7 +67,7 @@ pub trait Runtime: Send + Sync {
     /// Sessions, those with the latest event first.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the list cannot be read.
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>>;
 
     /// Returns the row of one session in lists.
@@ -84,7 +85,7 @@ pub trait Runtime: Send + Sync {
     /// A new session that has everything of another up to `at_seq` (default: its last event).
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist, `at_seq` is not one of its events, or the copy cannot be written.
     fn fork(
         &self,
         session: &SessionId,
@@ -168,7 +169,7 @@ pub trait Runtime: Send + Sync {
     /// Returns the sum of the spending.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the spending cannot be read, or the runtime does not report it.
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, RuntimeError>> {
         let _ = query;
         Box::pin(ready(Err(RuntimeError::not_offered("does not report usage"))))
@@ -177,7 +178,7 @@ pub trait Runtime: Send + Sync {
     /// Returns the stored size of a session, or of all; `None` if that is not known.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist, or its size cannot be read.
     fn stored(&self, session: Option<&SessionId>) -> BoxFuture<'_, Result<Option<StoredSize>, RuntimeError>> {
         let _ = session;
         Box::pin(ready(Ok(None)))
@@ -187,7 +188,7 @@ pub trait Runtime: Send + Sync {
     /// smaller anyway.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the store cannot be changed, or the runtime reclaims space by itself.
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(ready(Err(RuntimeError::not_offered("reclaims space by itself"))))
     }
@@ -195,7 +196,7 @@ pub trait Runtime: Send + Sync {
     /// Commands of a session that still run although the program that ran them was killed. Whoever opens the session next ends them.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist or cannot be read.
     fn left_running(&self, session: &SessionId) -> BoxFuture<'_, Result<Vec<LeftRunning>, RuntimeError>> {
         let _ = session;
         Box::pin(ready(Ok(Vec::new())))
@@ -205,7 +206,7 @@ pub trait Runtime: Send + Sync {
     /// log says how it ended. Returns whether it ran.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist, or the runtime does not stop single commands.
     fn stop_job(&self, session: &SessionId, job: &str) -> BoxFuture<'_, Result<bool, RuntimeError>> {
         let _ = (session, job);
         Box::pin(ready(Err(RuntimeError::not_offered(
@@ -216,19 +217,19 @@ pub trait Runtime: Send + Sync {
     /// Deletes a session, and ends what a killed program left running for it.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist, or a process writes it.
     fn delete(&self, session: &SessionId) -> BoxFuture<'_, Result<(), RuntimeError>>;
 
     /// Checks every stored byte of a session.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist or cannot be read. Damage is a part of the report, not an error.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>>;
 
     /// Derives everything of a session again, without any model, and compares it with what was live.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the session does not exist or cannot be read. A difference is a part of the report, not an error.
     fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>>;
 
     /// The exact request of the last model call at or before `at_seq`, as sent, without any key.
@@ -244,7 +245,7 @@ pub trait Runtime: Send + Sync {
     /// Full-text search over messages.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the messages cannot be searched.
     fn search(&self, words: &str, limit: usize) -> BoxFuture<'_, Result<Vec<SearchHit>, RuntimeError>>;
 
     /// The models that it knows.
@@ -257,7 +258,7 @@ pub trait Runtime: Send + Sync {
     /// what was attached.
     ///
     /// # Errors
-    /// See [`RuntimeError`].
+    /// Returns an error if the runtime cannot be reached.
     fn reactors(&self) -> BoxFuture<'_, Result<Vec<ReactorInfo>, RuntimeError>>;
 
     /// The agents that files describe where it is, by name.
@@ -269,6 +270,7 @@ pub trait Runtime: Send + Sync {
     /// An agent that a file describes, as a session would be opened with it.
     ///
     /// # Errors
-    /// [`RuntimeError::UnknownAgent`] if there is none, [`RuntimeError::BadAgent`] where its files have mistakes.
+    /// Returns [`RuntimeError::UnknownAgent`] if no file describes the agent, and [`RuntimeError::BadAgent`] if its files
+    /// have mistakes.
     fn agent(&self, wanted: &NamedAgent) -> BoxFuture<'_, Result<AgentConfig, RuntimeError>>;
 }

@@ -33,7 +33,7 @@ pub trait Session: Send + Sync {
     /// The `seq` of this input, if it came before by its key. A session that is not written here cannot tell.
     ///
     /// # Errors
-    /// `key_reused` where another input came with its key, or if the session cannot continue.
+    /// Returns the error `key_reused` if another input came with its key, and an error if the session cannot continue.
     fn sent_before<'a>(&'a self, input: &'a UserInput) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
         let _ = input;
         Box::pin(ready(Ok(None)))

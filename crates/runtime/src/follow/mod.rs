@@ -174,7 +174,7 @@ impl<S: EventSource> Follower<S> {
     /// Adds the next deliveries to `out`: at least one, at most `limit`. `false` at the end.
     ///
     /// # Errors
-    /// Those of [`Follower::next`].
+    /// Returns an error for the same reasons as [`Follower::next`].
     pub async fn next_many(&mut self, out: &mut Vec<Delivery>, limit: usize) -> Result<bool, FollowError> {
         let Some(first) = self.next().await? else {
             return Ok(false);

@@ -191,6 +191,55 @@ pub async fn restore(
 ) -> Result<RestoreReport, RuntimeError> {
     interrupted::remove_left(history).await;
     let mut report = RestoreReport::default();
+    let work = replacements(history, wish, blobs, &mut report).await?;
+    if work.is_empty() {
+        report.seq = interrupted::end(history, wish.to_seq, record).await?;
+        return Ok(report);
+    }
+    let begun = FilesRestoring {
+        to_seq: wish.to_seq,
+        files: work.values().map(|work| work.replaced.clone()).collect(),
+        by: None,
+    };
+    let seq = record.record(begun.into()).await?;
+    report.seq = Some(seq);
+    let (mut failed, mut gone) = (Vec::new(), Vec::new());
+    for (path, Replacement { replaced, bytes }) in work {
+        let goes = bytes.is_none();
+        match put(replaced, bytes).await {
+            Ok(()) => {
+                gone.extend(goes.then(|| path.clone()));
+                report.restored.push(path);
+            }
+            Err(what) => failed.push(FileFailed { path, what }),
+        }
+    }
+    report.directories = emptied(history.made_since(wish.to_seq), &gone).await;
+    report.failed.extend(failed.iter().cloned());
+    let ended = FilesRestored {
+        restoring: seq,
+        failed,
+    };
+    record.record(ended.into()).await?;
+    Ok(report)
+}
+
+/// A file that gets its earlier contents back.
+struct Replacement {
+    /// The replacement as it is recorded.
+    replaced: FileReplaced,
+    /// The earlier contents; `None` if there was no file.
+    bytes: Option<Vec<u8>>,
+}
+
+/// Returns the files that have to be replaced, by path, with their current contents kept as blobs. Files that
+/// need no work or cannot be restored are noted in the report.
+async fn replacements(
+    history: &SessionHistory,
+    wish: &RestoreRequest,
+    blobs: &dyn BlobStore,
+    report: &mut RestoreReport,
+) -> Result<BTreeMap<String, Replacement>, RuntimeError> {
     let mut work = BTreeMap::new();
     for file in &wish.files {
         let fail = |what| failure(file, what);
@@ -215,41 +264,12 @@ pub async fn restore(
         match bytes_of(&target, blobs).await {
             Ok(bytes) => {
                 let replaced = kept(&file.path, standing.present, &target, blobs).await?;
-                work.insert(file.path.clone(), (replaced, bytes));
+                work.insert(file.path.clone(), Replacement { replaced, bytes });
             }
             Err(why) => report.failed.push(fail(why)),
         }
     }
-    if work.is_empty() {
-        report.seq = interrupted::end(history, wish.to_seq, record).await?;
-        return Ok(report);
-    }
-    let begun = FilesRestoring {
-        to_seq: wish.to_seq,
-        files: work.values().map(|(replaced, _)| replaced.clone()).collect(),
-        by: None,
-    };
-    let seq = record.record(begun.into()).await?;
-    report.seq = Some(seq);
-    let (mut failed, mut gone) = (Vec::new(), Vec::new());
-    for (path, (replaced, bytes)) in work {
-        let goes = bytes.is_none();
-        match put(replaced, bytes).await {
-            Ok(()) => {
-                gone.extend(goes.then(|| path.clone()));
-                report.restored.push(path);
-            }
-            Err(what) => failed.push(FileFailed { path, what }),
-        }
-    }
-    report.directories = emptied(history.made_since(wish.to_seq), &gone).await;
-    report.failed.extend(failed.iter().cloned());
-    let ended = FilesRestored {
-        restoring: seq,
-        failed,
-    };
-    record.record(ended.into()).await?;
-    Ok(report)
+    Ok(work)
 }
 
 fn failure(file: &RestoreFile, what: String) -> FileFailed {

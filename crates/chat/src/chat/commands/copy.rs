@@ -14,7 +14,7 @@ use crate::terminal::tmux;
 pub(in crate::chat) struct CopiedPart {
     text: String,
     what: String,
-    /// How many code blocks the answer has that could be copied instead.
+    /// The number of code blocks in the answer that could be copied instead.
     other_blocks: usize,
 }
 
@@ -61,7 +61,7 @@ impl CopiedPart {
 }
 
 impl Chat<'_> {
-    /// `/copy`
+    /// Runs `/copy`.
     pub(super) async fn copy(&mut self, block: Option<usize>) -> Result<String, ChatError> {
         self.check_clipboard()?;
         match self.last_answer().await? {

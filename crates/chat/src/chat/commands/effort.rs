@@ -25,7 +25,7 @@ impl Chat<'_> {
         self.agent_config().await.ok()?.params.thinking_tokens
     }
 
-    /// `/effort`
+    /// Runs `/effort`.
     pub(super) async fn effort(&mut self, level: Option<&str>) -> Result<String, ChatError> {
         let params = self.agent_config().await?.params;
         let Some(level) = level else {

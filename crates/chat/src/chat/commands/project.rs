@@ -9,7 +9,7 @@ use crate::doctor;
 use crate::error::ChatError;
 use crate::export::{self, SessionFileFormat};
 
-/// How many names are tried for an export where files of an earlier one are there.
+/// Maximum number of names that an export tries if files of earlier ones exist.
 const MOST_NAMES: usize = 100;
 
 /// The message of `/init`.
@@ -24,14 +24,14 @@ Keep it under 60 lines, state only what you found, and leave out what is obvious
 If there is a CLAUDE.md, .cursorrules or .github/copilot-instructions.md, take over what is still true.";
 
 impl Chat<'_> {
-    /// `/init`: a message as any other, so the files are written with the usual questions.
+    /// Runs `/init`: it sends an ordinary message, so the files are written with the usual questions.
     pub(super) async fn init(&mut self) -> Result<String, ChatError> {
         // Its outcome is shown by the conversation; a message never leaves the chat.
         let _ = self.say(INIT).await?;
         Ok(String::new())
     }
 
-    /// `/export`
+    /// Runs `/export`.
     pub(super) async fn export(&mut self, file: Option<String>) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.connection.site else {
             return Ok("there is nothing to export yet".to_owned());
@@ -68,7 +68,7 @@ impl Chat<'_> {
         }
     }
 
-    /// `/config`
+    /// Runs `/config`.
     pub(in crate::chat) fn configuration(&self) -> String {
         let Some(loaded) = self.start.loaded else {
             return "this program has no configuration of its own".to_owned();
@@ -83,7 +83,7 @@ impl Chat<'_> {
         text
     }
 
-    /// `/doctor`
+    /// Runs `/doctor`.
     pub(super) async fn doctor(&mut self) -> Result<String, ChatError> {
         let Some(loaded) = self.start.loaded else {
             return Ok("this program has no configuration to check".to_owned());

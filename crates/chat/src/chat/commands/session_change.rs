@@ -45,7 +45,7 @@ pub(in crate::chat) fn leaving_command(command: &Slash) -> Option<String> {
 }
 
 impl Chat<'_> {
-    /// `/new`: the session itself is opened with the first message.
+    /// Runs `/new`: the session itself is opened with the first message.
     pub(super) async fn new_session(&mut self) -> Result<String, ChatError> {
         if let Some(why_not) = self.keeps_session("/new") {
             return Ok(why_not);
@@ -66,7 +66,7 @@ impl Chat<'_> {
         })
     }
 
-    /// `/resume`
+    /// Runs `/resume`.
     pub(super) async fn resume_session(&mut self, id: Option<String>) -> Result<String, ChatError> {
         if let Some(why_not) = self.keeps_session(&session_command("resume", id.as_ref())) {
             return Ok(why_not);
@@ -92,7 +92,7 @@ impl Chat<'_> {
         self.continue_in(id).await
     }
 
-    /// Why the session cannot be left now.
+    /// Returns the reason why the session cannot be left now.
     fn keeps_session(&mut self, command: &str) -> Option<String> {
         if self.works() {
             return Some(format!("stop what runs first (Esc); then {command}"));

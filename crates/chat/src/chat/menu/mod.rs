@@ -39,20 +39,21 @@ impl MenuKind {
     }
 }
 
-/// Something to choose.
+/// An item to choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MenuItem {
-    /// What is written into the line.
+    /// The text that is written into the line.
     pub(super) text: String,
-    /// What is shown beside it.
+    /// The description beside it.
     pub(super) about: String,
     /// Other names of it.
     pub(super) aliases: Vec<String>,
-    /// It cannot be used now; `about` says why.
+    /// Whether the item cannot be used now; `about` has the reason.
     pub(super) is_unusable: bool,
     /// The line is not complete with it: Enter only completes it.
     pub(super) goes_on: bool,
-    /// It changes or ends something as soon as it is sent: Enter sends it only if the person wrote it whole or chose it by the arrows.
+    /// Whether the item changes or ends something as soon as it is sent: Enter sends it only if the person
+    /// wrote it whole or chose it by the arrows.
     pub(super) acts_at_once: bool,
 }
 
@@ -73,9 +74,9 @@ pub(super) enum MenuStep {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MenuRequest {
     pub(super) kind: MenuKind,
-    /// Where the part begins, in bytes.
+    /// The beginning of the part, in bytes.
     pub(super) from: usize,
-    /// What is written of it.
+    /// The text of the part so far.
     pub(super) written: String,
 }
 
@@ -85,7 +86,7 @@ pub(crate) struct Menu {
     open: Option<OpenMenu>,
     /// The list that was closed for as long as the same part is written.
     closed: Option<(MenuKind, usize)>,
-    /// All that a list can have, while the same part is written.
+    /// The complete list, which stays while the same part is written.
     known: Option<(MenuKind, Vec<MenuItem>)>,
 }
 
@@ -210,15 +211,16 @@ impl OpenMenu {
         self.items.get(self.at).cloned().unwrap_or_default()
     }
 
-    /// Tab: what is chosen is in the line, which goes on.
+    /// Handles Tab: the chosen item is put into the line, which stays open.
     fn completed(&self) -> MenuStep {
         let text = self.chosen().text;
         let end = if text.ends_with('/') { "" } else { " " };
         MenuStep::Complete(self.request.from, format!("{text}{end}"))
     }
 
-    /// Enter takes the chosen item. What is written whole already is sent as it is, and so is a word that no command begins with:
-    /// a command that only has the word somewhere in it is hardly the one that was meant.
+    /// Handles Enter, which takes the chosen item. A command that is already written whole is sent as it is,
+    /// and so is a word that no command begins with: a command with the word somewhere inside is hardly the one
+    /// that the person means.
     fn taken(&self) -> MenuStep {
         let written = &self.request.written;
         let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);

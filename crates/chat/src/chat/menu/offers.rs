@@ -19,12 +19,13 @@ use agentx_terminal::EditOutcome;
 
 /// A terminal with fewer rows has no room for a list.
 const LOW: usize = 12;
-/// Number of rows to keep above the list.
+/// The number of rows to keep above the list.
 const ABOVE: usize = 6;
 
-/// Commands that say nothing without words of the person.
+/// The commands that do nothing without words of the person.
 const TAKES_WORDS: [&str; 2] = ["steer", "title"];
-/// Commands that leave, change or write something as soon as they are sent, so that a slip of the finger is not undone by a look.
+/// The commands that leave, change or write something as soon as they are sent, so that a slip of the finger
+/// cannot be undone.
 const ACT_AT_ONCE: [&str; 11] = [
     "clear", "compact", "exit", "export", "fork", "init", "new", "pin", "quit", "retry", "unpin",
 ];
@@ -53,7 +54,7 @@ pub(super) fn request(before: &str) -> Option<MenuRequest> {
     })
 }
 
-/// What a command takes, where a list of it is there.
+/// Returns the kind of list that a command takes, if there is one.
 fn kind_of(command: &str) -> Option<MenuKind> {
     match command {
         "model" => Some(MenuKind::Models),
@@ -269,7 +270,7 @@ fn items_of_files(names: &[String]) -> Vec<MenuItem> {
     names.iter().map(item).collect()
 }
 
-/// Sessions, which are found by what is said of them too.
+/// Returns the sessions as items, which are found by their messages, too.
 fn by_title(known: Vec<(String, String)>) -> Vec<MenuItem> {
     let item = |(id, about): (String, String)| MenuItem {
         text: id,
@@ -333,7 +334,7 @@ fn approval_modes() -> Vec<MenuItem> {
     modes.map(item).into()
 }
 
-/// What is shown of a model: why it cannot be asked, or what it takes.
+/// Describes a model: why it cannot be used, or what it takes.
 fn about_model(info: &ModelInfo, is_current: bool) -> String {
     if let Some(missing) = &info.missing {
         return visible(missing);

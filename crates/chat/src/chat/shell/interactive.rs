@@ -15,7 +15,7 @@ use crate::error::ChatError;
 /// The error where the chat has no terminal to lend.
 const NO_TERMINAL: &str =
     "not run: it needs a terminal, which a chat in plain lines cannot lend; use another window";
-/// What the agent reads of such a command.
+/// The text that the agent reads in place of the output of such a command.
 const NOT_KEPT: &str = "(it had the terminal, so its output was not recorded)";
 
 impl Chat<'_> {

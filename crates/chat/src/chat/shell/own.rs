@@ -12,7 +12,7 @@ use crate::render::table::cut;
 use crate::render::tool::ToolOutputView;
 use crate::render::units;
 
-/// So much of what it says is kept, half of it from the beginning.
+/// Maximum number of bytes of its output that are kept, half of them from the beginning.
 const KEPT: usize = 32 * 1024;
 /// Maximum number of lines to show when it has ended, half of them from the beginning.
 const SHOWN: usize = 40;
@@ -139,7 +139,7 @@ impl ShellCommand {
     }
 }
 
-/// Where the last whole letter ends: what is read in pieces can be cut inside of one.
+/// Returns the end of the last whole letter: a piece of output can end in the middle of one.
 fn end_of_letters(bytes: &[u8]) -> usize {
     let last = bytes
         .utf8_chunks()

@@ -1,7 +1,7 @@
 //! Commands that people know from Claude Code, Codex, Gemini CLI, aider and similar programs, with their
 //! counterparts here.
 
-/// Commands of other programs, each with a hint.
+/// The commands of other programs, each with a hint.
 pub type ForeignCommands = [(&'static [&'static str], &'static str)];
 
 /// The foreign commands that people type in a chat.

@@ -5,7 +5,7 @@ use agentx_terminal::Line;
 
 use super::NAMES;
 
-/// Where what a command does begins; in a narrow terminal below it.
+/// The column of the descriptions of commands; in a narrow terminal they stand below the command.
 const DOES: usize = 26;
 const BELOW: usize = 4;
 /// A terminal with less room is a narrow one.
@@ -104,7 +104,7 @@ Answer a question with y, s, a or n and Enter, or with Alt and the letter.
 Esc or Ctrl-C stops the agent, Ctrl-D leaves.
 ";
 
-/// What each command does.
+/// The descriptions of the commands.
 const COMMANDS: &str = "\
 Session
 /new, /clear              start a new session in this chat; the current one is kept
@@ -151,7 +151,7 @@ Setup
 /quit, /exit              leave (or type exit, press Ctrl-D, or press Ctrl-C twice)
 ";
 
-/// What the keys do.
+/// The descriptions of the keys.
 const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end starts a new line, // sends a message that begins with /.
 Typing / or @ opens a list: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches earlier messages.

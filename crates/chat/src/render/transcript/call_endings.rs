@@ -7,15 +7,15 @@ use super::super::units;
 use super::super::written_call::{WRITTEN_CALL, is_written_call};
 use super::TranscriptRenderer;
 
-/// How the reason begins of a call that was stopped before it began.
+/// The beginning of the reason of a call that was stopped before it began.
 const NOT_RUN: &str = "Not run: ";
-/// How the reason begins of a call that a limit refused.
+/// The beginning of the reason of a call that a limit refused.
 const NOT_RUN_FOR: &str = "not run: ";
-/// What the model is told of a call that a person refused, and what stands before their note.
+/// The message to the model about a call that a person refused, and the text before the person's note.
 const BY_PERSON: [&str; 2] = ["The person refused this call.", "They say: "];
-/// How the reason begins of a call that was refused by a rule or the approval mode.
+/// The beginning of the reason of a call that a rule or the approval mode refused.
 const NOT_ALLOWED: &str = "Not allowed: ";
-/// What it says where the approval mode refused the call.
+/// The reason of a call that the approval mode refused.
 const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
 
 impl TranscriptRenderer {

@@ -13,7 +13,7 @@ use super::super::{diff, todo, units};
 use super::call_endings::{status_word, why};
 use super::{TextRegion, TranscriptRenderer};
 
-/// Lines of a change that are shown.
+/// The number of lines of a change that are shown.
 const CHANGE_LINES: usize = 40;
 /// Maximum number of running calls to show.
 const SHOWN_CALLS: usize = 8;
@@ -23,20 +23,21 @@ const SHOWN_LINES: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct CallView {
     pub(super) name: String,
-    /// Which one of those of this name that run side by side, where their lines stand among each other.
+    /// The number of the call among those of the same name that run side by side, if their lines are mixed.
     number: usize,
     what: String,
     output: ToolOutputView,
-    /// Its first lines, where they are told at its end.
+    /// The first lines of its output, if they are shown at its end.
     held: Vec<String>,
-    /// What it streams to whoever listens; of this nothing is left out.
+    /// The values that the call emits to listeners; none of them is left out.
     emitted: EmittedView,
     pub(super) headed: bool,
-    /// Something of it was told before its end, so others may stand between that and the rest.
+    /// Whether a part of the call was shown before its end, so that lines of others may stand between that part
+    /// and the rest.
     begun: bool,
-    /// Another one was told while it ran, so its name stands before what follows.
+    /// Whether another call was shown while this one ran, so that its name stands before what follows.
     beside: bool,
-    /// Since when it runs.
+    /// The time at which the call began.
     since: Option<Timestamp>,
     /// The person saw what it would do before it was allowed.
     asked: bool,
@@ -45,7 +46,7 @@ pub(super) struct CallView {
 }
 
 impl CallView {
-    /// One that began before anybody looked: what it is was told then.
+    /// Returns the view of a call that began before anybody looked: it was described then.
     fn going_on() -> Self {
         Self {
             headed: true,
@@ -54,7 +55,7 @@ impl CallView {
         }
     }
 
-    /// How it is called beside others.
+    /// Returns the name of the call beside others.
     fn called(&self) -> String {
         match self.number {
             0 | 1 => visible(&self.name),
@@ -128,7 +129,7 @@ impl TranscriptRenderer {
         }
     }
 
-    /// What stands before a line of a call beside others.
+    /// Returns the label before a line of a call beside others.
     fn label(&self, call: &CallView) -> String {
         if call.begun && (call.beside || self.calls.len() > 1 || call.number > 1) {
             format!("{} ", call.called())

@@ -68,10 +68,12 @@ pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and
 /// A person wanted what cannot be: they are told each time.
 const NOTHING: &str = "nothing_to_condense";
 
-/// Why nothing was condensed is said in words that a person reads: what a server adds to them is not.
+/// Maximum length of the reason why nothing was condensed. People read the reason; what a server adds to it is
+/// cut.
 const LONGEST_REASON: usize = 400;
 
-/// What to do stands in it: the person can start the server with a larger window, or say how large it is.
+/// Describes a window that the server cut, with the remedy: the person can start the server with a larger
+/// window, or set its size.
 fn cut_by_server(window: u64, assumed: u64) -> String {
     format!(
         "the server reads only {window} tokens and drops older ones ({assumed} were assumed): the \

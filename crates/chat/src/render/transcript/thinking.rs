@@ -10,13 +10,13 @@ use super::{OpenLine, TranscriptRenderer};
 /// The longest reasoning that can be shown in the middle of it; more is only counted.
 const LONGEST: usize = 64 * 1024;
 
-/// Reasoning that is under way.
+/// The current reasoning.
 #[derive(Debug)]
 pub(super) struct OpenThought {
     since: Timestamp,
     until: Timestamp,
     count: WordCount,
-    /// What was not shown, in case somebody wants to see it after all.
+    /// The text that was not shown, in case the person wants to see it later.
     text: String,
     shown: bool,
 }
@@ -40,7 +40,7 @@ impl WordCount {
     }
 }
 
-/// `thought for 12s, 340 words`.
+/// Returns a length such as `thought for 12s, 340 words`.
 pub(crate) fn length(millis: u64, text: &str) -> String {
     let mut count = WordCount::default();
     count.push(text);
@@ -72,7 +72,7 @@ pub(super) fn is_after(event: &RuntimeEvent) -> bool {
 }
 
 impl TranscriptRenderer {
-    /// For somebody who only looks on, and has no commands.
+    /// Renders for a reader who only looks on, and has no commands.
     pub(crate) fn looking_on(mut self) -> Self {
         self.looks_on = true;
         self
