@@ -26,7 +26,7 @@ mod left_behind;
 mod left_queued;
 mod misnamed;
 mod mistakes;
-mod models;
+mod model_lists;
 mod names_of_people;
 mod only_a_person;
 mod other_programs;

@@ -80,7 +80,7 @@ fn a_list_is_read_shown_kept_and_forgotten() {
     assert_eq!(forgotten.code, Some(0), "{forgotten}");
     assert_eq!(shown(&sandbox, "opus")["input_price"], json!(4.0));
     let unknown = sandbox.run(&["models", "show", "grok-9"]);
-    assert_eq!(unknown.code, Some(2), "{unknown}");
+    assert_eq!(unknown.code, Some(3), "{unknown}");
 }
 
 #[test]
