@@ -1,10 +1,11 @@
 //! Decides about tool calls. The log has the rules and the calls, so it can answer what another rule would
 //! have done.
 //!
-//! The order of a judgement: the program's own files (never), `deny`, what is asked each time, `ask` and what
-//! may hide from a rule, `allow`, the defaults, and last the approval mode. It looks at text alone (note
-//! 007): where a path leads the tool finds out, and asks [`refused_where_it_leads`]. Everything is a function
-//! of the logged configuration and the call, at the version of the rules that the session keeps to.
+//! The order of a judgement: what no rule allows (the program's own files, the loss of a system or a home),
+//! `deny`, what is asked each time, `ask` and what may hide from a rule, `allow`, the defaults, and last the
+//! approval mode. It looks at text alone (note 007): where a path leads the tool finds out, and asks
+//! [`refused_where_it_leads`]. Everything is a function of the logged configuration and the call, at the
+//! version of the rules that the session keeps to.
 
 mod mode;
 mod oversized;
@@ -151,9 +152,8 @@ fn judge_by(
 ) -> Judgement {
     let subject = CallSubject::of_agent(config, tool, input);
     let outside = subject.is_outside();
-    if let Some(path) = subject.own_file() {
-        let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";
-        return denied(format!("{path}: {what}"), Vec::new());
+    if let Some(reason) = subject.never_allowed() {
+        return denied(reason, Vec::new());
     }
     if subject.is_too_much_for(rules) {
         return oversized::judge(config, &subject, rules, mode);
@@ -343,7 +343,7 @@ pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: 
     let helps = match verdict {
         Verdict::Ask(_) if is_asked => return verdict,
         Verdict::Deny { .. }
-            if !rules.is_empty() || subject.own_file().is_some() || subject.always_asked().is_some() =>
+            if !rules.is_empty() || subject.never_allowed().is_some() || subject.always_asked().is_some() =>
         {
             String::new()
         }

@@ -71,6 +71,7 @@ mod secret_files;
 pub mod secrets;
 mod severity;
 mod summary;
+mod system_folders;
 pub mod unmatchable_rules;
 mod wildcards;
 

@@ -286,6 +286,9 @@ pub const CI_FILES_ARE_GUARDED: u32 = 9;
 /// A request that another model refused changes nothing: the model that was chosen meanwhile is asked as before.
 pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;
 
+/// A command that removes the operating system or a home as a whole is refused.
+pub const SYSTEM_IS_NEVER_REMOVED: u32 = 9;
+
 /// The exchanges that condensing keeps take at most a third of what instructions and tools leave of the window.
 pub const TAILS_LEAVE_ROOM: u32 = 9;
 

@@ -1,16 +1,34 @@
 //! The guarded files that a call names (secrets and the program's own, [`crate::secrets`]), and the rules
 //! that open them.
 
-use agentx_types::Rule;
+use agentx_types::{Rule, since};
 
 use super::CallSubject;
 use crate::command_analysis::read_within;
 use crate::secrets::{self, Guarded};
+use crate::system_folders::lost_by;
 
 impl CallSubject<'_> {
     /// The first of the program's own files that it names.
-    pub(crate) fn own_file(&self) -> Option<&str> {
+    fn own_file(&self) -> Option<&str> {
         self.guarded_as(Guarded::Own)
+    }
+
+    /// The reason why nothing allows the call: it opens a file of the program, or it would remove the system or
+    /// a home.
+    pub(crate) fn never_allowed(&self) -> Option<String> {
+        if let Some(path) = self.own_file() {
+            let what = "it belongs to AgentX itself (sessions, keys, settings), which no tool opens";
+            return Some(format!("{path}: {what}"));
+        }
+        let counts = self.version >= since::SYSTEM_IS_NEVER_REMOVED && self.runs_commands();
+        let folder = counts
+            .then(|| lost_by(self.reading(), self.workspace))
+            .flatten()?;
+        Some(format!(
+            "it would remove or change all of {folder}, which no agent does; a person who wants that runs the \
+             command (in the chat with `!` before it)"
+        ))
     }
 
     /// The first file that may hold secrets that it names, or folder that has guarded files in it and that a

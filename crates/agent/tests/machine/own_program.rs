@@ -135,3 +135,32 @@ fn it_says_why_also_where_a_script_wants_it() {
     before.rules_version = 4;
     assert_eq!(word(&before, "bash", input), "allow");
 }
+
+#[test]
+fn a_command_that_removes_the_system_or_a_home_is_refused_whatever_rules_and_modes_say() {
+    let all = &["allow bash"];
+    for mode in [ApprovalMode::Auto, ApprovalMode::Ask, ApprovalMode::Deny] {
+        for line in [
+            "rm -rf / --no-preserve-root",
+            "sudo rm -rf ~",
+            "cd /etc && rm -rf *",
+        ] {
+            let mut config = config(mode, all);
+            config.rules_version = RULES_VERSION;
+            assert_eq!(word(&config, "bash", json!({"command": line})), "deny", "{line}");
+            let tool = config.tools.iter().find(|spec| spec.name == "bash").unwrap();
+            let inner = judge_inner(&config, tool, &json!({"command": line}), true);
+            assert!(
+                matches!(inner, Verdict::Deny { .. }),
+                "{line} in a script: {inner:?}"
+            );
+        }
+    }
+    let mut before = config(ApprovalMode::Auto, all);
+    before.rules_version = 8;
+    assert_eq!(
+        word(&before, "bash", json!({"command": "rm -rf /"})),
+        "allow",
+        "logs of before stay as they are"
+    );
+}
