@@ -203,7 +203,7 @@ impl Participants {
         for present in &now.present {
             self.names.meet(&present.seat.person);
         }
-        let lines = changes(&self.told, &now, (me, &self.names));
+        let lines = changes(&self.told, &now, me, &self.names);
         self.told = now;
         lines
     }
