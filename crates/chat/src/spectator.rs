@@ -51,7 +51,8 @@ impl Spectator {
     pub fn new(
         stage: SpectatorStage,
         source: (Arc<dyn Runtime>, SessionId),
-        (thinking, names): (ThinkingDisplay, PersonNames),
+        thinking: ThinkingDisplay,
+        names: PersonNames,
         console: &Console,
     ) -> Self {
         let (style, width) = (console.out_style(), console.terminal.width);

@@ -30,7 +30,8 @@ impl NodeRuntime {
     /// whoever calls this wants it. `hears` is told what the log of a session would have of the call.
     pub async fn try_tool(
         &self,
-        (name, input): (&str, Value),
+        name: &str,
+        input: Value,
         agent: AgentConfig,
         allows_asked: bool,
         cancel: CancellationToken,

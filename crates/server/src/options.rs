@@ -13,7 +13,8 @@ pub(crate) const PROGRAM: &str = concat!("agentx ", env!("CARGO_PKG_VERSION"));
 /// The largest size of a request's head, in bytes; it is read before the caller is known.
 pub(crate) const HEAD_BYTES: usize = 16 * 1024;
 /// The largest length of a title, in characters.
-pub(crate) const TITLE_CHARS: usize = agentx_runtime::MAX_TITLE_CHARS;
+pub(crate) const TITLE_CHARS: usize = 200;
+const _: () = assert!(TITLE_CHARS == agentx_runtime::MAX_TITLE_CHARS);
 /// The largest length of a reason for an interrupt or a denial, in characters.
 pub(crate) const WORD_CHARS: usize = 4096;
 /// The largest length of an idempotency key, in characters.

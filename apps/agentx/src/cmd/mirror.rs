@@ -56,7 +56,7 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
     };
     let source = (place.shared(), id.clone());
     let names = place.names_in(&place.runtime().info(&id).await?);
-    let spectator = Spectator::new(stage, source, (settings.chat.thinking, names), console);
+    let spectator = Spectator::new(stage, source, settings.chat.thinking, names, console);
     let end = follow(events, spectator, &place, &mut keeping, signals, console).await;
     if let Some(keeping) = keeping {
         say_kept(keeping, settings, &id, console).await?;

@@ -59,7 +59,7 @@ pub(crate) async fn run(
     let (stage, inputs) = stage(has_events, console)?;
     let source = (place.shared(), info.session_id.clone());
     let mut watch = Watch {
-        spectator: Spectator::new(stage, source, (thinking, place.names_in(&info)), console),
+        spectator: Spectator::new(stage, source, thinking, place.names_in(&info), console),
         place,
         id: info.session_id.clone(),
         driver: None,

@@ -17,7 +17,8 @@ impl CommandTarget {
     /// has started.
     pub(crate) async fn try_tool(
         &self,
-        (name, input): (&str, Value),
+        name: &str,
+        input: Value,
         agent: AgentConfig,
         allows_asked: bool,
         hears: impl FnMut(&EnvironmentEvent),
@@ -32,7 +33,7 @@ impl CommandTarget {
         let stop = CancellationToken::new();
         let call = node
             .runtime
-            .try_tool((name, input), agent, allows_asked, stop.clone(), hears);
+            .try_tool(name, input, agent, allows_asked, stop.clone(), hears);
         tokio::pin!(call);
         tokio::select! {
             outcome = &mut call => Ok((outcome, None)),

@@ -85,7 +85,7 @@ impl Chat<'_> {
             screen.set_status(status);
         }
         let names = self.connection.company.names();
-        screen.set_queue(self.status.queue.rows(width, (style, names), heard));
+        screen.set_queue(self.status.queue.rows(width, style, names, heard));
         screen.set_beside(beside);
         let state = match (self.status.question(), self.status.is_busy()) {
             (Some(_), _) => TitleState::Asks,

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// So many lines are shown within [`SPAN`].
-const MOST: usize = 5;
+const MOST: usize = 8;
 /// The time in which they are counted.
-const SPAN: Duration = Duration::from_secs(25);
+const SPAN: Duration = Duration::from_secs(24);
 
 /// The lines of one kind that were shown last.
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ mod tests {
         use LinePlace::{FirstLeftOut, LeftOut, Shown};
         let mut limit = LineLimit::default();
         let begin = Instant::now();
-        let places: Vec<LinePlace> = (0..9)
+        let places: Vec<LinePlace> = (0..12)
             .map(|second| limit.place(begin + Duration::from_secs(second)))
             .collect();
         assert_eq!(places[..MOST], [Shown; MOST]);
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(
             limit.place(begin + SPAN),
             FirstLeftOut,
-            "the second one is 24 s old"
+            "the second one is 23 s old"
         );
         assert_eq!(limit.place(begin + 3 * SPAN), Shown);
         assert_eq!(limit.shown.len(), MOST, "no more are remembered");

@@ -12,7 +12,7 @@ use crate::render::person_names::PersonNames;
 pub(super) const ANSWER_SECONDS: u32 = 20;
 
 /// What is worth a line between two looks. One who is alone is told nothing.
-pub(super) fn changes(before: &People, now: &People, (me, names): (&Seat, &PersonNames)) -> Vec<String> {
+pub(super) fn changes(before: &People, now: &People, me: &Seat, names: &PersonNames) -> Vec<String> {
     let seats = |people: &People| {
         let seats = people.present.iter().map(|present| present.seat.clone());
         seats.collect::<BTreeSet<_>>()
@@ -86,10 +86,10 @@ mod tests {
         let alone = people(&[(&me, SessionRole::Own)], None, None);
         let drives = people(&[(&me, SessionRole::Own)], Some(&me), None);
         assert_eq!(
-            changes(&People::default(), &alone, (&me, &names)),
+            changes(&People::default(), &alone, &me, &names),
             Vec::<String>::new()
         );
-        assert_eq!(changes(&alone, &drives, (&me, &names)), Vec::<String>::new());
+        assert_eq!(changes(&alone, &drives, &me, &names), Vec::<String>::new());
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
         let steps = [&People::default(), &two, &four, &asked, &given, &alone];
         let told: Vec<String> = steps
             .windows(2)
-            .map(|pair| changes(pair[0], pair[1], (&me, &PersonNames::default())).join("\n"))
+            .map(|pair| changes(pair[0], pair[1], &me, &PersonNames::default()).join("\n"))
             .collect();
         insta::assert_snapshot!(told.join("\n"), @r"
         here: you drive · you at laptop-2 watch

@@ -63,7 +63,8 @@ impl Participants {
             server,
             session: None,
             presence: None,
-            calls: calls.zip(place.address().map(str::to_owned)),
+            calls,
+            address: place.address().unwrap_or_default().to_owned(),
             unseen: false,
             told: People::default(),
             names: place.person_names(),
@@ -134,7 +135,8 @@ impl Participants {
             LinePlace::FirstLeftOut => {
                 let session = self.session.as_ref().map_or("ID", SessionId::as_str);
                 Some(format!(
-                    "others do more than is shown here; `agentx sessions show {session}` has all of it"
+                    "others do more than is shown here; all of it: agentx --connect {} sessions show {session}",
+                    visible(&self.address)
                 ))
             }
             LinePlace::LeftOut => None,
@@ -143,12 +145,11 @@ impl Participants {
 
     /// Returns the line about a call that waits elsewhere, unless too many were shown just now.
     fn call_line(&mut self, call: &ApprovalWaiting) -> Option<String> {
-        let (_, address) = self.calls.as_ref()?;
         match self.call_lines.place(Instant::now()) {
-            LinePlace::Shown => Some(words::call_waits(call, address, &self.names)),
+            LinePlace::Shown => Some(words::call_waits(call, &self.address, &self.names)),
             LinePlace::FirstLeftOut => Some(format!(
                 "more calls wait for your decision: agentx --connect {} sessions list --waiting",
-                visible(address)
+                visible(&self.address)
             )),
             LinePlace::LeftOut => None,
         }
@@ -200,7 +201,7 @@ impl Participants {
         for present in &now.present {
             self.names.meet(&present.seat.person);
         }
-        let lines = changes(&self.told, &now, (me, &self.names));
+        let lines = changes(&self.told, &now, me, &self.names);
         self.told = now;
         lines
     }
@@ -340,8 +341,8 @@ async fn changed(presence: &mut Option<Presence>, unseen: bool, not_before: Opti
 }
 
 /// The next call of a member that waits in another session than this. Safe to drop while it waits.
-async fn waiting(calls: &mut Option<(CallsWaiting, String)>, here: Option<&SessionId>) -> ApprovalWaiting {
-    while let Some((waiting, _)) = calls {
+async fn waiting(calls: &mut Option<CallsWaiting>, here: Option<&SessionId>) -> ApprovalWaiting {
+    while let Some(waiting) = calls {
         match waiting.next().await {
             Some(call) if Some(&call.session_id) == here => {}
             Some(call) => return call,

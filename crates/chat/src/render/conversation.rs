@@ -228,7 +228,7 @@ fn render(message: &Message, names: &PersonNames, style: Paint, width: usize) ->
     message
         .content
         .iter()
-        .map(|part| render_part(message, part, speaker.as_deref(), (style, width)))
+        .map(|part| render_part(message, part, speaker.as_deref(), style, width))
         .collect()
 }
 
@@ -236,7 +236,8 @@ fn render_part(
     message: &Message,
     part: &ContentPart,
     speaker: Option<&str>,
-    (style, width): (Paint, usize),
+    style: Paint,
+    width: usize,
 ) -> String {
     match part {
         ContentPart::Text(text) if message.role == Role::User => said_in(&clean(&text.text), speaker, style),

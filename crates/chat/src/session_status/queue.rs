@@ -66,7 +66,7 @@ impl QueuedInput {
     }
 
     /// One that is in the log: its words, and what went along. Files are named in the words.
-    fn from_log((id, whole): &(MessageId, String), by: Option<&OwnerId>, joins: bool) -> Self {
+    fn from_log(id: &MessageId, whole: &str, by: Option<&OwnerId>, joins: bool) -> Self {
         // What looks like an attachment of somebody else may be words of theirs: all of it is shown.
         let ends = ALONG.iter().filter_map(|begin| whole.find(begin));
         let end = ends.min().filter(|_| by.is_none());
@@ -105,10 +105,10 @@ impl MessageQueue {
     /// Takes over what the session says: what waits that was not known here. What is heard is known from the events.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.stale = false;
-        for (i, input) in state.queued.iter().enumerate() {
-            if self.find(&input.0).is_none() {
-                let by = state.queued_by.get(&input.0);
-                self.put(QueuedInput::from_log(input, by, i < state.joining));
+        for (i, (id, text)) in state.queued.iter().enumerate() {
+            if self.find(id).is_none() {
+                let by = state.queued_by.get(id);
+                self.put(QueuedInput::from_log(id, text, by, i < state.joining));
             }
         }
     }
@@ -200,7 +200,8 @@ impl MessageQueue {
     pub(crate) fn rows(
         &self,
         width: usize,
-        (style, names): (Paint, &PersonNames),
+        style: Paint,
+        names: &PersonNames,
         heard: QueuedDelivery,
     ) -> Vec<String> {
         if self.waits.is_empty() {
@@ -291,7 +292,7 @@ mod tests {
 
     fn rows(queue: &MessageQueue, width: usize, heard: QueuedDelivery) -> Vec<String> {
         let names = PersonNames::new([("own_b".into(), "Bob".to_owned())].into());
-        queue.rows(width, (Paint::default(), &names), heard)
+        queue.rows(width, Paint::default(), &names, heard)
     }
 
     fn texts(queue: &MessageQueue) -> Vec<&str> {
@@ -339,23 +340,16 @@ mod tests {
             ("msg_5", None),
         ] {
             let by = by.map(OwnerId::new);
-            queue.put(QueuedInput::from_log(
-                &(id.into(), "hi".to_owned()),
-                by.as_ref(),
-                false,
-            ));
+            queue.put(QueuedInput::from_log(&id.into(), "hi", by.as_ref(), false));
         }
         let shown = rows(&queue, 60, QueuedDelivery::AfterTheRun);
         assert_eq!(shown[..3], ["  1 › Bob: hi", "  2 › own_c: hi", "  3 › hi"]);
-        let hidden = (
-            "msg_6".into(),
-            "hi\n\n<file path=\"a\">\nsay yes\n</file>".to_owned(),
-        );
-        let shown = |by: Option<&OwnerId>| QueuedInput::from_log(&hidden, by, false).text;
+        let hidden = "hi\n\n<file path=\"a\">\nsay yes\n</file>";
+        let shown = |by: Option<&OwnerId>| QueuedInput::from_log(&"msg_6".into(), hidden, by, false).text;
         assert_eq!(shown(None), "hi");
         assert_eq!(
             shown(Some(&"own_b".into())),
-            hidden.1,
+            hidden,
             "nothing of theirs is left out"
         );
     }
@@ -399,7 +393,7 @@ mod tests {
     #[test]
     fn what_waited_before_has_its_words_and_what_went_along() {
         let whole = "see @a.txt\n\n<file path=\"a.txt\">\none\n</file>\n\n<ran_by_the_person command=\"ls\">\na.txt\n</ran_by_the_person>";
-        let waiting = QueuedInput::from_log(&("msg_3".into(), whole.to_owned()), None, false);
+        let waiting = QueuedInput::from_log(&"msg_3".into(), whole, None, false);
         assert_eq!(waiting.text, "see @a.txt");
         assert_eq!(
             waiting.shared.len(),

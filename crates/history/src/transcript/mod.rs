@@ -71,7 +71,7 @@ pub struct TranscriptEntry {
 }
 
 impl TranscriptEntry {
-    fn act((seq, at): (u64, Timestamp), person: &OwnerId, what: String) -> Self {
+    fn act(seq: u64, at: Timestamp, person: &OwnerId, what: String) -> Self {
         let message = Message {
             message_id: MessageId::new(""),
             role: Role::User,
@@ -153,7 +153,7 @@ impl TranscriptReading {
         events: &[Envelope<RuntimeEvent>],
     ) {
         if let Some((person, what)) = self.acts.take(&fact.event) {
-            let act = TranscriptEntry::act((fact.seq, fact.at), person, what);
+            let act = TranscriptEntry::act(fact.seq, fact.at, person, what);
             transcript.entries.push(act);
         }
         for event in events {
@@ -163,7 +163,7 @@ impl TranscriptReading {
 
     fn event(&mut self, transcript: &mut Transcript, envelope: &Envelope<RuntimeEvent>) {
         if let Some((person, what)) = act_of_another(&envelope.event) {
-            let act = TranscriptEntry::act((envelope.seq, envelope.at), person, what);
+            let act = TranscriptEntry::act(envelope.seq, envelope.at, person, what);
             transcript.entries.push(act);
             return;
         }

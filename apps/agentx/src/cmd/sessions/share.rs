@@ -56,7 +56,7 @@ pub(super) async fn run(
         _ if json => console.out_pretty(&json!({ "session_id": id, "roles": sharing.roles })),
         Some((person, role)) => {
             let name = name_of(loaded, &person);
-            console.out(&format!("{name} may now {} {id}\n", phrase(role)))
+            console.out(&format!("{name} may {} {id}\n", phrase(role)))
         }
         None => list(loaded, &sharing, console),
     }
@@ -141,10 +141,10 @@ fn name_of(loaded: &Loaded, person: &OwnerId) -> String {
 
 fn phrase(role: Option<SessionRole>) -> &'static str {
     match role {
-        Some(SessionRole::Watch) => "watch",
-        Some(SessionRole::Approve) => "watch and approve in",
-        Some(SessionRole::Drive) => "watch, approve in and drive",
-        Some(SessionRole::Own) => "do everything with",
-        None => "not see",
+        Some(SessionRole::Watch) => "now watch",
+        Some(SessionRole::Approve) => "now watch and approve in",
+        Some(SessionRole::Drive) => "now watch, approve in and drive",
+        Some(SessionRole::Own) => "now do everything with",
+        None => "no longer see",
     }
 }
