@@ -171,7 +171,8 @@ impl Agent {
     /// follows if nothing changes.
     pub fn on_limits_above(
         &mut self,
-        (before, after): (Limits, Limits),
+        before: Limits,
+        after: Limits,
         fact: &Envelope<EnvironmentEvent>,
         context: &StepContext<'_>,
     ) -> Transition {

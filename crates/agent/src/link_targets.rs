@@ -97,7 +97,8 @@ pub fn refused_in_line(
     config: &AgentConfig,
     tool: &ToolSpec,
     input: &Value,
-    (word, real): (&str, &str),
+    word: &str,
+    real: &str,
     may_leave: bool,
 ) -> Option<String> {
     const NAME_IT: &str = "name that path itself, so that it can be decided about";

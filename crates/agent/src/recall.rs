@@ -79,8 +79,8 @@ pub(crate) fn answer(
     match (number("from")?, words.is_empty()) {
         (Some(from), _) => {
             let offset = number("offset")?.unwrap_or_default();
-            let range = (from, number("to")?.unwrap_or(from));
-            Ok(read(originals, range, offset, rules_version))
+            let to = number("to")?.unwrap_or(from);
+            Ok(read(originals, from, to, offset, rules_version))
         }
         (None, false) => Ok(search(originals, words, rules_version)),
         (None, true) => Err("Give `words` to search for, or `from` to read what an event said.".to_owned()),
@@ -120,7 +120,7 @@ fn search(originals: &[(u64, &Message)], wanted: &str, rules_version: u32) -> St
 }
 
 /// Shows what these events said, from a place in it on, as much as fits on a page.
-fn read(originals: &[(u64, &Message)], (from, to): (u64, u64), offset: u64, rules_version: u32) -> String {
+fn read(originals: &[(u64, &Message)], from: u64, to: u64, offset: u64, rules_version: u32) -> String {
     let in_range = originals.iter().filter(|(seq, _)| (from..=to).contains(seq));
     let pieces: Vec<String> = in_range
         .map(|(seq, message)| match rules_version {

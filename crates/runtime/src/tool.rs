@@ -102,7 +102,8 @@ impl ToolContext {
         &self,
         tool: &str,
         line: &str,
-        (word, real): (&str, &Path),
+        word: &str,
+        real: &Path,
         may_leave: bool,
     ) -> Option<String> {
         let config = self.journal.caller().config.as_deref()?;
@@ -110,7 +111,7 @@ impl ToolContext {
         let argument = spec.command_argument.clone()?;
         let input = Value::Object([(argument, line.into())].into_iter().collect());
         let real = normalize("/", &real.to_string_lossy());
-        refused_in_line(config, spec, &input, (word, &real), may_leave)
+        refused_in_line(config, spec, &input, word, &real, may_leave)
     }
 
     /// Returns whether this call may call `tool`, by the rules that its agent has now; `named` where its file

@@ -165,8 +165,13 @@ impl Authenticator {
     pub fn open_challenge(&self, address: &str, now_ms: u64) -> Result<AuthChallenge, Box<Problem>> {
         let challenge = self.challenge(now_ms)?;
         let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (address, challenge.nonce.clone());
-        nonces.insert(key, (), challenge.expires_at_ms, now_ms);
+        nonces.insert(
+            address,
+            challenge.nonce.clone(),
+            (),
+            challenge.expires_at_ms,
+            now_ms,
+        );
         Ok(challenge)
     }
 
@@ -280,8 +285,8 @@ impl Authenticator {
         let expires_at_ms = now_ms + TOKEN_MS;
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         let line = identity.line(address);
-        let key = (line.as_str(), hash(&token));
-        tokens.insert(key, (identity.clone(), channel.is_keyed()), expires_at_ms, now_ms);
+        let value = (identity.clone(), channel.is_keyed());
+        tokens.insert(line.as_str(), hash(&token), value, expires_at_ms, now_ms);
         drop(tokens);
         Ok(IssuedToken {
             token,

@@ -39,7 +39,7 @@ impl<K: Clone + Eq + Hash, V> Expiring<K, V> {
         }
     }
 
-    pub(crate) fn insert(&mut self, (holder, key): (&str, K), value: V, until: u64, now: u64) {
+    pub(crate) fn insert(&mut self, holder: &str, key: K, value: V, until: u64, now: u64) {
         self.remove(&key);
         while let Some((end, _)) = self.ends.first_key_value()
             && end.0 <= now
@@ -100,16 +100,16 @@ mod tests {
     #[test]
     fn who_has_many_loses_their_own() {
         let mut known = Expiring::new(10, 4);
-        known.insert(("honest", 0), (), 60, 0);
+        known.insert("honest", 0, (), 60, 0);
         for n in 1..100 {
-            known.insert(("flood", n), (), 60, 0);
+            known.insert("flood", n, (), 60, 0);
         }
         assert!(known.get(&0, 1).is_some(), "somebody else's stays");
         assert_eq!(known.entries.len(), 5);
         assert!(known.get(&99, 1).is_some() && known.get(&95, 1).is_none());
         // Many addresses with a few each.
         for n in 100..200 {
-            known.insert((&format!("flood{}", n % 5), n), (), 60, 0);
+            known.insert(&format!("flood{}", n % 5), n, (), 60, 0);
         }
         assert!(known.get(&0, 1).is_some(), "who has least loses last");
         assert_eq!(known.entries.len(), 10);
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn what_has_ended_is_forgotten_and_counts_for_nobody() {
         let mut known = Expiring::new(10, 2);
-        known.insert(("ann", 1), "a", 10, 0);
-        known.insert(("ann", 2), "b", 20, 0);
+        known.insert("ann", 1, "a", 10, 0);
+        known.insert("ann", 2, "b", 20, 0);
         assert_eq!(known.get(&1, 9), Some(&"a"));
         assert_eq!(known.get(&1, 10), None);
-        known.insert(("ann", 3), "c", 30, 10);
+        known.insert("ann", 3, "c", 30, 10);
         assert_eq!((known.get(&2, 10), known.get(&3, 10)), (Some(&"b"), Some(&"c")));
         assert_eq!(known.take(&2, 10), Some(("b", 20)));
         assert_eq!(known.take(&2, 10), None);

@@ -248,10 +248,10 @@ impl AgentTree {
     /// Gives the agents below it the new limits too, if they had the old ones. A limit that an agent has from
     /// its own file stays.
     fn pass_on<H: FnMut(AgentStep<'_>)>(&mut self, changed: &LimitsChange, round: &mut AgentRound<'_, H>) {
-        let (fact, limits) = (round.fact, (changed.before, changed.after));
+        let (fact, before, after) = (round.fact, changed.before, changed.after);
         for id in self.below(&changed.of) {
             self.give(&id, round, |agent, context| {
-                agent.on_limits_above(limits, fact, context)
+                agent.on_limits_above(before, after, fact, context)
             });
         }
     }

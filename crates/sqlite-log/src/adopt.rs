@@ -97,7 +97,7 @@ impl Taking<'_> {
         if links {
             let parent = self.adoption.parent.as_ref();
             let parent = parent.map(|(parent, _)| parent);
-            link::link(connection, (self.session, self.row), &checked, own, parent)?;
+            link::link(connection, self.session, self.row, &checked, own, parent)?;
         }
         let mut tail = Tail::new(
             last.last_seq,

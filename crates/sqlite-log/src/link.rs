@@ -25,7 +25,8 @@ pub(crate) fn chain_name(id: &str) -> &str {
 /// Keeps the shared rows, and lets the session continue from them.
 pub(crate) fn link(
     connection: &Connection,
-    (session, row): (&SessionId, i64),
+    session: &SessionId,
+    row: i64,
     checked: &[CheckedRows<'_>],
     own: &LogPart,
     parent: Option<&SessionId>,

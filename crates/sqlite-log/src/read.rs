@@ -251,7 +251,7 @@ fn part_facts(
                 if !page.takes(body.len() + aside.as_ref().map_or(0, String::len)) {
                     return Ok(ControlFlow::Break(()));
                 }
-                let fact = fact_of(session, (seq, decoder), body, aside.as_deref())?;
+                let fact = fact_of(session, seq, decoder, body, aside.as_deref())?;
                 page.facts.push(fact);
             }
             Ok(ControlFlow::Continue(()))
@@ -268,7 +268,7 @@ pub(crate) fn fact(
     body: &StoredBody<'_>,
 ) -> Result<Fact, ChainStop> {
     let aside = aside(connection, body, seq)?;
-    fact_of(session, (seq, decoder), body, aside.as_deref())
+    fact_of(session, seq, decoder, body, aside.as_deref())
 }
 
 /// Reads the part of an event that is stored in a blob.
@@ -281,7 +281,8 @@ fn aside(connection: &Connection, body: &StoredBody<'_>, seq: u64) -> Result<Opt
 
 fn fact_of(
     session: &SessionId,
-    (seq, decoder): (u64, &SegmentDecoder),
+    seq: u64,
+    decoder: &SegmentDecoder,
     body: &StoredBody<'_>,
     aside: Option<&str>,
 ) -> Result<Fact, ChainStop> {

@@ -35,7 +35,8 @@ impl ReactAgent {
     pub(super) fn on_answer(
         &mut self,
         answer: AssembledAnswer,
-        (reason, word): (StopReason, Option<&str>),
+        reason: StopReason,
+        word: Option<&str>,
         step: &mut RunStep<'_>,
     ) {
         let AssembledAnswer {
@@ -78,7 +79,7 @@ impl ReactAgent {
             self.take_up(calls, step);
         } else {
             let word = word.filter(|_| self.config.rules_version >= since::UNKNOWN_ENDS_ARE_SAID);
-            self.go_on_or_end((reason, word), said_something, usage, step);
+            self.go_on_or_end(reason, word, said_something, usage, step);
         }
     }
 
@@ -104,7 +105,8 @@ impl ReactAgent {
     /// `said_something` tells whether there was a message at all.
     fn go_on_or_end(
         &mut self,
-        (reason, word): (StopReason, Option<&str>),
+        reason: StopReason,
+        word: Option<&str>,
         said_something: bool,
         usage: Usage,
         step: &mut RunStep<'_>,

@@ -106,7 +106,7 @@ impl ReactAgent {
                     run.pending.model_call = None;
                     run.pending.partial = None;
                 }
-                self.on_answer(answer, (reason, end.raw.as_deref()), step);
+                self.on_answer(answer, reason, end.raw.as_deref(), step);
             }
         }
     }

@@ -85,7 +85,7 @@ impl Tree {
             let below: Vec<AgentStateId> = self.agents.keys().filter(|id| below(id)).cloned().collect();
             for id in below {
                 let agent = self.agents.get_mut(&id).unwrap();
-                let transition = agent.on_limits_above((before, after), fact, &round.context(&aboves[&id]));
+                let transition = agent.on_limits_above(before, after, fact, &round.context(&aboves[&id]));
                 round.take(&id, transition);
             }
         }

@@ -198,12 +198,7 @@ pub(super) fn quoted_at(text: &str, at: usize, sign: char, around: bool) -> Opti
 }
 
 /// Returns the range between the brackets around the place; with `around`, including the brackets.
-pub(super) fn within(
-    text: &str,
-    at: usize,
-    (open, close): (char, char),
-    around: bool,
-) -> Option<(usize, usize)> {
+pub(super) fn within(text: &str, at: usize, open: char, close: char, around: bool) -> Option<(usize, usize)> {
     let mut depth = 0_usize;
     let here = text[at..].chars().next();
     let opens = |(i, c): (usize, char)| {
@@ -222,7 +217,7 @@ pub(super) fn within(
     } else {
         text[..at].char_indices().rev().find_map(opens)?
     };
-    let end = closing(text, start, (open, close))?;
+    let end = closing(text, start, open, close)?;
     Some(if around {
         (start, end + close.len_utf8())
     } else {
@@ -231,7 +226,7 @@ pub(super) fn within(
 }
 
 /// The bracket that closes the one at `start`.
-fn closing(text: &str, start: usize, (open, close): (char, char)) -> Option<usize> {
+fn closing(text: &str, start: usize, open: char, close: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (i, c) in text[start..].char_indices() {
         if c == open {

@@ -35,7 +35,7 @@ fn look(line: &str, context: &ToolContext) -> Option<String> {
             Ok(inside) => base.join(inside),
             Err(_) => real,
         };
-        context.refused_in_line("bash", line, (word, &place), may_leave)
+        context.refused_in_line("bash", line, word, &place, may_leave)
     };
     let is_program = |found: &fs::Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
     let refused = |word: &str| refused_if(word, &is_program);

@@ -242,10 +242,10 @@ impl Editor {
             'w' => Some(motion::word_at(text, at, false, around)),
             'W' => Some(motion::word_at(text, at, true, around)),
             '"' | '\'' | '`' => motion::quoted_at(text, at, c, around),
-            '(' | ')' | 'b' => motion::within(text, at, ('(', ')'), around),
-            '[' | ']' => motion::within(text, at, ('[', ']'), around),
-            '{' | '}' | 'B' => motion::within(text, at, ('{', '}'), around),
-            '<' | '>' => motion::within(text, at, ('<', '>'), around),
+            '(' | ')' | 'b' => motion::within(text, at, '(', ')', around),
+            '[' | ']' => motion::within(text, at, '[', ']', around),
+            '{' | '}' | 'B' => motion::within(text, at, '{', '}', around),
+            '<' | '>' => motion::within(text, at, '<', '>', around),
             _ => None,
         };
         let operator = self.vi.as_ref().and_then(|vi| vi.operator);
@@ -276,9 +276,9 @@ fn partner(text: &str, at: usize) -> Option<usize> {
     let end = motion::row_end(text, at);
     let is_bracket = |c: char| PAIRS.iter().any(|(open, close)| c == *open || c == *close);
     let (i, c) = text[at..end].char_indices().find(|(_, c)| is_bracket(*c))?;
-    let pair = PAIRS
+    let (open, close) = PAIRS
         .into_iter()
         .find(|(open, close)| c == *open || c == *close)?;
-    let (start, close) = motion::within(text, at + i, pair, true)?;
-    Some(if c == pair.0 { close - 1 } else { start })
+    let (start, end) = motion::within(text, at + i, open, close, true)?;
+    Some(if c == open { end - 1 } else { start })
 }
