@@ -61,6 +61,7 @@
 mod body;
 mod input;
 mod items;
+mod known_items;
 mod request;
 mod stream;
 mod wire;

@@ -20,6 +20,7 @@ mod recordings;
 mod request_bytes;
 mod requests;
 mod responses;
+mod responses_identity;
 mod sse;
 
 mod common;

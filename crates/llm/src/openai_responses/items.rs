@@ -1,4 +1,4 @@
-//! The items of an answer while they stream, told apart by their place in the output.
+//! The items of an answer while they stream.
 //!
 //! ```text
 //! response.output_item.added   {"output_index":0,"item":{"type":"function_call","call_id":"call_1","name":"read"}}
@@ -8,13 +8,14 @@
 //!
 //! The last event of an item has all of it. What came piece by piece is not emitted again; of what no piece came, all is
 //! emitted then. Some servers send no events for items at all: theirs are in the response that ends the stream.
-
-use std::collections::BTreeMap;
+//!
+//! `known_items` says which events are about the same item.
 
 use agentx_types::{EnvironmentEvent, ToolCallId};
 use serde_json::{Value, json};
 
 use super::API;
+use super::known_items::{ItemName, KnownItems};
 use super::wire::{ItemPart, OutputItem};
 use crate::emitter::{Emitter, PartKind, parse_input};
 use crate::lenient_json::raw_text;
@@ -30,25 +31,26 @@ pub(super) const CUSTOM: &str = "custom";
 /// The items of one answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Items {
-    open: BTreeMap<u64, OpenItem>,
-    /// The places of items that have ended.
-    ended: std::collections::BTreeSet<u64>,
+    known: KnownItems,
+    /// The items, in the order in which they began.
+    all: Vec<StreamedItem>,
     has_calls: bool,
     refused: bool,
 }
 
-/// The place of a piece: the item, and the part within it.
+/// A piece of an item: the name of the item, and the part within it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PartPlace {
-    pub(super) item: u64,
+pub(super) struct PiecePlace<'a> {
+    pub(super) item: ItemName<'a>,
     pub(super) part: u64,
 }
 
 /// An item that has begun.
 #[derive(Clone, Debug, Default)]
-struct OpenItem {
+struct StreamedItem {
     /// The part within the item that was emitted last; `None` if nothing was.
     part: Option<u64>,
+    /// The call, as long as it has not ended.
     call: Option<OpenCall>,
 }
 
@@ -80,7 +82,18 @@ impl Items {
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
     ) {
-        if self.ended.contains(&index) || self.open.contains_key(&index) {
+        let at = self.known.begun(index, item);
+        self.begin_at(at, item, emitter, out);
+    }
+
+    fn begin_at(
+        &mut self,
+        at: usize,
+        item: &OutputItem<'_>,
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        if at < self.all.len() {
             return;
         }
         let call = OpenCall::of(item, emitter);
@@ -90,13 +103,13 @@ impl Items {
         } else {
             emitter.next_part();
         }
-        self.open.insert(index, OpenItem { part: None, call });
+        self.all.push(StreamedItem { part: None, call });
     }
 
     /// Emits a piece of a message or of its reasoning.
     pub(super) fn chunk(
         &mut self,
-        place: PartPlace,
+        place: PiecePlace<'_>,
         kind: PartKind,
         text: String,
         emitter: &mut Emitter,
@@ -105,22 +118,41 @@ impl Items {
         if text.is_empty() {
             return;
         }
-        let item = self.open.entry(place.item).or_default();
-        if item.part.is_some_and(|before| before != place.part) {
+        let at = self.known.of_piece(place.item, kind);
+        if at == self.all.len() {
+            // An item that nothing announced.
+            emitter.next_part();
+            self.all.push(StreamedItem::default());
+        }
+        self.chunk_at((at, place.part), kind, text, emitter, out);
+    }
+
+    fn chunk_at(
+        &mut self,
+        (at, part): (usize, u64),
+        kind: PartKind,
+        text: String,
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        let Some(item) = self.all.get_mut(at).filter(|_| !text.is_empty()) else {
+            return;
+        };
+        if item.part.is_some_and(|before| before != part) {
             match kind {
                 PartKind::Text => emitter.next_part(),
                 // One item is one part: what is sent back belongs to all of its paragraphs.
                 PartKind::Thinking => emitter.chunk(kind, "\n\n".into(), out),
             }
         }
-        item.part = Some(place.part);
+        item.part = Some(part);
         emitter.chunk(kind, text, out);
     }
 
     /// Emits a piece of a refusal.
     pub(super) fn refusal(
         &mut self,
-        place: PartPlace,
+        place: PiecePlace<'_>,
         text: String,
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
@@ -132,13 +164,14 @@ impl Items {
     /// Emits a piece of the arguments of a call.
     pub(super) fn arguments(
         &mut self,
-        index: u64,
+        name: ItemName<'_>,
         piece: &str,
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
     ) {
         emitter.count_arguments(piece.len());
-        if let Some(call) = self.open.get_mut(&index).and_then(|item| item.call.as_mut()) {
+        let at = self.known.of_arguments(name);
+        if let Some(call) = at.and_then(|at| self.all.get_mut(at)?.call.as_mut()) {
             call.input.push_str(piece);
             // The pieces of a custom tool's input are text, and chunks are JSON.
             if !call.is_custom {
@@ -155,45 +188,72 @@ impl Items {
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
     ) -> Result<(), StreamError> {
-        if self.ended.contains(&index) {
-            return Ok(());
-        }
         let item: OutputItem<'_> =
             serde_json::from_str(raw).map_err(|error| StreamError::malformed(error, raw))?;
-        self.begin(index, &item, emitter, out);
-        let open = self.open.remove(&index).unwrap_or_default();
-        self.ended.insert(index);
-        match (item.kind.as_deref().unwrap_or_default(), open.call) {
-            (_, Some(call)) => call.end(&item, emitter, out),
-            ("message", None) => self.end_message(index, open.part, &item, emitter, out),
-            ("reasoning", None) => self.end_reasoning(index, open.part, raw, &item, emitter, out),
-            _ => emitter.opaque(API, serde_json::from_str(raw).unwrap_or_default(), out),
+        if let Some(at) = self.known.ended(index, &item) {
+            self.end_at(at, raw, &item, emitter, out);
         }
         Ok(())
     }
 
-    fn end_message(
+    /// Emits what the response as a whole has and no event did.
+    pub(super) fn end_whole(
         &mut self,
-        index: u64,
-        emitted: Option<u64>,
+        output: &[&serde_json::value::RawValue],
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        self.known.begin_whole();
+        for raw in output {
+            let item: OutputItem<'_> =
+                serde_json::from_str(raw.get()).map_err(|error| StreamError::malformed(error, raw.get()))?;
+            if let Some(at) = self.known.of_whole(&item) {
+                self.end_at(at, raw.get(), &item, emitter, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_at(
+        &mut self,
+        at: usize,
+        raw: &str,
         item: &OutputItem<'_>,
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
     ) {
-        if emitted.is_none() {
-            for (at, part) in (0_u64..).zip(item.content.iter().flatten()) {
-                let place = PartPlace {
-                    item: index,
-                    part: at,
-                };
+        self.begin_at(at, item, emitter, out);
+        let call = self.all.get_mut(at).and_then(|item| item.call.take());
+        match (item.kind.as_deref().unwrap_or_default(), call) {
+            (_, Some(call)) => call.end(item, emitter, out),
+            ("message", None) => self.end_message(at, item, emitter, out),
+            ("reasoning", None) => self.end_reasoning(at, raw, item, emitter, out),
+            _ => emitter.opaque(API, serde_json::from_str(raw).unwrap_or_default(), out),
+        }
+    }
+
+    fn has_said(&self, at: usize) -> bool {
+        self.all.get(at).is_some_and(|item| item.part.is_some())
+    }
+
+    fn end_message(
+        &mut self,
+        at: usize,
+        item: &OutputItem<'_>,
+        emitter: &mut Emitter,
+        out: &mut Vec<EnvironmentEvent>,
+    ) {
+        if !self.has_said(at) {
+            for (number, part) in (0_u64..).zip(item.content.iter().flatten()) {
                 let of = |text: &Option<crate::lenient_json::Str<'_>>| {
                     text.as_deref().unwrap_or_default().to_owned()
                 };
-                self.chunk(place, PartKind::Text, of(&part.text), emitter, out);
-                self.refusal(place, of(&part.refusal), emitter, out);
+                let refusal = of(&part.refusal);
+                self.refused |= !refusal.is_empty();
+                self.chunk_at((at, number), PartKind::Text, of(&part.text), emitter, out);
+                self.chunk_at((at, number), PartKind::Text, refusal, emitter, out);
             }
-            let has_said = self.open.remove(&index).is_some();
-            if !has_said {
+            if !self.has_said(at) {
                 return;
             }
         }
@@ -206,24 +266,18 @@ impl Items {
     /// Attaches reasoning that can be sent back to its thinking, which may have no words.
     fn end_reasoning(
         &mut self,
-        index: u64,
-        emitted: Option<u64>,
+        at: usize,
         raw: &str,
         item: &OutputItem<'_>,
         emitter: &mut Emitter,
         out: &mut Vec<EnvironmentEvent>,
     ) {
-        if emitted.is_none() {
+        if !self.has_said(at) {
             let parts = [&item.summary, &item.content];
             let said = parts.into_iter().flatten().find(|parts| !parts.is_empty());
-            for (at, part) in (0_u64..).zip(said.into_iter().flatten()) {
-                let place = PartPlace {
-                    item: index,
-                    part: at,
-                };
-                self.chunk(place, PartKind::Thinking, words(part), emitter, out);
+            for (number, part) in (0_u64..).zip(said.into_iter().flatten()) {
+                self.chunk_at((at, number), PartKind::Thinking, words(part), emitter, out);
             }
-            self.open.remove(&index);
         }
         if item.encrypted_content.is_some()
             && let Ok(Value::Object(mut data)) = serde_json::from_str(raw)
@@ -238,8 +292,8 @@ impl Items {
 
     /// Emits the calls that never ended: the answer was cut off.
     pub(super) fn end_open_calls(&mut self, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) {
-        for (_, item) in std::mem::take(&mut self.open) {
-            if let Some(call) = item.call {
+        for item in &mut self.all {
+            if let Some(call) = item.call.take() {
                 call.emit(true, emitter, out);
             }
         }

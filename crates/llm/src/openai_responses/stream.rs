@@ -2,7 +2,8 @@
 
 use agentx_types::{EnvironmentEvent, StopReason};
 
-use super::items::{Items, PartPlace};
+use super::items::{Items, PiecePlace};
+use super::known_items::ItemName;
 use super::wire::{OutputItem, ResponseWire, ResponsesEvent};
 use crate::emitter::{Emitter, PartKind};
 use crate::error;
@@ -159,7 +160,9 @@ impl ResponseState {
         let index = number(event.output_index);
         let (items, emitter) = (&mut self.items, &mut self.emitter);
         let part = number(event.content_index);
-        let place = PartPlace { item: index, part };
+        let id = event.item_id.as_deref().unwrap_or_default();
+        let name = ItemName { index, id };
+        let place = PiecePlace { item: name, part };
         let delta = event.delta.map(|delta| delta.into_string()).unwrap_or_default();
         match kind {
             "response.output_text.delta" => items.chunk(place, PartKind::Text, delta, emitter, out),
@@ -167,11 +170,11 @@ impl ResponseState {
             "response.reasoning_text.delta" => items.chunk(place, PartKind::Thinking, delta, emitter, out),
             "response.reasoning_summary_text.delta" => {
                 let part = number(event.summary_index);
-                let place = PartPlace { item: index, part };
+                let place = PiecePlace { item: name, part };
                 items.chunk(place, PartKind::Thinking, delta, emitter, out);
             }
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
-                items.arguments(index, &delta, emitter, out);
+                items.arguments(name, &delta, emitter, out);
             }
             "response.output_item.added" => {
                 if let Some(item) = event.item {
@@ -208,9 +211,8 @@ impl ResponseState {
             return Err(failure);
         }
         self.begin(response, out);
-        for (index, item) in (0..).zip(response.output.iter().flatten()) {
-            self.items.end(index, item.get(), &mut self.emitter, out)?;
-        }
+        let output = response.output.as_deref().unwrap_or_default();
+        self.items.end_whole(output, &mut self.emitter, out)?;
         self.items.end_open_calls(&mut self.emitter, out);
         self.emitter.check()?;
         self.usage(response, out);

@@ -19,6 +19,9 @@ pub(super) struct ResponsesEvent<'a> {
     pub(super) response: Option<&'a RawValue>,
     /// The place of an item in the output.
     pub(super) output_index: Option<LenientCount>,
+    /// The id of the item that a piece belongs to.
+    #[serde(borrow)]
+    pub(super) item_id: Option<Str<'a>>,
     /// The place of a part within a message.
     pub(super) content_index: Option<LenientCount>,
     /// The place of a part within the summary of reasoning.
@@ -88,6 +91,9 @@ pub(super) struct IncompleteDetails<'a> {
 pub(super) struct OutputItem<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Str<'a>>,
+    /// The id of the item.
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) status: Option<Str<'a>>,
     /// The id of a call in the conversation. The `id` of an item names an item that a server stores.
