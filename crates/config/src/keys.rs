@@ -97,7 +97,7 @@ pub const KEYS: &[KeySpec] = &[
     key("limits.timeout", ValueKind::OrNone(&ValueKind::Duration), Tighten, None, "maximum time for one run, counted while a program works on it"),
     key("context.environment", ValueKind::Choice(YES_OR_NO), Tighten, Some("true"), "whether a model is told the directory, the state of Git, the date, the system and the shell that a session begins with"),
     key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
-    key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window"),
+    key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window and a third of what instructions and tools leave of it"),
     key("condense.model", ValueKind::Text, SetIfTrusted, None, "the model that writes summaries; the session's model by default"),
     key("approval", ValueKind::Choice(APPROVALS), Tighten, Some("ask"), "who decides about a call that no rule covers"),
     key("rules", ValueKind::Rules, Tighten, None, "approval rules; deny beats ask, and ask beats allow; the rules of all layers apply"),

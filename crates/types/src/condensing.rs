@@ -25,7 +25,8 @@ pub struct Condensing {
     /// The fill of the model's window at which it is condensed, in percent; 0 means only if a person requests
     /// it or the model reports a full window.
     pub at_percent: u8,
-    /// The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window.
+    /// The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window and a
+    /// third of what instructions and tools leave of it.
     pub tail: u32,
     /// The model that writes the summaries; the agent's own where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
