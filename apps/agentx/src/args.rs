@@ -391,4 +391,6 @@ pub(crate) enum ApiArg {
     OpenaiChat,
     /// OpenAI Responses
     OpenaiResponses,
+    /// Gemini
+    Gemini,
 }

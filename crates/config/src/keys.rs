@@ -49,8 +49,8 @@ const fn key(
 }
 
 /// The protocols that a provider can speak.
-pub const APIS: &[&str] = &["anthropic", "openai-chat", "openai-responses"];
-const AUTHS: &[&str] = &["x-api-key", "bearer", "none"];
+pub const APIS: &[&str] = &["anthropic", "openai-chat", "openai-responses", "gemini"];
+const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];

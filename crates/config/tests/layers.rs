@@ -445,7 +445,7 @@ fn a_provider_that_needs_a_key_needs_it_on_this_machine_too() {
 #[test]
 fn every_built_in_provider_is_reached_where_its_variable_says() {
     for provider in agentx_llm::Catalog::builtin().providers() {
-        let variable = format!("{}_BASE_URL", provider.name.to_uppercase());
+        let variable = provider.base_url_env.clone().expect("each has one");
         let settings = Desk::new()
             .env(&variable, "http://127.0.0.1:9/v1")
             .load()

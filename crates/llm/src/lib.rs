@@ -28,6 +28,7 @@ pub mod base64;
 pub mod catalog;
 mod emitter;
 pub mod error;
+pub mod gemini;
 mod json;
 mod lenient_json;
 pub mod openai_chat;

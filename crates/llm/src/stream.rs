@@ -7,7 +7,7 @@ use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, 
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
-use crate::{anthropic, openai_chat, openai_responses};
+use crate::{anthropic, gemini, openai_chat, openai_responses};
 
 /// The data that a decoder needs about its stream.
 #[derive(Clone, Debug)]
@@ -149,6 +149,8 @@ pub enum StreamDecoder {
     OpenaiChat(Box<openai_chat::ChatDecoder>),
     /// OpenAI Responses.
     OpenaiResponses(Box<openai_responses::ResponsesDecoder>),
+    /// Gemini's `streamGenerateContent`.
+    Gemini(Box<gemini::GeminiDecoder>),
 }
 
 impl StreamDecoder {
@@ -160,6 +162,7 @@ impl StreamDecoder {
             Api::OpenaiResponses => {
                 Self::OpenaiResponses(Box::new(openai_responses::ResponsesDecoder::new(context)))
             }
+            Api::Gemini => Self::Gemini(Box::new(gemini::GeminiDecoder::new(context))),
             Api::OpenaiChat | Api::Scripted | Api::Unknown => {
                 Self::OpenaiChat(Box::new(openai_chat::ChatDecoder::new(context)))
             }
@@ -175,6 +178,7 @@ impl StreamDecoder {
             Self::Anthropic(decoder) => decoder.push(bytes, out),
             Self::OpenaiChat(decoder) => decoder.push(bytes, out),
             Self::OpenaiResponses(decoder) => decoder.push(bytes, out),
+            Self::Gemini(decoder) => decoder.push(bytes, out),
         }
     }
 
@@ -187,6 +191,7 @@ impl StreamDecoder {
             Self::Anthropic(decoder) => decoder.finish(out),
             Self::OpenaiChat(decoder) => decoder.finish(out),
             Self::OpenaiResponses(decoder) => decoder.finish(out),
+            Self::Gemini(decoder) => decoder.finish(out),
         }
     }
 
@@ -196,6 +201,7 @@ impl StreamDecoder {
             Self::Anthropic(decoder) => decoder.is_done(),
             Self::OpenaiChat(decoder) => decoder.is_done(),
             Self::OpenaiResponses(decoder) => decoder.is_done(),
+            Self::Gemini(decoder) => decoder.is_done(),
         }
     }
 }
@@ -219,6 +225,7 @@ pub fn decode_body(
     match api {
         Api::Anthropic => anthropic::decode_body(context, body, out),
         Api::OpenaiResponses => openai_responses::decode_body(context, body, out),
+        Api::Gemini => gemini::decode_body(context, body, out),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::decode_body(context, body, out),
     }
 }

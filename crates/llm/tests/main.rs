@@ -11,6 +11,7 @@ mod claude_rules;
 mod delivery;
 mod errors;
 mod gateways;
+mod gemini;
 mod ids;
 mod made_up;
 mod other_models;

@@ -19,6 +19,8 @@ pub enum Api {
     OpenaiChat,
     /// OpenAI Responses.
     OpenaiResponses,
+    /// Gemini's `streamGenerateContent`, at Google AI and at Vertex AI.
+    Gemini,
     /// The built-in scripted environment: no network, no model.
     Scripted,
     /// One of a newer version: it cannot be asked by this one.
@@ -32,6 +34,7 @@ impl Api {
             Self::Anthropic => "anthropic",
             Self::OpenaiChat => "openai-chat",
             Self::OpenaiResponses => "openai-responses",
+            Self::Gemini => "gemini",
             Self::Scripted => "scripted",
             Self::Unknown => "unknown",
         }

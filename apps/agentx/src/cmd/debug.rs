@@ -22,6 +22,7 @@ pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit,
         ApiArg::Anthropic => Api::Anthropic,
         ApiArg::OpenaiChat => Api::OpenaiChat,
         ApiArg::OpenaiResponses => Api::OpenaiResponses,
+        ApiArg::Gemini => Api::Gemini,
     };
     decode(api, &read(file)?, console)
 }

@@ -22,21 +22,52 @@ impl ProviderEntry {
     /// assert_eq!(openai.url(openai.api, None), "https://api.openai.com/v1/responses");
     /// let anthropic = catalog.provider("anthropic").unwrap();
     /// assert_eq!(anthropic.url(anthropic.api, None), "https://api.anthropic.com/v1/messages");
+    /// let google = catalog.provider("google").unwrap();
+    /// assert_eq!(google.url(google.api, None), "https://generativelanguage.googleapis.com/v1beta/models");
+    /// assert_eq!(google.url(google.api, Some("http://h/v1")), "http://h/v1/models");
+    /// let vertex = "https://h/v1/projects/p/locations/global/publishers/google";
+    /// assert_eq!(google.url(google.api, Some(vertex)), format!("{vertex}/models"));
     /// ```
     pub fn url(&self, api: Api, base_url: Option<&str>) -> String {
         let base = base_url.unwrap_or(&self.base_url);
         let (base, query) = base.split_at(base.find('?').unwrap_or(base.len()));
         let mut base = base.trim_end_matches('/');
+        if api == Api::Gemini {
+            return format!("{}{query}", gemini_models(base));
+        }
         let of_openai = ["/chat/completions", "/responses"];
         let (path, roots) = match api {
             Api::Anthropic => ("/v1/messages", ["/messages", "/v1"]),
             Api::OpenaiResponses => ("/responses", of_openai),
-            Api::OpenaiChat | Api::Scripted | Api::Unknown => ("/chat/completions", of_openai),
+            Api::OpenaiChat | Api::Gemini | Api::Scripted | Api::Unknown => ("/chat/completions", of_openai),
         };
         for end in roots {
             base = base.strip_suffix(end).unwrap_or(base);
         }
         format!("{base}{path}{query}")
+    }
+
+    /// The address to which the requests of a model are sent: that of its API, and at Gemini the model and the method.
+    ///
+    /// ```
+    /// use agentx_types::Api;
+    ///
+    /// let catalog = agentx_llm::Catalog::builtin();
+    /// let google = catalog.provider("google").unwrap();
+    /// assert_eq!(
+    ///     google.request_url(Api::Gemini, "gemini-3.8-flash", Some("http://h?x=1")),
+    ///     "http://h/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse&x=1"
+    /// );
+    /// ```
+    pub fn request_url(&self, api: Api, model: &str, base_url: Option<&str>) -> String {
+        let url = self.url(api, base_url);
+        if api != Api::Gemini {
+            return url;
+        }
+        let (models, query) = url.split_once('?').unwrap_or((&url, ""));
+        let model = path_segment(model.strip_prefix("models/").unwrap_or(model));
+        let and = if query.is_empty() { "" } else { "&" };
+        format!("{models}/{model}:streamGenerateContent?alt=sse{and}{query}")
     }
 
     /// The origin of the server that its models are asked at, where that is not its own server. `None` for a
@@ -46,6 +77,34 @@ impl ProviderEntry {
         let own = self.own_url.as_deref().and_then(origin);
         (own.as_ref() != Some(&asked)).then_some(asked)
     }
+}
+
+/// The address of Gemini's models under a base: one that names a version or a publisher, or is the whole address, is taken
+/// as it is; any other is a server with the version `v1beta`.
+fn gemini_models(base: &str) -> String {
+    let base = base.strip_suffix("/models").unwrap_or(base);
+    let last = base.rsplit('/').next().unwrap_or_default();
+    let is_version = last
+        .strip_prefix('v')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if is_version || base.contains("/publishers/") {
+        format!("{base}/models")
+    } else {
+        format!("{base}/v1beta/models")
+    }
+}
+
+/// A text as a segment of a path.
+fn path_segment(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~@".contains(&byte) {
+            segment.push(char::from(byte));
+        } else {
+            segment.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    segment
 }
 
 impl Catalog {
