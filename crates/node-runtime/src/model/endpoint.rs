@@ -176,11 +176,6 @@ impl Endpoint {
         ))
     }
 
-    /// The protocol of the provider.
-    pub(super) fn api(&self) -> Api {
-        self.provider.api
-    }
-
     /// The address of the provider's API.
     pub(super) fn url(&self) -> Option<&Url> {
         self.url.as_ref().ok()

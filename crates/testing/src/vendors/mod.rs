@@ -1,6 +1,6 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`], [`ChatServer`] and [`ResponsesServer`] check a request and either accept it or return the [`VendorRule`] that it
+//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`] and [`GeminiServer`] check a request and either accept it or return the [`VendorRule`] that it
 //! breaks. They do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts
 //! them behind a socket.
 //!
@@ -10,12 +10,14 @@ mod anthropic;
 mod bytes;
 mod chat;
 mod count;
+mod gemini;
 mod picture;
 mod responses;
 
 pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
+pub use gemini::{AcceptedContent as GeminiAccepted, GeminiServer, RULES as GEMINI_RULES};
 pub use picture::{PICTURE_RULES, VendorPicture, png};
 pub use responses::{AcceptedResponse as ResponsesAccepted, RULES as RESPONSES_RULES, ResponsesServer};
 
@@ -56,6 +58,7 @@ impl VendorRefusal {
             "chat-window",
             "chat-window-with-answer",
             "responses-window",
+            "gemini-window",
         ]
         .contains(&self.rule.name)
     }
@@ -145,9 +148,15 @@ impl ModelAnswer {
 
 /// Returns the rules of all vendors as a table in Markdown.
 pub fn table() -> String {
-    let rules = [ANTHROPIC_RULES, PICTURE_RULES, CHAT_RULES, RESPONSES_RULES]
-        .into_iter()
-        .flatten();
+    let rules = [
+        ANTHROPIC_RULES,
+        PICTURE_RULES,
+        CHAT_RULES,
+        RESPONSES_RULES,
+        GEMINI_RULES,
+    ]
+    .into_iter()
+    .flatten();
     let mut table = String::from("| rule | what is refused | source | date |\n| --- | --- | --- | --- |\n");
     for rule in rules {
         let VendorRule {

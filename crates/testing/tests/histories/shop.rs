@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 use crate::Odd;
 use crate::chance::Random;
 use agentx_llm::{Catalog, NoBlobs, build, header};
-use agentx_testing::vendors::{Anthropic, ChatServer, Dialect, ModelAnswer, ResponsesServer, VendorRefusal};
+use agentx_testing::vendors::{
+    Anthropic, ChatServer, Dialect, GeminiServer, ModelAnswer, ResponsesServer, VendorRefusal,
+};
 use agentx_types::{Api, ModelRequest, ModelSpec};
 
 /// Models of every protocol and age, by provider and id.
@@ -24,6 +26,10 @@ const MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-4.1"),
     ("openai", "gpt-6-sol"),
     ("openai", "gpt-6.1-terra"),
+    ("google", "gemini-4-argon"),
+    ("google", "gemini-3.8-flash"),
+    ("google", "gemini-3.1-pro-preview"),
+    ("google", "gemini-2.5-flash"),
     ("mistral", "mistral-large-latest"),
     ("deepseek", "deepseek-v4-flash"),
     ("groq", "openai/gpt-oss-120b"),
@@ -41,6 +47,7 @@ pub(crate) struct Shop {
     anthropic: Anthropic,
     chats: BTreeMap<String, ChatServer>,
     responses: ResponsesServer,
+    gemini: GeminiServer,
     window: Option<u64>,
 }
 
@@ -97,6 +104,7 @@ impl Shop {
         }
         Self {
             responses,
+            gemini: GeminiServer::new().with_window(window.unwrap_or(1_000_000)),
             catalog: CATALOG.get_or_init(Catalog::builtin),
             anthropic,
             chats: dialects
@@ -141,6 +149,16 @@ impl Shop {
         let body = build(request, &wire, &NoBlobs);
         if request.model.api == Api::OpenaiResponses {
             let accepted = self.responses.check(&body)?;
+            return Ok(Asked {
+                stream: accepted.stream(answer),
+                dropped: 0,
+                changed_prefixes: 0,
+                is_cut: false,
+            });
+        }
+        if request.model.api == Api::Gemini {
+            let path = format!("/v1beta/models/{}:streamGenerateContent", request.model.id);
+            let accepted = self.gemini.check(&path, &body)?;
             return Ok(Asked {
                 stream: accepted.stream(answer),
                 dropped: 0,
