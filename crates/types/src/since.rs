@@ -285,3 +285,6 @@ pub const CI_FILES_ARE_GUARDED: u32 = 9;
 
 /// A request that another model refused changes nothing: the model that was chosen meanwhile is asked as before.
 pub const REFUSALS_OF_OTHERS_CHANGE_NOTHING: u32 = 9;
+
+/// What an attempt came to loses its thinking if messages join the conversation before it is asked again.
+pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
