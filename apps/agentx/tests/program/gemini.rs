@@ -82,7 +82,7 @@ async fn a_session_at_gemini_runs_tools_and_sends_its_signatures_back() {
             "user: text",
             signed,
             results,
-            "model: text+thoughtSignature",
+            "model: text, text+thoughtSignature",
             "user: text",
             signed,
             results
