@@ -393,4 +393,6 @@ pub(crate) enum ApiArg {
     OpenaiResponses,
     /// Gemini
     Gemini,
+    /// Gemini's Interactions
+    GeminiInteractions,
 }

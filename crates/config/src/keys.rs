@@ -49,7 +49,13 @@ const fn key(
 }
 
 /// The protocols that a provider can speak.
-pub const APIS: &[&str] = &["anthropic", "openai-chat", "openai-responses", "gemini"];
+pub const APIS: &[&str] = &[
+    "anthropic",
+    "openai-chat",
+    "openai-responses",
+    "gemini",
+    "gemini-interactions",
+];
 const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];
@@ -125,7 +131,7 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.context_window", ValueKind::Count, SetIfTrusted, None, "size of the context window in tokens, answer included"),
     key("models.*.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
     key("models.*.images", ValueKind::Choice(YES_OR_NO), SetIfTrusted, None, "whether the model accepts images"),
-    key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (openai-chat, openai-responses, gemini)"),
+    key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (not of anthropic)"),
     key("models.*.length_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
     key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
     key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),

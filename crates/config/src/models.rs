@@ -85,6 +85,7 @@ fn api_called(word: &str) -> Api {
         "anthropic" => Api::Anthropic,
         "openai-responses" => Api::OpenaiResponses,
         "gemini" => Api::Gemini,
+        "gemini-interactions" => Api::GeminiInteractions,
         _ => Api::OpenaiChat,
     }
 }

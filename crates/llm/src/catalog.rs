@@ -280,7 +280,7 @@ impl Catalog {
         let of_provider = || Some(self.provider(&model.provider)?.wire.clone());
         let home = match model.api {
             Api::Anthropic => "anthropic",
-            Api::Gemini => "google",
+            Api::Gemini | Api::GeminiInteractions => "google",
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => "openai",
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);

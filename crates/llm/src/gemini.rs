@@ -52,8 +52,11 @@ mod stream;
 mod wire;
 
 pub use body::decode_body;
+pub(crate) use contents::function_name;
 pub use family::GeminiThinking;
 pub use request::{GeminiOptions, build};
+pub(crate) use request::{level_of, thinking_of};
+pub(crate) use schema::parameters;
 pub use stream::GeminiDecoder;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).

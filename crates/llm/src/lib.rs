@@ -29,6 +29,7 @@ pub mod catalog;
 mod emitter;
 pub mod error;
 pub mod gemini;
+pub mod gemini_interactions;
 mod json;
 mod lenient_json;
 pub mod openai_chat;

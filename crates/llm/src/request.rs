@@ -6,7 +6,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::pictures::Pictures;
-use crate::{anthropic, base64, gemini, openai_chat, openai_responses};
+use crate::{anthropic, base64, gemini, gemini_interactions, openai_chat, openai_responses};
 
 /// Bytes of content-addressed blobs. The caller has read them before it builds a request: building does no
 /// I/O.
@@ -105,7 +105,7 @@ pub struct WireOptions {
     pub anthropic: anthropic::AnthropicOptions,
     /// For OpenAI Chat Completions and Responses.
     pub chat: openai_chat::ChatOptions,
-    /// For Gemini.
+    /// For both APIs of Gemini.
     pub gemini: gemini::GeminiOptions,
 }
 
@@ -143,6 +143,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
         Api::OpenaiResponses => openai_responses::build(request, &options.chat, &blobs),
         Api::Gemini => gemini::build(request, options, &blobs),
+        Api::GeminiInteractions => gemini_interactions::build(request, options, &blobs),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::build(request, &options.chat, &blobs),
     }
 }
@@ -151,7 +152,12 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
 pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
     let beta = match request.model.api {
         Api::Anthropic => anthropic::beta(request, &options.anthropic),
-        Api::OpenaiChat | Api::OpenaiResponses | Api::Gemini | Api::Scripted | Api::Unknown => None,
+        Api::OpenaiChat
+        | Api::OpenaiResponses
+        | Api::Gemini
+        | Api::GeminiInteractions
+        | Api::Scripted
+        | Api::Unknown => None,
     };
     beta.map(|beta| ("anthropic-beta", beta))
 }

@@ -7,7 +7,7 @@ use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, 
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
-use crate::{anthropic, gemini, openai_chat, openai_responses};
+use crate::{anthropic, gemini, gemini_interactions, openai_chat, openai_responses};
 
 /// The data that a decoder needs about its stream.
 #[derive(Clone, Debug)]
@@ -151,6 +151,8 @@ pub enum StreamDecoder {
     OpenaiResponses(Box<openai_responses::ResponsesDecoder>),
     /// Gemini's `streamGenerateContent`.
     Gemini(Box<gemini::GeminiDecoder>),
+    /// Gemini's Interactions API.
+    GeminiInteractions(Box<gemini_interactions::InteractionsDecoder>),
 }
 
 impl StreamDecoder {
@@ -163,6 +165,9 @@ impl StreamDecoder {
                 Self::OpenaiResponses(Box::new(openai_responses::ResponsesDecoder::new(context)))
             }
             Api::Gemini => Self::Gemini(Box::new(gemini::GeminiDecoder::new(context))),
+            Api::GeminiInteractions => {
+                Self::GeminiInteractions(Box::new(gemini_interactions::InteractionsDecoder::new(context)))
+            }
             Api::OpenaiChat | Api::Scripted | Api::Unknown => {
                 Self::OpenaiChat(Box::new(openai_chat::ChatDecoder::new(context)))
             }
@@ -179,6 +184,7 @@ impl StreamDecoder {
             Self::OpenaiChat(decoder) => decoder.push(bytes, out),
             Self::OpenaiResponses(decoder) => decoder.push(bytes, out),
             Self::Gemini(decoder) => decoder.push(bytes, out),
+            Self::GeminiInteractions(decoder) => decoder.push(bytes, out),
         }
     }
 
@@ -192,6 +198,7 @@ impl StreamDecoder {
             Self::OpenaiChat(decoder) => decoder.finish(out),
             Self::OpenaiResponses(decoder) => decoder.finish(out),
             Self::Gemini(decoder) => decoder.finish(out),
+            Self::GeminiInteractions(decoder) => decoder.finish(out),
         }
     }
 
@@ -202,6 +209,7 @@ impl StreamDecoder {
             Self::OpenaiChat(decoder) => decoder.is_done(),
             Self::OpenaiResponses(decoder) => decoder.is_done(),
             Self::Gemini(decoder) => decoder.is_done(),
+            Self::GeminiInteractions(decoder) => decoder.is_done(),
         }
     }
 }
@@ -226,6 +234,7 @@ pub fn decode_body(
         Api::Anthropic => anthropic::decode_body(context, body, out),
         Api::OpenaiResponses => openai_responses::decode_body(context, body, out),
         Api::Gemini => gemini::decode_body(context, body, out),
+        Api::GeminiInteractions => gemini_interactions::decode_body(context, body, out),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::decode_body(context, body, out),
     }
 }

@@ -20,11 +20,15 @@ use crate::common::{context, decode, random_pieces};
 use agentx_llm::{StreamDecoder, StreamError};
 use agentx_types::{Api, EnvironmentEvent};
 
-const FIXTURES: [(Api, &str); 4] = [
+const FIXTURES: [(Api, &str); 5] = [
     (Api::Anthropic, include_str!("fixtures/anthropic_full.sse")),
     (Api::OpenaiChat, include_str!("fixtures/chat_full.sse")),
     (Api::OpenaiResponses, include_str!("fixtures/responses_full.sse")),
     (Api::Gemini, include_str!("fixtures/gemini_full.sse")),
+    (
+        Api::GeminiInteractions,
+        include_str!("fixtures/interactions_full.sse"),
+    ),
 ];
 
 /// Every stream that there is, with its name.

@@ -13,6 +13,7 @@ mod errors;
 mod gateways;
 mod gemini;
 mod ids;
+mod interactions;
 mod made_up;
 mod other_models;
 mod pictures;

@@ -416,7 +416,7 @@ fn recorded_requests_are_built_again() {
         if !body.is_object() {
             continue;
         }
-        if matches!(recording.api, Api::OpenaiResponses | Api::Gemini) {
+        if !matches!(recording.api, Api::Anthropic | Api::OpenaiChat) {
             continue;
         }
         let name = recording.name();

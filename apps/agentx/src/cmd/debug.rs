@@ -23,6 +23,7 @@ pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit,
         ApiArg::OpenaiChat => Api::OpenaiChat,
         ApiArg::OpenaiResponses => Api::OpenaiResponses,
         ApiArg::Gemini => Api::Gemini,
+        ApiArg::GeminiInteractions => Api::GeminiInteractions,
     };
     decode(api, &read(file)?, console)
 }

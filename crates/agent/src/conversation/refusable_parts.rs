@@ -13,8 +13,8 @@ use serde_json::Value;
 const SIGNS_THINKING: &str = "anthropic";
 /// The APIs that reasoning is sent back to: in words, or encrypted.
 const REASONS: [&str; 2] = ["openai-chat", "openai-responses"];
-/// The API that signs texts, thinking and calls, and looks at the signatures again.
-const SIGNS_PARTS: &str = "gemini";
+/// The APIs that sign texts, thinking and calls, and look at the signatures again.
+const SIGNS_PARTS: [&str; 2] = ["gemini", "gemini-interactions"];
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
@@ -70,7 +70,7 @@ pub(super) fn is_signed(part: &ContentPart) -> bool {
         ContentPart::Opaque(part) => Some(&part.provider),
         _ => None,
     };
-    provider.is_some_and(|data| data.api == SIGNS_PARTS)
+    provider.is_some_and(|data| SIGNS_PARTS.contains(&data.api.as_str()))
 }
 
 /// The part without its signature; `None` for one that only its provider reads.

@@ -80,6 +80,11 @@ fn reasons(config: &AgentConfig) -> bool {
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
 }
 
+/// Returns whether the model is asked by one of Gemini's APIs.
+fn is_gemini(config: &AgentConfig) -> bool {
+    matches!(config.model.api, Api::Gemini | Api::GeminiInteractions)
+}
+
 /// Leaves out everything up to the end, what is still to come included.
 pub(super) const ALL: u64 = u64::MAX;
 
@@ -253,7 +258,7 @@ impl Conversation {
         if reasons(config) {
             self.repairs.reasoning = latest;
         }
-        if config.model.api == Api::Gemini {
+        if is_gemini(config) {
             self.repairs.signatures = latest;
         }
     }
@@ -329,10 +334,10 @@ impl Conversation {
             RequestPart::Thinking => {
                 self.has(self.repairs.thinking, is_signed_thinking)
                     || (reasons(config) && self.has(self.repairs.reasoning, is_reasoning))
-                    || (config.model.api == Api::Gemini && self.has(self.repairs.signatures, is_signed))
+                    || (is_gemini(config) && self.has(self.repairs.signatures, is_signed))
             }
             RequestPart::Extras => {
-                let asks_for_reasoning = matches!(config.model.api, Api::OpenaiResponses | Api::Gemini);
+                let asks_for_reasoning = config.model.api == Api::OpenaiResponses || is_gemini(config);
                 let knows_extras = config.model.api == Api::Anthropic
                     || (refused == RequestPart::Extras && asks_for_reasoning)
                     || (refused == RequestPart::Extras
@@ -345,10 +350,8 @@ impl Conversation {
             RequestPart::Roles => {
                 let is_named =
                     refused == RequestPart::Roles || config.rules_version >= since::ROLES_ARE_REPAIRED;
-                let has_roles = !matches!(
-                    config.model.api,
-                    Api::Anthropic | Api::OpenaiResponses | Api::Gemini
-                );
+                let has_roles =
+                    !matches!(config.model.api, Api::Anthropic | Api::OpenaiResponses) && !is_gemini(config);
                 is_named && !self.repairs.roles && has_roles
             }
             RequestPart::Blocks => {

@@ -311,7 +311,7 @@ impl ReactAgent {
         let asked = self.config.model.api;
         let marks = match asked {
             Api::OpenaiChat => self.config.rules_version >= since::REASONING_IS_MARKED,
-            other => other == Api::Gemini,
+            other => matches!(other, Api::Gemini | Api::GeminiInteractions),
         };
         self.lifecycle
             .assembler

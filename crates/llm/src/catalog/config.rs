@@ -155,7 +155,7 @@ impl ProviderConfig {
         let api = self.api.unwrap_or(Api::OpenaiChat);
         let auth = match api {
             Api::Anthropic => AuthStyle::XApiKey,
-            Api::Gemini => AuthStyle::XGoogApiKey,
+            Api::Gemini | Api::GeminiInteractions => AuthStyle::XGoogApiKey,
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => AuthStyle::Bearer,
         };
         let mut entry = ProviderEntry {

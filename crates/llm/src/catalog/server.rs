@@ -27,19 +27,22 @@ impl ProviderEntry {
     /// assert_eq!(google.url(google.api, Some("http://h/v1")), "http://h/v1/models");
     /// let vertex = "https://h/v1/projects/p/locations/global/publishers/google";
     /// assert_eq!(google.url(google.api, Some(vertex)), format!("{vertex}/models"));
+    /// assert_eq!(google.url(Api::GeminiInteractions, Some("http://h")), "http://h/v1beta/interactions");
     /// ```
     pub fn url(&self, api: Api, base_url: Option<&str>) -> String {
         let base = base_url.unwrap_or(&self.base_url);
         let (base, query) = base.split_at(base.find('?').unwrap_or(base.len()));
         let mut base = base.trim_end_matches('/');
-        if api == Api::Gemini {
-            return format!("{}{query}", gemini_models(base));
+        match api {
+            Api::Gemini => return format!("{}/models{query}", gemini_version(base)),
+            Api::GeminiInteractions => return format!("{}/interactions{query}", gemini_version(base)),
+            _ => {}
         }
         let of_openai = ["/chat/completions", "/responses"];
         let (path, roots) = match api {
             Api::Anthropic => ("/v1/messages", ["/messages", "/v1"]),
             Api::OpenaiResponses => ("/responses", of_openai),
-            Api::OpenaiChat | Api::Gemini | Api::Scripted | Api::Unknown => ("/chat/completions", of_openai),
+            _ => ("/chat/completions", of_openai),
         };
         for end in roots {
             base = base.strip_suffix(end).unwrap_or(base);
@@ -61,13 +64,14 @@ impl ProviderEntry {
     /// ```
     pub fn request_url(&self, api: Api, model: &str, base_url: Option<&str>) -> String {
         let url = self.url(api, base_url);
-        if api != Api::Gemini {
-            return url;
-        }
         let (models, query) = url.split_once('?').unwrap_or((&url, ""));
         let model = path_segment(model.strip_prefix("models/").unwrap_or(model));
         let and = if query.is_empty() { "" } else { "&" };
-        format!("{models}/{model}:streamGenerateContent?alt=sse{and}{query}")
+        match api {
+            Api::Gemini => format!("{models}/{model}:streamGenerateContent?alt=sse{and}{query}"),
+            Api::GeminiInteractions => format!("{models}?alt=sse{and}{query}"),
+            _ => url,
+        }
     }
 
     /// The origin of the server that its models are asked at, where that is not its own server. `None` for a
@@ -79,18 +83,19 @@ impl ProviderEntry {
     }
 }
 
-/// The address of Gemini's models under a base: one that names a version or a publisher, or is the whole address, is taken
-/// as it is; any other is a server with the version `v1beta`.
-fn gemini_models(base: &str) -> String {
-    let base = base.strip_suffix("/models").unwrap_or(base);
+/// The address of a version of Gemini's API: a base that names a version or a publisher, or is the whole address of a
+/// method, is taken as it is; any other is a server with the version `v1beta`.
+fn gemini_version(base: &str) -> String {
+    let ends = ["/models", "/interactions"];
+    let base = ends.iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
     let last = base.rsplit('/').next().unwrap_or_default();
     let is_version = last
         .strip_prefix('v')
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if is_version || base.contains("/publishers/") {
-        format!("{base}/models")
+        base.to_owned()
     } else {
-        format!("{base}/v1beta/models")
+        format!("{base}/v1beta")
     }
 }
 

@@ -26,7 +26,7 @@ const LONGEST_NAME: usize = 64;
 const UNCHECKED: &str = "skip_thought_signature_validator";
 
 /// The name of a function begins with a letter or an underscore.
-pub(super) fn function_name(name: &str) -> Cow<'_, str> {
+pub(crate) fn function_name(name: &str) -> Cow<'_, str> {
     let name = tool_name(name, LONGEST_NAME);
     if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         return name;

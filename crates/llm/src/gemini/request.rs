@@ -68,8 +68,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
 /// What the request says of reasoning. A request without optional settings (`plain`) says nothing of it. Nobody reads the
 /// reasoning behind a summary of the conversation.
 fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<BorrowedJson<'static>> {
-    let way = options.gemini.thinking;
-    let way = way.unwrap_or_else(|| family::thinking(&request.model.id));
+    let way = thinking_of(request, options);
     if way == GeminiThinking::None || request.plain {
         return None;
     }
@@ -80,7 +79,7 @@ fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<Borr
     if !request.is_without(RequestPart::ReasoningEffort) {
         let (effort_set, tokens) = (options.chat.effort, request.params.thinking_tokens);
         if way == GeminiThinking::Level {
-            if let Some(level) = effort_set.map(level).or_else(|| tokens.map(effort)) {
+            if let Some(level) = level_of(request, options) {
                 config.set("thinkingLevel", level);
             }
         } else if let Some(budget) = effort_set
@@ -91,6 +90,18 @@ fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<Borr
         }
     }
     (!config.is_empty()).then_some(config)
+}
+
+/// The way to request reasoning of the model.
+pub(crate) fn thinking_of(request: &ModelRequest, options: &WireOptions) -> GeminiThinking {
+    let way = options.gemini.thinking;
+    way.unwrap_or_else(|| family::thinking(&request.model.id))
+}
+
+/// The level of reasoning that a person wants, if any.
+pub(crate) fn level_of(request: &ModelRequest, options: &WireOptions) -> Option<&'static str> {
+    let wished = request.params.thinking_tokens.map(effort);
+    options.chat.effort.map(level).or(wished)
 }
 
 /// The level of an effort. No model of these can do without reasoning, and all take `low`; only some take `minimal`

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::json::BorrowedJson;
 
 /// The parameters of a function; `None` if it has none.
-pub(super) fn parameters(schema: &Value) -> Option<BorrowedJson<'_>> {
+pub(crate) fn parameters(schema: &Value) -> Option<BorrowedJson<'_>> {
     let fields = schema.as_object()?;
     let has_no_properties = fields
         .get("properties")

@@ -106,6 +106,7 @@ fn list_of(api: &Url) -> Url {
         .or_else(|| path.strip_suffix("/responses"))
         .or_else(|| path.strip_suffix("/messages"))
         .or_else(|| path.strip_suffix("/models"))
+        .or_else(|| path.strip_suffix("/interactions"))
         .unwrap_or(path);
     url.set_path(&format!("{base}/models"));
     url
