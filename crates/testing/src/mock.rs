@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::vendors::{
-    AnswerPart, Anthropic, ChatServer, Dialect, GeminiServer, ModelAnswer, ResponsesServer, VendorRefusal,
+    AnswerPart, Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer, ResponsesServer, VendorRefusal,
 };
 use crate::{HttpRequest, ServerReply};
 
@@ -149,11 +149,12 @@ fn conversation_of(body: &Value) -> (String, usize) {
         words_of(&message["content"], &mut last);
         words_of(&message["output"], &mut last);
         words_of(&message["parts"], &mut last);
+        words_of(&message["result"], &mut last);
     }
     let is_answer = |item: &Value| {
         let is_call = item["type"]
             .as_str()
-            .is_some_and(|kind| kind.ends_with("_call") || kind == "reasoning");
+            .is_some_and(|kind| kind.ends_with("_call") || ["reasoning", "thought", "model_output"].contains(&kind));
         item["role"] == "assistant" || item["role"] == "model" || is_call
     };
     let is_one_item = !body["input"].is_array();
@@ -187,7 +188,7 @@ fn words_of(content: &Value, words: &mut String) {
 }
 
 /// A model server: it speaks the protocols of Anthropic (`/v1/messages`), OpenAI (`/v1/chat/completions`,
-/// `/v1/responses`) and Gemini (`/v1beta/models/NAME:streamGenerateContent`), refuses what the vendors refuse, and answers from a file.
+/// `/v1/responses`) and Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`), refuses what the vendors refuse, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,
@@ -195,6 +196,7 @@ pub struct Mock {
     chat: Mutex<ChatServer>,
     responses: Mutex<ResponsesServer>,
     gemini: Mutex<GeminiServer>,
+    interactions: Mutex<InteractionsServer>,
     delay: Duration,
     /// Statuses of the requests that come next.
     fails: Mutex<std::vec::IntoIter<u16>>,
@@ -209,6 +211,7 @@ impl Mock {
             chat: Mutex::new(ChatServer::new(dialect)),
             responses: Mutex::new(ResponsesServer::new()),
             gemini: Mutex::new(GeminiServer::new()),
+            interactions: Mutex::new(InteractionsServer::new()),
             delay: Duration::ZERO,
             fails: Mutex::new(Vec::new().into_iter()),
         }
@@ -241,6 +244,7 @@ impl Mock {
                 "/chat/completions",
                 "/responses",
                 ":streamGenerateContent",
+                "/interactions",
             ]
             .iter()
             .any(|end| path.ends_with(end)) =>
@@ -256,7 +260,7 @@ impl Mock {
             _ => Err(failure(
                 404,
                 "the mock has /v1/messages, /v1/chat/completions, /v1/responses, \
-                 /v1beta/models/NAME:streamGenerateContent and /v1/models",
+                 /v1beta/models/NAME:streamGenerateContent, /v1beta/interactions and /v1/models",
             )),
         };
         match answered {
@@ -283,6 +287,10 @@ impl Mock {
         }
         if path.ends_with(":streamGenerateContent") {
             let accepted = locked(&self.gemini).check(path, &request.body);
+            return Ok(accepted.map_err(refused)?.stream(&answer()?));
+        }
+        if path.ends_with("/interactions") {
+            let accepted = locked(&self.interactions).check(&request.body);
             return Ok(accepted.map_err(refused)?.stream(&answer()?));
         }
         let accepted = locked(&self.chat).check(&request.body);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::fixture;
 use crate::vendors::{
     Anthropic, AnthropicAccepted, ChatAccepted, ChatServer, Dialect, GeminiAccepted, GeminiServer,
-    ResponsesAccepted, ResponsesServer, VendorRefusal,
+    InteractionsAccepted, InteractionsServer, ResponsesAccepted, ResponsesServer, VendorRefusal,
 };
 
 /// The model of Anthropic that made-up models of tests behave like: one that thinks only on request.
@@ -25,6 +25,7 @@ struct CheckState {
     chat: ChatServer,
     responses: ResponsesServer,
     gemini: GeminiServer,
+    interactions: InteractionsServer,
     refused: Vec<VendorRefusal>,
     dropped: Vec<String>,
 }
@@ -40,6 +41,8 @@ pub enum CheckedRequest {
     Responses(Box<ResponsesAccepted>),
     /// A request for Gemini.
     Gemini(Box<GeminiAccepted>),
+    /// A request for Gemini's Interactions.
+    Interactions(Box<InteractionsAccepted>),
     /// A request for no model, which was not checked.
     Other,
 }
@@ -71,6 +74,7 @@ impl RequestChecks {
             chat,
             responses: ResponsesServer::new(),
             gemini: GeminiServer::new(),
+            interactions: InteractionsServer::new(),
             refused: Vec::new(),
             dropped: Vec::new(),
         };
@@ -110,6 +114,9 @@ impl RequestChecks {
         } else if path.ends_with(":streamGenerateContent") {
             let accepted = state.gemini.check(path, body);
             accepted.map(|accepted| CheckedRequest::Gemini(Box::new(accepted)))
+        } else if path.ends_with("/interactions") {
+            let accepted = state.interactions.check(body);
+            accepted.map(|accepted| CheckedRequest::Interactions(Box::new(accepted)))
         } else {
             Ok(CheckedRequest::Other)
         };

@@ -7,6 +7,8 @@ mod anthropic;
 mod chat;
 #[path = "vendors/gemini.rs"]
 mod gemini;
+#[path = "vendors/interactions.rs"]
+mod interactions;
 #[path = "vendors/responses.rs"]
 mod responses;
 #[path = "vendors/thinking.rs"]

@@ -2,7 +2,10 @@
 //! protocols.
 
 use agentx_testing::StrictServer;
-use agentx_testing::vendors::{AnswerPart, Anthropic, GeminiServer, ModelAnswer, ResponsesServer};
+use agentx_testing::vendors::{
+    AnswerPart, Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer,
+    ResponsesServer,
+};
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox};
@@ -99,15 +102,18 @@ async fn a_session_moves_between_protocols_and_no_vendor_refuses_it() {
     let gemini = StrictServer::gemini(GeminiServer::new(), works).await;
     let claude = StrictServer::anthropic(Anthropic::new(), says("Claude.")).await;
     let responses = StrictServer::responses(ResponsesServer::new(), says("Sol.")).await;
+    let chat = StrictServer::chat(ChatServer::new(Dialect::Groq), says("Groq.")).await;
     let sandbox = Sandbox::new()
         .env("GOOGLE_API_KEY", "made-up-key-2")
         .env("ANTHROPIC_API_KEY", "made-up-key-3")
-        .env("OPENAI_API_KEY", "made-up-key-4");
+        .env("OPENAI_API_KEY", "made-up-key-4")
+        .env("GROQ_API_KEY", "made-up-key-5");
     sandbox.config(&format!(
-        "providers:\n  google: {{base_url: '{}'}}\n  anthropic: {{base_url: '{}'}}\n  openai: {{api: openai-responses, base_url: '{}/v1'}}\n",
+        "providers:\n  google: {{base_url: '{}'}}\n  anthropic: {{base_url: '{}'}}\n  openai: {{api: openai-responses, base_url: '{}/v1'}}\n  groq: {{base_url: '{}/v1'}}\n",
         gemini.url(),
         claude.url(),
-        responses.url()
+        responses.url(),
+        chat.url()
     ));
     let runs = move || -> Vec<Ran> {
         let models = [
@@ -115,6 +121,7 @@ async fn a_session_moves_between_protocols_and_no_vendor_refuses_it() {
             "anthropic/claude-opus-5-5",
             "google/gemini-4-argon",
             "openai/gpt-6-sol",
+            "groq/made-up-instruct",
             "google/gemini-3.8-flash",
         ];
         let run = |(at, model): (usize, &&str)| {
@@ -128,10 +135,10 @@ async fn a_session_moves_between_protocols_and_no_vendor_refuses_it() {
     };
     let ran = tokio::task::spawn_blocking(runs).await.unwrap();
     let two = "It printed two lines.\n";
-    for (ran, words) in ran.iter().zip([two, "Claude.\n", two, "Sol.\n", two]) {
+    for (ran, words) in ran.iter().zip([two, "Claude.\n", two, "Sol.\n", "Groq.\n", two]) {
         answered(ran, words);
     }
-    for server in [&gemini, &claude, &responses] {
+    for server in [&gemini, &claude, &responses, &chat] {
         server.refused_nothing();
     }
     let last = gemini.requests().last().unwrap().json();
@@ -143,4 +150,42 @@ async fn a_session_moves_between_protocols_and_no_vendor_refuses_it() {
         signatures, 1,
         "the calls of the other Gemini are signed by nobody: {last}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_at_interactions_runs_tools_and_stores_nothing() {
+    let server = StrictServer::interactions(InteractionsServer::new(), works).await;
+    let sandbox = Sandbox::new().env("GEMINI_API_KEY", "made-up-key-1");
+    sandbox.config(&format!(
+        "model: google/gemini-3.8-flash\nproviders:\n  google: {{api: gemini-interactions, base_url: '{}'}}\n",
+        server.url()
+    ));
+    let runs = move || -> [Ran; 2] {
+        [
+            sandbox.run(&["run", "--yes", "print two lines"]),
+            sandbox.run(&["run", "--yes", "--continue", "and again"]),
+        ]
+    };
+    for ran in tokio::task::spawn_blocking(runs).await.unwrap() {
+        answered(&ran, "It printed two lines.\n");
+    }
+    server.refused_nothing();
+    let requests = server.requests();
+    for request in &requests {
+        assert_eq!(request.path, "/v1beta/interactions?alt=sse");
+        assert_eq!(request.header("x-goog-api-key"), Some("made-up-key-1"));
+        assert_eq!(request.json()["store"], false);
+    }
+    let last = requests.last().unwrap().json();
+    let steps = last["input"].as_array().unwrap().iter();
+    let kinds: Vec<&str> = steps.map(|step| step["type"].as_str().unwrap()).collect();
+    let one = [
+        "user_input",
+        "thought",
+        "function_call",
+        "function_call",
+        "function_result",
+        "function_result",
+    ];
+    assert_eq!(kinds, [&one[..], &["model_output"], &one].concat(), "{last}");
 }

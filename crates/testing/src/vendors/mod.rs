@@ -1,6 +1,6 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`] and [`GeminiServer`] check a request and either accept it or return the [`VendorRule`] that it
+//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`] and [`InteractionsServer`] check a request and either accept it or return the [`VendorRule`] that it
 //! breaks. They do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts
 //! them behind a socket.
 //!
@@ -11,6 +11,7 @@ mod bytes;
 mod chat;
 mod count;
 mod gemini;
+mod interactions;
 mod picture;
 mod responses;
 
@@ -18,9 +19,13 @@ pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as A
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
 pub use gemini::{AcceptedContent as GeminiAccepted, GeminiServer, RULES as GEMINI_RULES};
+pub use interactions::{
+    AcceptedInteraction as InteractionsAccepted, InteractionsServer, RULES as INTERACTIONS_RULES,
+};
 pub use picture::{PICTURE_RULES, VendorPicture, png};
 pub use responses::{AcceptedResponse as ResponsesAccepted, RULES as RESPONSES_RULES, ResponsesServer};
 
+use gemini::{is_name as is_gemini_name, version as gemini_version};
 use serde_json::{Value, json};
 
 /// A rule of a vendor, and its source.
@@ -59,6 +64,7 @@ impl VendorRefusal {
             "chat-window-with-answer",
             "responses-window",
             "gemini-window",
+            "interactions-window",
         ]
         .contains(&self.rule.name)
     }
@@ -154,6 +160,7 @@ pub fn table() -> String {
         CHAT_RULES,
         RESPONSES_RULES,
         GEMINI_RULES,
+        INTERACTIONS_RULES,
     ]
     .into_iter()
     .flatten();

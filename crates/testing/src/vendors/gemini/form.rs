@@ -144,7 +144,7 @@ fn thinking(config: &Value, model: &str) -> Result<(), VendorRefusal> {
 }
 
 /// Whether a name is one of a function.
-pub(super) fn is_name(name: &str) -> bool {
+pub(in crate::vendors) fn is_name(name: &str) -> bool {
     let begins = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     let fits = |byte: u8| begins(byte) || byte.is_ascii_digit() || b".:-".contains(&byte);
     (1..=128).contains(&name.len()) && name.bytes().next().is_some_and(begins) && name.bytes().all(fits)

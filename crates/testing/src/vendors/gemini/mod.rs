@@ -5,6 +5,7 @@ mod contents;
 mod form;
 mod rules;
 
+pub(super) use form::is_name;
 pub use rules::RULES;
 
 use serde_json::{Value, json};
@@ -123,7 +124,7 @@ fn model_of(path: &str) -> Result<String, VendorRefusal> {
 }
 
 /// The version of a model: 38 for `gemini-3.8-flash`, 25 for `gemini-2.5-pro`; 0 for others.
-fn version(model: &str) -> u32 {
+pub(super) fn version(model: &str) -> u32 {
     let rest = model.strip_prefix("gemini-").unwrap_or_default();
     let mut numbers = rest.split('-').next().unwrap_or_default().split('.');
     let mut next = || numbers.next().and_then(|part| part.parse::<u32>().ok());
