@@ -1076,7 +1076,7 @@ export interface ModelSpec {
 }
 
 /** The wire protocol of a model. */
-export type Api = "anthropic" | "openai-chat" | "openai-responses" | "scripted" | "unknown";
+export type Api = "anthropic" | "openai-chat" | "openai-responses" | "gemini" | "gemini-interactions" | "scripted" | "unknown";
 
 /** A kind of input besides text. */
 export type InputMedium = "image" | "audio" | "file";

@@ -397,4 +397,8 @@ pub(crate) enum ApiArg {
     OpenaiChat,
     /// OpenAI Responses
     OpenaiResponses,
+    /// Gemini
+    Gemini,
+    /// Gemini's Interactions
+    GeminiInteractions,
 }

@@ -49,8 +49,14 @@ const fn key(
 }
 
 /// The protocols that a provider can speak.
-pub const APIS: &[&str] = &["anthropic", "openai-chat", "openai-responses"];
-const AUTHS: &[&str] = &["x-api-key", "bearer", "none"];
+pub const APIS: &[&str] = &[
+    "anthropic",
+    "openai-chat",
+    "openai-responses",
+    "gemini",
+    "gemini-interactions",
+];
+const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
@@ -106,7 +112,7 @@ pub const KEYS: &[KeySpec] = &[
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
     key("tools.environment", ValueKind::Names, SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
-    key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address is asked by openai-responses [openai-chat]"),
+    key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address is asked by openai-responses, Google by gemini [openai-chat]"),
     key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
     key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),
     key("providers.*.api_key_env", ValueKind::KeyVariable, SetIfTrusted, None, "the environment variable with the API key; same as `api_key: ${NAME}`"),
@@ -125,7 +131,7 @@ pub const KEYS: &[KeySpec] = &[
     key("models.*.context_window", ValueKind::Count, SetIfTrusted, None, "size of the context window in tokens, answer included"),
     key("models.*.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
     key("models.*.images", ValueKind::Choice(YES_OR_NO), SetIfTrusted, None, "whether the model accepts images"),
-    key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (openai-chat, openai-responses)"),
+    key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (not of anthropic)"),
     key("models.*.length_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
     key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
     key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),

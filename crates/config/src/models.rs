@@ -84,6 +84,8 @@ fn api_called(word: &str) -> Api {
     match word {
         "anthropic" => Api::Anthropic,
         "openai-responses" => Api::OpenaiResponses,
+        "gemini" => Api::Gemini,
+        "gemini-interactions" => Api::GeminiInteractions,
         _ => Api::OpenaiChat,
     }
 }
@@ -92,6 +94,7 @@ fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> Pr
     let path = |key: &str| KeyPath::dotted("providers").child(name).child(key);
     let auth = |word: String| match word.as_str() {
         "x-api-key" => AuthStyle::XApiKey,
+        "x-goog-api-key" => AuthStyle::XGoogApiKey,
         "none" => AuthStyle::None,
         _ => AuthStyle::Bearer,
     };

@@ -71,6 +71,22 @@ pub(crate) fn environment(
         Some((provider.base_url_env.clone()?, path))
     });
     let mut layer = SettingsLayer::default();
+    let is_set = |name: &str| lookup(name).is_some_and(|words| !words.trim().is_empty());
+    for provider in catalog.providers() {
+        let (Some(first), Some(other)) = (&provider.key_env, &provider.other_key_env) else {
+            continue;
+        };
+        if !is_set(first) && is_set(other) {
+            let path = KeyPath::dotted("providers")
+                .child(&provider.name)
+                .child("api_key");
+            let (origin, at) = (
+                SettingOrigin::Env(other.clone()),
+                MistakeLocation::Env(other.clone()),
+            );
+            layer.take(path, &format!("${{{other}}}"), origin, at, mistakes);
+        }
+    }
     for (name, path) in fixed.chain(addresses) {
         let Some(words) = lookup(&name).filter(|words| !words.is_empty()) else {
             continue;

@@ -194,7 +194,7 @@ fn all_mistakes_are_said_at_once_with_place_and_nearest_word() {
 /home/config.yaml:10:5: `rules`: expected a rule such as `{effect: ask, tool: bash}`, found text
 /home/config.yaml:11:5: `rules`: a rule needs `effect` and `tool`
 /home/config.yaml:12:1: unknown key `max_tokens`; did you mean `limits.max_tokens`?
-/home/config.yaml:14:15: `providers.mine.api`: expected one of anthropic, openai-chat, openai-responses, found \"anthropik\"; did you mean `anthropic`?
+/home/config.yaml:14:15: `providers.mine.api`: expected one of anthropic, openai-chat, openai-responses, gemini, gemini-interactions, found \"anthropik\"; did you mean `anthropic`?
 /home/config.yaml:15:8: `tools`: expected keys such as `enabled`, `disabled`, `timeout`, found a list
 /home/config.yaml:16:16: `system_prompt`: expected text, found a list
 AGENTX_APPROVAL: expected one of ask, auto, deny, found \"yes\"
@@ -445,7 +445,7 @@ fn a_provider_that_needs_a_key_needs_it_on_this_machine_too() {
 #[test]
 fn every_built_in_provider_is_reached_where_its_variable_says() {
     for provider in agentx_llm::Catalog::builtin().providers() {
-        let variable = format!("{}_BASE_URL", provider.name.to_uppercase());
+        let variable = provider.base_url_env.clone().expect("each has one");
         let settings = Desk::new()
             .env(&variable, "http://127.0.0.1:9/v1")
             .load()
@@ -467,6 +467,48 @@ fn every_built_in_provider_is_reached_where_its_variable_says() {
             "{variable}"
         );
     }
+}
+
+#[test]
+fn the_other_variable_of_googles_key_counts_where_the_first_is_not_set() {
+    use agentx_config::ProviderKey;
+    let key = |desk: Desk| {
+        let settings = desk.load().unwrap().settings;
+        let google = settings
+            .providers
+            .iter()
+            .find(|provider| provider.name == "google");
+        match &google.unwrap().key {
+            ProviderKey::Env { name, value } => (name.clone(), value.is_some()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = ("GEMINI_API_KEY".to_owned(), true);
+    let other = ("GOOGLE_API_KEY".to_owned(), true);
+    let with_other = || Desk::new().env("GOOGLE_API_KEY", "made-up-1");
+    assert_eq!(key(Desk::new()), ("GEMINI_API_KEY".to_owned(), false));
+    assert_eq!(key(with_other()), other);
+    assert_eq!(key(with_other().env("GEMINI_API_KEY", " ")), other);
+    assert_eq!(key(with_other().env("GEMINI_API_KEY", "made-up-2")), first);
+}
+
+#[test]
+fn a_token_of_vertex_is_sent_as_a_bearer_and_calls_there_have_no_ids() {
+    let settings = Desk::new()
+        .env("VERTEX_ACCESS_TOKEN", "made-up-token")
+        .load()
+        .unwrap()
+        .settings;
+    let vertex = settings.catalog.provider("vertex").unwrap();
+    let headers = vertex.headers(Some("t"));
+    assert!(
+        headers.contains(&("authorization", "Bearer t".to_owned())),
+        "{headers:?}"
+    );
+    let model = settings.catalog.resolve("vertex/gemini-3.8-flash").unwrap();
+    assert!(!settings.catalog.wire_options(&model).gemini.call_ids);
+    let google = settings.catalog.resolve("google/gemini-3.8-flash").unwrap();
+    assert!(settings.catalog.wire_options(&google).gemini.call_ids);
 }
 
 #[test]

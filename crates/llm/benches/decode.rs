@@ -123,6 +123,7 @@ fn recorded() -> Option<Vec<(Api, Vec<u8>)>> {
             ("messages", Api::Anthropic),
             ("chat_completions", Api::OpenaiChat),
             ("responses", Api::OpenaiResponses),
+            ("streamGenerateContent", Api::Gemini),
         ] {
             let Ok(files) = std::fs::read_dir(provider.as_ref().ok()?.path().join(folder)) else {
                 continue;
@@ -137,7 +138,7 @@ fn recorded() -> Option<Vec<(Api, Vec<u8>)>> {
 
 fn made_up() -> Vec<(Api, Vec<u8>)> {
     println!("no recordings: made-up streams instead");
-    let fixtures: [(Api, &[u8]); 3] = [
+    let fixtures: [(Api, &[u8]); 4] = [
         (
             Api::Anthropic,
             include_bytes!("../tests/fixtures/anthropic_full.sse"),
@@ -147,6 +148,7 @@ fn made_up() -> Vec<(Api, Vec<u8>)> {
             Api::OpenaiResponses,
             include_bytes!("../tests/fixtures/responses_full.sse"),
         ),
+        (Api::Gemini, include_bytes!("../tests/fixtures/gemini_full.sse")),
     ];
     fixtures
         .iter()

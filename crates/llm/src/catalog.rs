@@ -47,10 +47,12 @@ pub struct ProviderEntry {
     pub base_url: String,
     /// The provider's own address, which stays when `base_url` is overridden; `None` if a person added the provider.
     pub own_url: Option<String>,
-    /// The environment variable that overrides `base_url`. Every built-in provider has one, `NAME_BASE_URL`.
+    /// The environment variable that overrides `base_url`: every built-in provider has one, mostly `NAME_BASE_URL`.
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key, if there is one.
     pub key_env: Option<String>,
+    /// Another one, which counts where the first is not set.
+    pub other_key_env: Option<String>,
     /// The environment variable with a token for `authorization: Bearer`; it takes precedence over the key.
     pub token_env: Option<String>,
     /// The way to send the key.
@@ -73,6 +75,8 @@ pub struct ProviderEntry {
 pub enum AuthStyle {
     /// The header `x-api-key: KEY`.
     XApiKey,
+    /// The header `x-goog-api-key: KEY`.
+    XGoogApiKey,
     /// The header `authorization: Bearer KEY`.
     Bearer,
     /// The key is not sent.
@@ -155,7 +159,8 @@ impl Catalog {
             .expect("the embedded catalog is complete");
         let mut catalog = Self { own: 0, ..catalog };
         for provider in &mut catalog.providers {
-            provider.base_url_env = Some(server::base_url_variable(&provider.name));
+            let variable = || server::base_url_variable(&provider.name);
+            provider.base_url_env.get_or_insert_with(variable);
             provider.own_url = Some(provider.base_url.clone());
         }
         catalog.with_servers()
@@ -310,6 +315,7 @@ impl Catalog {
         let of_provider = || Some(self.provider(&model.provider)?.wire.clone());
         let home = match model.api {
             Api::Anthropic => "anthropic",
+            Api::Gemini | Api::GeminiInteractions => "google",
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => "openai",
         };
         let id_at_home = model.id.rsplit('/').next().unwrap_or(&model.id);
@@ -389,6 +395,7 @@ impl ProviderEntry {
         }
         match (self.auth, key) {
             (AuthStyle::XApiKey, Some(key)) => headers.push(("x-api-key", key.to_owned())),
+            (AuthStyle::XGoogApiKey, Some(key)) => headers.push(("x-goog-api-key", key.to_owned())),
             (AuthStyle::Bearer, Some(key)) => headers.push(("authorization", format!("Bearer {key}"))),
             (AuthStyle::None, _) | (_, None) => {}
         }

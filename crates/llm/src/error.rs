@@ -138,6 +138,20 @@ pub struct ModelError {
 }
 
 impl ModelError {
+    /// An error in the words of a stream, without a status.
+    pub(crate) fn of(code: ErrorCode, message: &str) -> Self {
+        Self {
+            code,
+            message: shorten(message),
+            retryable: code.is_retryable(),
+            retry_after_ms: None,
+            status: None,
+            overflow: None,
+            refused: None,
+            longest_answer: None,
+        }
+    }
+
     /// Returns whether the model, or its server as it was started, refuses every request that offers tools.
     pub fn takes_no_tools(&self) -> bool {
         self.code == ErrorCode::BadRequest && template::takes_no_tools(&self.message.to_ascii_lowercase())

@@ -57,6 +57,30 @@ impl<'a> BorrowedJson<'a> {
         }
     }
 
+    /// Whether this is an object without fields.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Object(fields) if fields.is_empty())
+    }
+
+    /// Whether this is an object with this field.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        match self {
+            Self::Object(fields) => fields.iter().any(|(present, _)| *present == key),
+            Self::Value(value) => value.get(key).is_some(),
+            _ => false,
+        }
+    }
+
+    /// A field of an object that was built here.
+    pub(crate) fn field(&self, key: &str) -> Option<&BorrowedJson<'a>> {
+        match self {
+            Self::Object(fields) => fields
+                .iter()
+                .find_map(|(present, json)| (*present == key).then_some(json)),
+            _ => None,
+        }
+    }
+
     /// A field of an object.
     pub(crate) fn field_mut(&mut self, key: &str) -> Option<&mut BorrowedJson<'a>> {
         let mut fields = self.fields()?.iter_mut();

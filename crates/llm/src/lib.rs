@@ -28,6 +28,8 @@ pub mod base64;
 pub mod catalog;
 mod emitter;
 pub mod error;
+pub mod gemini;
+pub mod gemini_interactions;
 mod json;
 mod lenient_json;
 pub mod openai_chat;

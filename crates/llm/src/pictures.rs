@@ -96,7 +96,7 @@ impl<'a> Pictures<'a> {
         let limits = match request.model.api {
             Api::Anthropic => anthropic(request.model.context_window),
             Api::OpenaiChat if is_claude(&request.model.id) => anthropic(request.model.context_window),
-            Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => CHAT,
+            _ => CHAT,
         };
         let mut pictures = Self::default();
         let mut kept: Vec<PlacedPicture> = Vec::new();

@@ -7,7 +7,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::pictures::Pictures;
-use crate::{anthropic, base64, openai_chat, openai_responses};
+use crate::{anthropic, base64, gemini, gemini_interactions, openai_chat, openai_responses};
 
 /// A source of the bytes of content-addressed blobs, such as pictures. Building a request does no I/O, so the
 /// caller reads the blobs first; a `BTreeMap<BlobId, Vec<u8>>` is a source.
@@ -106,6 +106,8 @@ pub struct WireOptions {
     pub anthropic: anthropic::AnthropicOptions,
     /// The options of OpenAI Chat Completions and Responses.
     pub chat: openai_chat::ChatOptions,
+    /// For both APIs of Gemini.
+    pub gemini: gemini::GeminiOptions,
 }
 
 /// Returns the JSON body of a request, in the API of its model. Equal requests give equal bytes.
@@ -141,6 +143,8 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     match request.model.api {
         Api::Anthropic => anthropic::build(request, &options.anthropic, &blobs),
         Api::OpenaiResponses => openai_responses::build(request, &options.chat, &blobs),
+        Api::Gemini => gemini::build(request, options, &blobs),
+        Api::GeminiInteractions => gemini_interactions::build(request, options, &blobs),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::build(request, &options.chat, &blobs),
     }
 }
@@ -150,7 +154,12 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
 pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static str, &'static str)> {
     let beta = match request.model.api {
         Api::Anthropic => anthropic::beta(request, &options.anthropic),
-        Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => None,
+        Api::OpenaiChat
+        | Api::OpenaiResponses
+        | Api::Gemini
+        | Api::GeminiInteractions
+        | Api::Scripted
+        | Api::Unknown => None,
     };
     beta.map(|beta| ("anthropic-beta", beta))
 }

@@ -7,7 +7,7 @@ use agentx_types::{Api, ContentPart, EnvironmentEvent, MessageId, ModelRequest, 
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::{self, SseError};
-use crate::{anthropic, openai_chat, openai_responses};
+use crate::{anthropic, gemini, gemini_interactions, openai_chat, openai_responses};
 
 /// The data about a stream that its decoder needs: ids that are already taken, and the number of the attempt.
 #[derive(Clone, Debug)]
@@ -151,6 +151,10 @@ pub enum StreamDecoder {
     OpenaiChat(Box<openai_chat::ChatDecoder>),
     /// The decoder of OpenAI Responses.
     OpenaiResponses(Box<openai_responses::ResponsesDecoder>),
+    /// Gemini's `streamGenerateContent`.
+    Gemini(Box<gemini::GeminiDecoder>),
+    /// Gemini's Interactions API.
+    GeminiInteractions(Box<gemini_interactions::InteractionsDecoder>),
 }
 
 impl StreamDecoder {
@@ -161,6 +165,10 @@ impl StreamDecoder {
             Api::Anthropic => Self::Anthropic(Box::new(anthropic::AnthropicDecoder::new(context))),
             Api::OpenaiResponses => {
                 Self::OpenaiResponses(Box::new(openai_responses::ResponsesDecoder::new(context)))
+            }
+            Api::Gemini => Self::Gemini(Box::new(gemini::GeminiDecoder::new(context))),
+            Api::GeminiInteractions => {
+                Self::GeminiInteractions(Box::new(gemini_interactions::InteractionsDecoder::new(context)))
             }
             Api::OpenaiChat | Api::Scripted | Api::Unknown => {
                 Self::OpenaiChat(Box::new(openai_chat::ChatDecoder::new(context)))
@@ -178,6 +186,8 @@ impl StreamDecoder {
             Self::Anthropic(decoder) => decoder.push(bytes, out),
             Self::OpenaiChat(decoder) => decoder.push(bytes, out),
             Self::OpenaiResponses(decoder) => decoder.push(bytes, out),
+            Self::Gemini(decoder) => decoder.push(bytes, out),
+            Self::GeminiInteractions(decoder) => decoder.push(bytes, out),
         }
     }
 
@@ -191,6 +201,8 @@ impl StreamDecoder {
             Self::Anthropic(decoder) => decoder.finish(out),
             Self::OpenaiChat(decoder) => decoder.finish(out),
             Self::OpenaiResponses(decoder) => decoder.finish(out),
+            Self::Gemini(decoder) => decoder.finish(out),
+            Self::GeminiInteractions(decoder) => decoder.finish(out),
         }
     }
 
@@ -200,6 +212,8 @@ impl StreamDecoder {
             Self::Anthropic(decoder) => decoder.is_done(),
             Self::OpenaiChat(decoder) => decoder.is_done(),
             Self::OpenaiResponses(decoder) => decoder.is_done(),
+            Self::Gemini(decoder) => decoder.is_done(),
+            Self::GeminiInteractions(decoder) => decoder.is_done(),
         }
     }
 }
@@ -225,6 +239,8 @@ pub fn decode_body(
     match api {
         Api::Anthropic => anthropic::decode_body(context, body, out),
         Api::OpenaiResponses => openai_responses::decode_body(context, body, out),
+        Api::Gemini => gemini::decode_body(context, body, out),
+        Api::GeminiInteractions => gemini_interactions::decode_body(context, body, out),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::decode_body(context, body, out),
     }
 }

@@ -71,7 +71,11 @@ fn the_embedded_catalog_is_sound() {
 fn environment_variables_are_the_known_ones() {
     let catalog = Catalog::builtin();
     for provider in catalog.providers() {
-        let prefix = provider.name.to_uppercase();
+        // Google's model has a name of its own in the variables of Google's programs.
+        let prefix = match &*provider.name {
+            "google" => "GEMINI".to_owned(),
+            name => name.to_uppercase(),
+        };
         let key = provider.needs_key.then(|| format!("{prefix}_API_KEY"));
         assert_eq!(provider.key_env, key);
         assert_eq!(provider.base_url_env, Some(format!("{prefix}_BASE_URL")));

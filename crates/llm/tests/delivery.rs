@@ -20,10 +20,15 @@ use crate::common::{context, decode, random_pieces};
 use agentx_llm::{StreamDecoder, StreamError};
 use agentx_types::{Api, EnvironmentEvent};
 
-const FIXTURES: [(Api, &str); 3] = [
+const FIXTURES: [(Api, &str); 5] = [
     (Api::Anthropic, include_str!("fixtures/anthropic_full.sse")),
     (Api::OpenaiChat, include_str!("fixtures/chat_full.sse")),
     (Api::OpenaiResponses, include_str!("fixtures/responses_full.sse")),
+    (Api::Gemini, include_str!("fixtures/gemini_full.sse")),
+    (
+        Api::GeminiInteractions,
+        include_str!("fixtures/interactions_full.sse"),
+    ),
 ];
 
 /// Every stream that there is, with its name.
@@ -41,7 +46,9 @@ fn streams(cases: &str) -> Vec<(String, String, Api, Vec<u8>)> {
         .collect();
     if let Some(recordings) = common::recordings(cases) {
         for recording in common::all(&recordings) {
-            if let Some(bytes) = recording.bytes("response.sse") {
+            if let Some(bytes) = recording.bytes("response.sse")
+                && recording.status() < 400
+            {
                 streams.push((recording.provider.clone(), recording.name(), recording.api, bytes));
             }
         }

@@ -416,7 +416,7 @@ fn recorded_requests_are_built_again() {
         if !body.is_object() {
             continue;
         }
-        if recording.api == Api::OpenaiResponses {
+        if !matches!(recording.api, Api::Anthropic | Api::OpenaiChat) {
             continue;
         }
         let name = recording.name();

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::vendors::{
-    AnswerPart, Anthropic, ChatServer, Dialect, ModelAnswer, ResponsesServer, VendorRefusal,
+    AnswerPart, Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer,
+    ResponsesServer, VendorRefusal,
 };
 use crate::{HttpRequest, ServerReply};
 
@@ -138,24 +139,26 @@ impl ModelAnswer {
 /// Returns the text of the last message, and the number of answers before it. At Responses, the items of one answer
 /// are neighbours.
 fn conversation_of(body: &Value) -> (String, usize) {
-    let list = if body["input"].is_array() {
-        &body["input"]
-    } else {
-        &body["messages"]
-    };
+    let lists = ["input", "contents"].into_iter().map(|name| &body[name]);
+    let list = lists
+        .into_iter()
+        .find(|list| list.is_array())
+        .unwrap_or(&body["messages"]);
     let messages = list.as_array().map_or(&[][..], Vec::as_slice);
     let mut last = String::new();
     if let Some(message) = messages.last() {
         words_of(&message["content"], &mut last);
         words_of(&message["output"], &mut last);
+        words_of(&message["parts"], &mut last);
+        words_of(&message["result"], &mut last);
     }
     let is_answer = |item: &Value| {
-        let is_call = item["type"]
-            .as_str()
-            .is_some_and(|kind| kind.ends_with("_call") || kind == "reasoning");
-        item["role"] == "assistant" || is_call
+        let is_call = item["type"].as_str().is_some_and(|kind| {
+            kind.ends_with("_call") || ["reasoning", "thought", "model_output"].contains(&kind)
+        });
+        item["role"] == "assistant" || item["role"] == "model" || is_call
     };
-    let is_one_item = list == &body["messages"];
+    let is_one_item = !body["input"].is_array();
     let ends = messages.iter().enumerate().filter(|(at, item)| {
         is_answer(item) && (is_one_item || !messages.get(at + 1).is_some_and(is_answer))
     });
@@ -170,22 +173,31 @@ fn words_of(content: &Value, words: &mut String) {
             words.push('\n');
         }
         Value::Array(parts) => parts.iter().for_each(|part| words_of(part, words)),
-        Value::Object(part) => ["text", "content"]
-            .iter()
-            .filter_map(|name| part.get(*name))
-            .for_each(|inner| words_of(inner, words)),
+        Value::Object(part) => [
+            "text",
+            "content",
+            "functionResponse",
+            "response",
+            "output",
+            "error",
+        ]
+        .iter()
+        .filter_map(|name| part.get(*name))
+        .for_each(|inner| words_of(inner, words)),
         _ => {}
     }
 }
 
-/// A model server: it speaks the protocols of Anthropic (`/v1/messages`) and OpenAI (`/v1/chat/completions`,
-/// `/v1/responses`), refuses what the vendors refuse, and answers from a file.
+/// A model server: it speaks the protocols of Anthropic (`/v1/messages`), OpenAI (`/v1/chat/completions`,
+/// `/v1/responses`) and Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`), refuses what the vendors refuse, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,
     anthropic: Mutex<Anthropic>,
     chat: Mutex<ChatServer>,
     responses: Mutex<ResponsesServer>,
+    gemini: Mutex<GeminiServer>,
+    interactions: Mutex<InteractionsServer>,
     delay: Duration,
     /// Statuses of the requests that come next.
     fails: Mutex<std::vec::IntoIter<u16>>,
@@ -199,6 +211,8 @@ impl Mock {
             anthropic: Mutex::new(Anthropic::new().knowing_all_as(ORDINARY)),
             chat: Mutex::new(ChatServer::new(dialect)),
             responses: Mutex::new(ResponsesServer::new()),
+            gemini: Mutex::new(GeminiServer::new()),
+            interactions: Mutex::new(InteractionsServer::new()),
             delay: Duration::ZERO,
             fails: Mutex::new(Vec::new().into_iter()),
         }
@@ -226,9 +240,15 @@ impl Mock {
                 let models = json!({ "object": "list", "data": [{ "id": "mock", "object": "model" }] });
                 return (ServerReply::json(200, &models), "its models".to_owned());
             }
-            _ if ["/messages", "/chat/completions", "/responses"]
-                .iter()
-                .any(|end| path.ends_with(end)) =>
+            _ if [
+                "/messages",
+                "/chat/completions",
+                "/responses",
+                ":streamGenerateContent",
+                "/interactions",
+            ]
+            .iter()
+            .any(|end| path.ends_with(end)) =>
             {
                 match locked(&self.fails).next() {
                     Some(status) => Err(failure(
@@ -240,7 +260,8 @@ impl Mock {
             }
             _ => Err(failure(
                 404,
-                "the mock has /v1/messages, /v1/chat/completions, /v1/responses and /v1/models",
+                "the mock has /v1/messages, /v1/chat/completions, /v1/responses, \
+                 /v1beta/models/NAME:streamGenerateContent, /v1beta/interactions and /v1/models",
             )),
         };
         match answered {
@@ -263,6 +284,14 @@ impl Mock {
         }
         if path.ends_with("/responses") {
             let accepted = locked(&self.responses).check(&request.body);
+            return Ok(accepted.map_err(refused)?.stream(&answer()?));
+        }
+        if path.ends_with(":streamGenerateContent") {
+            let accepted = locked(&self.gemini).check(path, &request.body);
+            return Ok(accepted.map_err(refused)?.stream(&answer()?));
+        }
+        if path.ends_with("/interactions") {
+            let accepted = locked(&self.interactions).check(&request.body);
             return Ok(accepted.map_err(refused)?.stream(&answer()?));
         }
         let accepted = locked(&self.chat).check(&request.body);

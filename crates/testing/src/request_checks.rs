@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fixture;
 use crate::vendors::{
-    Anthropic, AnthropicAccepted, ChatAccepted, ChatServer, Dialect, ResponsesAccepted, ResponsesServer,
-    VendorRefusal,
+    Anthropic, AnthropicAccepted, ChatAccepted, ChatServer, Dialect, GeminiAccepted, GeminiServer,
+    InteractionsAccepted, InteractionsServer, ResponsesAccepted, ResponsesServer, VendorRefusal,
 };
 
 /// The model of Anthropic that made-up models of tests behave like: one that thinks only on request.
@@ -24,6 +24,8 @@ struct CheckState {
     anthropic: Anthropic,
     chat: ChatServer,
     responses: ResponsesServer,
+    gemini: GeminiServer,
+    interactions: InteractionsServer,
     refused: Vec<VendorRefusal>,
     dropped: Vec<String>,
 }
@@ -37,6 +39,10 @@ pub enum CheckedRequest {
     Chat(Box<ChatAccepted>),
     /// A request for Responses.
     Responses(Box<ResponsesAccepted>),
+    /// A request for Gemini.
+    Gemini(Box<GeminiAccepted>),
+    /// A request for Gemini's Interactions.
+    Interactions(Box<InteractionsAccepted>),
     /// A request for no model, which was not checked.
     Other,
 }
@@ -55,7 +61,7 @@ impl Default for RequestChecks {
 
 impl RequestChecks {
     /// Creates checks of Anthropic Messages with the rules for a new account, of OpenAI's Chat
-    /// Completions, and of its Responses. Of made-up models they know [`fixture::MODEL`] alone.
+    /// Completions and its Responses, and of Gemini. Of made-up models they know [`fixture::MODEL`] alone.
     pub fn new() -> Self {
         let anthropic = Anthropic::new().knowing(fixture::MODEL, ORDINARY);
         Self::of(anthropic, ChatServer::new(Dialect::OpenAi))
@@ -67,6 +73,8 @@ impl RequestChecks {
             anthropic,
             chat,
             responses: ResponsesServer::new(),
+            gemini: GeminiServer::new(),
+            interactions: InteractionsServer::new(),
             refused: Vec::new(),
             dropped: Vec::new(),
         };
@@ -103,6 +111,12 @@ impl RequestChecks {
         } else if path.ends_with("/responses") {
             let accepted = state.responses.check(body);
             accepted.map(|accepted| CheckedRequest::Responses(Box::new(accepted)))
+        } else if path.ends_with(":streamGenerateContent") {
+            let accepted = state.gemini.check(path, body);
+            accepted.map(|accepted| CheckedRequest::Gemini(Box::new(accepted)))
+        } else if path.ends_with("/interactions") {
+            let accepted = state.interactions.check(body);
+            accepted.map(|accepted| CheckedRequest::Interactions(Box::new(accepted)))
         } else {
             Ok(CheckedRequest::Other)
         };

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::vendors::{Anthropic, ChatServer, ModelAnswer, ResponsesServer, VendorRefusal};
+use crate::vendors::{
+    Anthropic, ChatServer, GeminiServer, InteractionsServer, ModelAnswer, ResponsesServer, VendorRefusal,
+};
 use crate::{HttpRequest, ServerReply, TestServer};
 
 /// The server. It stops when it is dropped.
@@ -55,6 +57,38 @@ impl StrictServer {
     /// Panics if no port is free.
     pub async fn responses(
         vendor: ResponsesServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let vendor = Mutex::new(vendor);
+        Self::start(move |request| {
+            let accepted = locked(&vendor).check(&request.body)?;
+            Ok(accepted.stream(&answers(&request.json())))
+        })
+        .await
+    }
+
+    /// Starts a server for Gemini. `answers` returns the model's answer to an accepted request.
+    ///
+    /// # Panics
+    /// Panics if no port is free.
+    pub async fn gemini(
+        vendor: GeminiServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let vendor = Mutex::new(vendor);
+        Self::start(move |request| {
+            let accepted = locked(&vendor).check(&request.path, &request.body)?;
+            Ok(accepted.stream(&answers(&request.json())))
+        })
+        .await
+    }
+
+    /// Starts a server for Gemini's Interactions. `answers` returns the model's answer to an accepted request.
+    ///
+    /// # Panics
+    /// Panics if no port is free.
+    pub async fn interactions(
+        vendor: InteractionsServer,
         answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
     ) -> Self {
         let vendor = Mutex::new(vendor);

@@ -5,6 +5,10 @@
 mod anthropic;
 #[path = "vendors/chat.rs"]
 mod chat;
+#[path = "vendors/gemini.rs"]
+mod gemini;
+#[path = "vendors/interactions.rs"]
+mod interactions;
 #[path = "vendors/responses.rs"]
 mod responses;
 #[path = "vendors/thinking.rs"]

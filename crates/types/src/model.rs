@@ -19,6 +19,10 @@ pub enum Api {
     OpenaiChat,
     /// OpenAI Responses.
     OpenaiResponses,
+    /// Gemini's `streamGenerateContent`, at Google AI and at Vertex AI.
+    Gemini,
+    /// Gemini's Interactions API, with nothing stored at Google.
+    GeminiInteractions,
     /// The built-in scripted environment: no network, no model.
     Scripted,
     /// One of a newer version: it cannot be asked by this one.
@@ -32,6 +36,8 @@ impl Api {
             Self::Anthropic => "anthropic",
             Self::OpenaiChat => "openai-chat",
             Self::OpenaiResponses => "openai-responses",
+            Self::Gemini => "gemini",
+            Self::GeminiInteractions => "gemini-interactions",
             Self::Scripted => "scripted",
             Self::Unknown => "unknown",
         }

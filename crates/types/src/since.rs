@@ -294,3 +294,6 @@ pub const TAILS_LEAVE_ROOM: u32 = 9;
 
 /// What a person says that they ran stays between the quotes of its tag where another person ran it.
 pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
+
+/// What an attempt came to loses its thinking if messages join the conversation before it is asked again.
+pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;

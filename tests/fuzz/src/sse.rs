@@ -26,7 +26,14 @@ pub fn check(data: &[u8]) {
         assert_eq!(events(cuts.iter().copied(), limits), whole, "cut");
         assert_eq!(events(each(), limits), whole, "a byte at a time");
     }
-    let api = [Api::Anthropic, Api::OpenaiChat, Api::OpenaiResponses][usize::from(api % 3)];
+    let apis = [
+        Api::Anthropic,
+        Api::OpenaiChat,
+        Api::OpenaiResponses,
+        Api::Gemini,
+        Api::GeminiInteractions,
+    ];
+    let api = apis[usize::from(api % 5)];
     let whole = answer([bytes], api);
     assert_eq!(answer(cuts.iter().copied(), api), whole, "cut");
     assert_eq!(answer(each(), api), whole, "a byte at a time");

@@ -22,6 +22,8 @@ pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit,
         ApiArg::Anthropic => Api::Anthropic,
         ApiArg::OpenaiChat => Api::OpenaiChat,
         ApiArg::OpenaiResponses => Api::OpenaiResponses,
+        ApiArg::Gemini => Api::Gemini,
+        ApiArg::GeminiInteractions => Api::GeminiInteractions,
     };
     decode(api, &read(file)?, console)
 }

@@ -18,6 +18,7 @@ mod files_along;
 mod first_hour;
 mod full_disk;
 mod full_queue;
+mod gemini;
 mod gone_on_with;
 mod help;
 mod identity;

@@ -13,6 +13,8 @@ use serde_json::Value;
 const SIGNS_THINKING: &str = "anthropic";
 /// The APIs that reasoning is sent back to: in words, or encrypted.
 const REASONS: [&str; 2] = ["openai-chat", "openai-responses"];
+/// The APIs that sign texts, thinking and calls, and look at the signatures again.
+const SIGNS_PARTS: [&str; 2] = ["gemini", "gemini-interactions"];
 /// Characters of a call's arguments where it is told in plain text.
 const INPUT_CHARS: usize = 2_000;
 
@@ -57,6 +59,31 @@ pub(super) fn without_attached(mut part: ContentPart) -> ContentPart {
         *provider = None;
     }
     part
+}
+
+/// Returns whether Gemini's API signed the part.
+pub(super) fn is_signed(part: &ContentPart) -> bool {
+    let provider = match part {
+        ContentPart::Text(part) => part.provider.as_ref(),
+        ContentPart::Thinking(part) => part.provider.as_ref(),
+        ContentPart::ToolCall(part) => part.provider.as_ref(),
+        ContentPart::Opaque(part) => Some(&part.provider),
+        _ => None,
+    };
+    provider.is_some_and(|data| SIGNS_PARTS.contains(&data.api.as_str()))
+}
+
+/// The part without its signature; `None` for one that only its provider reads.
+pub(super) fn without_signature(mut part: ContentPart) -> Option<ContentPart> {
+    if is_signed(&part) {
+        match &mut part {
+            ContentPart::Text(TextPart { provider, .. })
+            | ContentPart::Thinking(ThinkingPart { provider, .. })
+            | ContentPart::ToolCall(ToolCallPart { provider, .. }) => *provider = None,
+            _ => return None,
+        }
+    }
+    Some(part)
 }
 
 /// Returns whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them in

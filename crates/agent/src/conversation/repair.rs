@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::model_switch::MediaOf;
 use super::refusable_parts::{
-    has_attached, has_media, in_words, is_block, is_exchange, is_reasoning, is_signed_thinking,
-    without_attached, without_media,
+    has_attached, has_media, in_words, is_block, is_exchange, is_reasoning, is_signed, is_signed_thinking,
+    without_attached, without_media, without_signature,
 };
 use super::{Conversation, Entry};
 
@@ -58,6 +58,9 @@ pub(super) struct Repairs {
     /// Reasoning that servers of Chat Completions are sent back.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) reasoning: u64,
+    /// Signatures of Gemini's, and parts that only it reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) signatures: u64,
     /// The settings that requests leave out, in the order of their refusals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) without: Vec<RequestPart>,
@@ -75,6 +78,11 @@ fn is_zero(number: &u64) -> bool {
 fn reasons(config: &AgentConfig) -> bool {
     matches!(config.model.api, Api::OpenaiChat | Api::OpenaiResponses)
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
+}
+
+/// Returns whether the model is asked by one of Gemini's APIs.
+fn is_gemini(config: &AgentConfig) -> bool {
+    matches!(config.model.api, Api::Gemini | Api::GeminiInteractions)
 }
 
 /// Leaves out everything up to the end, what is still to come included.
@@ -99,6 +107,7 @@ impl Repairs {
                 || (seq <= self.reasoning && is_reasoning(part))
                 || (seq <= self.blocks && is_block(part))
                 || (seq <= self.attached && has_attached(part))
+                || (seq <= self.signatures && is_signed(part))
                 || (has_media(part) && self.leaves_out_media(seq))
                 || (seq <= self.tool_calls && is_exchange(part))
         };
@@ -117,6 +126,9 @@ impl Repairs {
         }
         if seq <= self.attached {
             content = content.into_iter().map(without_attached).collect();
+        }
+        if seq <= self.signatures {
+            content = content.into_iter().filter_map(without_signature).collect();
         }
         if self.leaves_out_media(seq) {
             content = content.into_iter().map(without_media).collect();
@@ -266,6 +278,9 @@ impl Conversation {
         if reasons(config) {
             self.repairs.reasoning = latest;
         }
+        if is_gemini(config) {
+            self.repairs.signatures = latest;
+        }
     }
 
     fn leave_out_blocks(&mut self, latest: u64, config: &AgentConfig) {
@@ -339,11 +354,12 @@ impl Conversation {
             RequestPart::Thinking => {
                 self.has(self.repairs.thinking, is_signed_thinking)
                     || (reasons(config) && self.has(self.repairs.reasoning, is_reasoning))
+                    || (is_gemini(config) && self.has(self.repairs.signatures, is_signed))
             }
             RequestPart::Extras => {
-                let is_responses = config.model.api == Api::OpenaiResponses;
+                let asks_for_reasoning = config.model.api == Api::OpenaiResponses || is_gemini(config);
                 let knows_extras = config.model.api == Api::Anthropic
-                    || (refused == RequestPart::Extras && is_responses)
+                    || (refused == RequestPart::Extras && asks_for_reasoning)
                     || (refused == RequestPart::Extras
                         && config.rules_version >= since::NAMED_EXTRAS
                         && !config.tools.is_empty());
@@ -354,7 +370,8 @@ impl Conversation {
             RequestPart::Roles => {
                 let is_named =
                     refused == RequestPart::Roles || config.rules_version >= since::ROLES_ARE_REPAIRED;
-                let has_roles = !matches!(config.model.api, Api::Anthropic | Api::OpenaiResponses);
+                let has_roles =
+                    !matches!(config.model.api, Api::Anthropic | Api::OpenaiResponses) && !is_gemini(config);
                 is_named && !self.repairs.roles && has_roles
             }
             RequestPart::Blocks => {

@@ -285,11 +285,17 @@ impl ReactAgent {
             return self.begin_stop(cause, step);
         }
         self.lifecycle.set_status(RunStatus::BuildingContext, step);
-        for kept in self.lifecycle.inputs.take_kept() {
-            self.say(kept, step);
+        let kept = self.lifecycle.inputs.take_kept();
+        let steering = self.lifecycle.inputs.take_steering();
+        let joining: Vec<_> = kept
+            .into_iter()
+            .chain(steering.into_iter().map(|input| input.message))
+            .collect();
+        if !joining.is_empty() {
+            self.unbind_partial();
         }
-        for input in self.lifecycle.inputs.take_steering() {
-            self.say(input.message, step);
+        for message in joining {
+            self.say(message, step);
         }
         self.conversation.shorten_new_results(&self.config);
         if self.condense_first(step) {
@@ -301,10 +307,15 @@ impl ReactAgent {
         self.conversation
             .prepare_window(&self.config, Some(&run.input_id));
         let request = || self.conversation.request(&self.config);
-        let marks = self.config.rules_version >= since::REASONING_IS_MARKED
-            && self.config.model.api == Api::OpenaiChat;
-        let api = marks.then(|| Api::OpenaiChat.as_str());
-        self.lifecycle.assembler.marks_thinking(api);
+        // What these APIs attach nothing to, they would be sent back as anybody's.
+        let asked = self.config.model.api;
+        let marks = match asked {
+            Api::OpenaiChat => self.config.rules_version >= since::REASONING_IS_MARKED,
+            other => matches!(other, Api::Gemini | Api::GeminiInteractions),
+        };
+        self.lifecycle
+            .assembler
+            .marks_thinking(marks.then(|| asked.as_str()));
         self.lifecycle.ask(&self.config.model, request, step);
     }
 

@@ -16,8 +16,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Api, Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd, StreamOutput, Usage,
-    since,
+    Api, ContentPart, Envelope, EnvironmentEvent, Message, MessageOutput, StopReason, StreamEnd,
+    StreamOutput, Usage, since,
 };
 
 use super::ReactAgent;
@@ -115,6 +115,24 @@ impl ReactAgent {
         if self.config.rules_version >= since::NOT_BEHIND_BLANKS {
             let api = Api::Anthropic.as_str();
             self.lifecycle.assembler.unsign_behind_blanks(api);
+        }
+    }
+
+    /// Drops the thinking of what an earlier attempt came to, because messages join the conversation that it did not
+    /// follow: kept behind them, its vendor would no longer take it.
+    pub(super) fn unbind_partial(&mut self) {
+        if self.config.rules_version < since::PARTIAL_THINKING_IS_UNBOUND {
+            return;
+        }
+        if let Some(run) = self.lifecycle.active()
+            && let Some(partial) = &mut run.pending.partial
+        {
+            partial
+                .content
+                .retain(|part| !matches!(part, ContentPart::Thinking(_)));
+            if partial.content.is_empty() {
+                run.pending.partial = None;
+            }
         }
     }
 

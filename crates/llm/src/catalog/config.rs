@@ -37,6 +37,8 @@ pub struct ProviderConfig {
     pub base_url_env: Option<String>,
     /// The environment variable that holds the key.
     pub key_env: Option<String>,
+    /// Another one, which counts where the first is not set.
+    pub other_key_env: Option<String>,
     /// The environment variable that holds a bearer token.
     pub token_env: Option<String>,
     /// The way to send the key. The default is `x-api-key` for Anthropic's API, else `bearer`.
@@ -154,6 +156,7 @@ impl ProviderConfig {
         let api = self.api.unwrap_or(Api::OpenaiChat);
         let auth = match api {
             Api::Anthropic => AuthStyle::XApiKey,
+            Api::Gemini | Api::GeminiInteractions => AuthStyle::XGoogApiKey,
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => AuthStyle::Bearer,
         };
         let mut entry = ProviderEntry {
@@ -164,6 +167,7 @@ impl ProviderConfig {
             own_url: None,
             base_url_env: None,
             key_env: None,
+            other_key_env: None,
             token_env: None,
             auth,
             needs_key: self.key_env.is_some(),
@@ -182,6 +186,7 @@ impl ProviderConfig {
         set(&mut entry.base_url, &self.base_url);
         set_some(&mut entry.base_url_env, &self.base_url_env);
         set_some(&mut entry.key_env, &self.key_env);
+        set_some(&mut entry.other_key_env, &self.other_key_env);
         set_some(&mut entry.token_env, &self.token_env);
         set(&mut entry.auth, &self.auth);
         set(&mut entry.needs_key, &self.needs_key);

@@ -22,21 +22,56 @@ impl ProviderEntry {
     /// assert_eq!(openai.url(openai.api, None), "https://api.openai.com/v1/responses");
     /// let anthropic = catalog.provider("anthropic").unwrap();
     /// assert_eq!(anthropic.url(anthropic.api, None), "https://api.anthropic.com/v1/messages");
+    /// let google = catalog.provider("google").unwrap();
+    /// assert_eq!(google.url(google.api, None), "https://generativelanguage.googleapis.com/v1beta/models");
+    /// assert_eq!(google.url(google.api, Some("http://h/v1")), "http://h/v1/models");
+    /// let vertex = "https://h/v1/projects/p/locations/global/publishers/google";
+    /// assert_eq!(google.url(google.api, Some(vertex)), format!("{vertex}/models"));
+    /// assert_eq!(google.url(Api::GeminiInteractions, Some("http://h")), "http://h/v1beta/interactions");
     /// ```
     pub fn url(&self, api: Api, base_url: Option<&str>) -> String {
         let base = base_url.unwrap_or(&self.base_url);
         let (base, query) = base.split_at(base.find('?').unwrap_or(base.len()));
         let mut base = base.trim_end_matches('/');
+        match api {
+            Api::Gemini => return format!("{}/models{query}", gemini_version(base)),
+            Api::GeminiInteractions => return format!("{}/interactions{query}", gemini_version(base)),
+            _ => {}
+        }
         let of_openai = ["/chat/completions", "/responses"];
         let (path, roots) = match api {
             Api::Anthropic => ("/v1/messages", ["/messages", "/v1"]),
             Api::OpenaiResponses => ("/responses", of_openai),
-            Api::OpenaiChat | Api::Scripted | Api::Unknown => ("/chat/completions", of_openai),
+            _ => ("/chat/completions", of_openai),
         };
         for end in roots {
             base = base.strip_suffix(end).unwrap_or(base);
         }
         format!("{base}{path}{query}")
+    }
+
+    /// The address to which the requests of a model are sent: that of its API, and at Gemini the model and the method.
+    ///
+    /// ```
+    /// use agentx_types::Api;
+    ///
+    /// let catalog = agentx_llm::Catalog::builtin();
+    /// let google = catalog.provider("google").unwrap();
+    /// assert_eq!(
+    ///     google.request_url(Api::Gemini, "gemini-3.8-flash", Some("http://h?x=1")),
+    ///     "http://h/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse&x=1"
+    /// );
+    /// ```
+    pub fn request_url(&self, api: Api, model: &str, base_url: Option<&str>) -> String {
+        let url = self.url(api, base_url);
+        let (models, query) = url.split_once('?').unwrap_or((&url, ""));
+        let model = path_segment(model.strip_prefix("models/").unwrap_or(model));
+        let and = if query.is_empty() { "" } else { "&" };
+        match api {
+            Api::Gemini => format!("{models}/{model}:streamGenerateContent?alt=sse{and}{query}"),
+            Api::GeminiInteractions => format!("{models}?alt=sse{and}{query}"),
+            _ => url,
+        }
     }
 
     /// Returns the origin of the server that requests go to, if that is not the provider's own server. `None` for
@@ -46,6 +81,35 @@ impl ProviderEntry {
         let own = self.own_url.as_deref().and_then(origin);
         (own.as_ref() != Some(&asked)).then_some(asked)
     }
+}
+
+/// The address of a version of Gemini's API: a base that names a version or a publisher, or is the whole address of a
+/// method, is taken as it is; any other is a server with the version `v1beta`.
+fn gemini_version(base: &str) -> String {
+    let ends = ["/models", "/interactions"];
+    let base = ends.iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
+    let last = base.rsplit('/').next().unwrap_or_default();
+    let is_version = last
+        .strip_prefix('v')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if is_version || base.contains("/publishers/") {
+        base.to_owned()
+    } else {
+        format!("{base}/v1beta")
+    }
+}
+
+/// A text as a segment of a path.
+fn path_segment(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~@".contains(&byte) {
+            segment.push(char::from(byte));
+        } else {
+            segment.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    segment
 }
 
 impl Catalog {

@@ -12,6 +12,7 @@ pub fn check(api: Api, name: &str, answer: &Accumulated, whole: &Value) {
     match api {
         Api::Anthropic => anthropic(name, answer, whole),
         Api::OpenaiResponses => responses(name, answer, whole),
+        Api::Gemini => gemini(name, answer, std::slice::from_ref(whole)),
         _ => openai(name, answer, whole),
     }
 }
@@ -344,4 +345,128 @@ fn responses(name: &str, answer: &Accumulated, whole: &Value) {
         "{name}: id"
     );
     assert_eq!(answer.model, string(&whole["model"]), "{name}: model");
+}
+
+/// A part of Gemini's as both sides can say it: without what is empty and unsigned, and with neighbouring unsigned texts as
+/// one.
+fn push_gemini_part(parts: &mut Vec<Value>, part: Value) {
+    let is_text = part.get("text").is_some();
+    if is_text && part["signed"].is_null() && string(&part["text"]).is_empty() {
+        return;
+    }
+    if let Some(last) = parts.last_mut().filter(|_| is_text)
+        && last.get("text").is_some()
+        && last["signed"].is_null()
+        && part["signed"].is_null()
+        && last["thought"] == part["thought"]
+    {
+        let text = format!("{}{}", string(&last["text"]), string(&part["text"]));
+        last["text"] = text.into();
+        return;
+    }
+    parts.push(part);
+}
+
+/// The parts of chunks as they came; calls whose arguments come in pieces are for other tests.
+pub fn gemini_parts(chunks: &[Value]) -> Vec<Value> {
+    let mut parts = Vec::new();
+    let candidates = chunks
+        .iter()
+        .map(|chunk| &chunk["candidates"][0]["content"]["parts"]);
+    for part in candidates.flat_map(|list| list.as_array().cloned().unwrap_or_default()) {
+        let signed = &part["thoughtSignature"];
+        let said = if let Some(text) = part["text"].as_str() {
+            json!({"text": text, "thought": part["thought"] == true, "signed": signed})
+        } else if let Some(call) = part["functionCall"].as_object() {
+            json!({"call": call["name"], "args": call.get("args").cloned().unwrap_or(json!({})), "signed": signed})
+        } else {
+            json!({"part": part})
+        };
+        push_gemini_part(&mut parts, said);
+    }
+    parts
+}
+
+/// The parts of an answer in the same form.
+pub fn gemini_said(answer: &Accumulated) -> Vec<Value> {
+    let mut parts = Vec::new();
+    let mut texts = |text: &str, thought: bool, data: Option<&Value>| {
+        let from = data.and_then(|data| data["signed_from"].as_u64()).unwrap_or(0) as usize;
+        let (before, rest) = if data.is_some() {
+            text.split_at(from)
+        } else {
+            (text, "")
+        };
+        push_gemini_part(
+            &mut parts,
+            json!({"text": before, "thought": thought, "signed": null}),
+        );
+        if let Some(data) = data {
+            let signed = json!({"text": rest, "thought": thought, "signed": data["thoughtSignature"]});
+            push_gemini_part(&mut parts, signed);
+        }
+    };
+    let mut rest = Vec::new();
+    for part in &answer.message.content {
+        match part {
+            ContentPart::Text(part) => texts(&part.text, false, part.provider.as_ref().map(|own| &own.data)),
+            ContentPart::Thinking(part) => {
+                texts(&part.text, true, part.provider.as_ref().map(|own| &own.data))
+            }
+            _ => rest.push(part),
+        }
+    }
+    for part in rest {
+        parts.push(match part {
+            ContentPart::ToolCall(call) => {
+                let signed = call
+                    .provider
+                    .as_ref()
+                    .map(|own| own.data["thoughtSignature"].clone());
+                json!({"call": call.name, "args": call.input, "signed": signed})
+            }
+            ContentPart::Opaque(part) => json!({"part": part.provider.data}),
+            other => panic!("a model does not say {other:?}"),
+        });
+    }
+    parts
+}
+
+/// Panics where `answer` is not what all chunks of a stream say.
+pub fn gemini(name: &str, answer: &Accumulated, chunks: &[Value]) {
+    let (mut expected, mut got) = (gemini_parts(chunks), gemini_said(answer));
+    // Texts first: what stands between them does not matter here.
+    expected.sort_by_key(|part| part.get("text").is_none());
+    got.sort_by_key(|part| part.get("text").is_none());
+    assert_eq!(got, expected, "{name}: parts");
+    let reason = chunks
+        .iter()
+        .rev()
+        .find_map(|chunk| chunk["candidates"][0]["finishReason"].as_str());
+    let calls = got.iter().any(|part| part.get("call").is_some());
+    let expected = match reason.unwrap_or_default() {
+        "STOP" if calls => StopReason::ToolUse,
+        "STOP" => StopReason::EndTurn,
+        "MAX_TOKENS" => StopReason::MaxTokens,
+        "SAFETY" => StopReason::Refusal,
+        other => panic!("{name}: {other} is not among the recordings"),
+    };
+    assert_eq!(answer.stop_reason, expected, "{name}: stop reason");
+    let last = chunks.last().expect("a chunk");
+    let (usage, got) = (&last["usageMetadata"], answer.usage);
+    let input = got.input_tokens + got.cache_read_tokens;
+    assert_eq!(input, number(&usage["promptTokenCount"]), "{name}: input");
+    let cached = number(&usage["cachedContentTokenCount"]);
+    assert_eq!(got.cache_read_tokens, cached, "{name}: cached");
+    let thoughts = number(&usage["thoughtsTokenCount"]);
+    assert_eq!(got.reasoning_tokens, thoughts, "{name}: thoughts");
+    // The total counts each token once.
+    let total = number(&usage["totalTokenCount"]);
+    assert_eq!(input + got.output_tokens, total, "{name}: total");
+    assert_eq!(
+        answer.message.message_id.as_str(),
+        string(&last["responseId"]),
+        "{name}: id"
+    );
+    assert_eq!(answer.model, string(&last["modelVersion"]), "{name}: model");
 }

@@ -86,7 +86,7 @@ pub fn model_by_chat(name: &str) -> agentx_types::ModelSpec {
     model
 }
 
-/// Every exchange of the three APIs, in order of path.
+/// Every exchange of the five APIs, in order of path.
 pub fn all(recordings: &Path) -> Vec<Recording> {
     let mut found = Vec::new();
     for provider in folders(recordings) {
@@ -94,6 +94,9 @@ pub fn all(recordings: &Path) -> Vec<Recording> {
             ("messages", Api::Anthropic),
             ("chat_completions", Api::OpenaiChat),
             ("responses", Api::OpenaiResponses),
+            ("streamGenerateContent", Api::Gemini),
+            ("generateContent", Api::Gemini),
+            ("interactions", Api::GeminiInteractions),
         ] {
             for file in files(&provider.join(folder)) {
                 if let Some(stem) = file.to_string_lossy().strip_suffix(".meta.json") {

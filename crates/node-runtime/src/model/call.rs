@@ -116,7 +116,7 @@ impl Call {
             return Err(setup("missing_key", message));
         }
         let url = endpoint
-            .checked_url(self.request.model.api)
+            .request_url(self.request.model.api, &self.request.model.id)
             .map_err(|message| setup("bad_address", message))?;
         if let Some(message) = endpoint.refuses(&self.request) {
             return Err(setup("bad_request", message));

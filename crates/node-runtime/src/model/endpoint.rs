@@ -176,23 +176,26 @@ impl Endpoint {
         ))
     }
 
-    /// The protocol of the provider.
-    pub(super) fn api(&self) -> Api {
-        self.provider.api
-    }
-
     /// The address of the provider's API.
     pub(super) fn url(&self) -> Option<&Url> {
         self.url.as_ref().ok()
     }
 
-    /// The address of this API, or what is wrong with it.
-    pub(super) fn checked_url(&self, api: Api) -> Result<Url, String> {
-        let url = if api == self.provider.api {
-            self.url.clone()
-        } else {
-            http_url(&self.provider.url(api, self.base_url.as_deref()))
-        };
+    /// The address to which requests of a model are sent by this API, or what is wrong with it.
+    pub(super) fn request_url(&self, api: Api, model: &str) -> Result<Url, String> {
+        self.checked(http_url(&self.provider.request_url(
+            api,
+            model,
+            self.base_url.as_deref(),
+        )))
+    }
+
+    /// The address of the provider's API, or what is wrong with it.
+    pub(super) fn checked_url(&self) -> Result<Url, String> {
+        self.checked(self.url.clone())
+    }
+
+    fn checked(&self, url: Result<Url, String>) -> Result<Url, String> {
         url.map_err(|error| {
             let name = &self.provider.name;
             let place = set_in(
@@ -323,16 +326,8 @@ mod tests {
                 .is_some_and(|what| what.contains("ANTHROPIC_API_KEY"))
         );
         assert!(endpoint("http://h.test", Some("k")).missing_key().is_none());
-        assert!(
-            endpoint("ftp://h.test", Some("k"))
-                .checked_url(Api::OpenaiChat)
-                .is_err()
-        );
-        assert!(
-            endpoint("no address", Some("k"))
-                .checked_url(Api::OpenaiChat)
-                .is_err()
-        );
+        assert!(endpoint("ftp://h.test", Some("k")).checked_url().is_err());
+        assert!(endpoint("no address", Some("k")).checked_url().is_err());
         let wrong = endpoint("http://h.test", Some("sk-new\nline"))
             .headers()
             .expect_err("a line break");
@@ -341,7 +336,7 @@ mod tests {
             "{wrong}"
         );
         let wrong = endpoint("http://h.test:bad", None)
-            .checked_url(Api::Anthropic)
+            .checked_url()
             .expect_err("no port");
         assert!(wrong.contains("ANTHROPIC_BASE_URL"), "{wrong}");
     }

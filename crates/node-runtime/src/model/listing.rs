@@ -73,11 +73,7 @@ pub async fn models_of_server(
 /// Asks for the list once, without a retry, because a person waits for the prompt.
 async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
     let in_words = |failure: AttemptFailure| ModelListError::Failed(failure.message);
-    let url = list_of(
-        &endpoint
-            .checked_url(endpoint.api())
-            .map_err(ModelListError::Failed)?,
-    );
+    let url = list_of(&endpoint.checked_url().map_err(ModelListError::Failed)?);
     let place = endpoint.who();
     let clients = ModelClients::new(PATIENCE);
     let client = clients.get(&url).await.map_err(in_words)?;
@@ -101,7 +97,7 @@ async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
 }
 
 /// The address of the list beside that of the API: `…/v1/models` beside `…/v1/chat/completions`,
-/// `…/v1/responses` and `…/v1/messages`.
+/// `…/v1/responses` and `…/v1/messages`. Gemini's API is below the list itself.
 fn list_of(api: &Url) -> Url {
     let mut url = api.clone();
     let path = api.path();
@@ -109,17 +105,27 @@ fn list_of(api: &Url) -> Url {
         .strip_suffix("/chat/completions")
         .or_else(|| path.strip_suffix("/responses"))
         .or_else(|| path.strip_suffix("/messages"))
+        .or_else(|| path.strip_suffix("/models"))
+        .or_else(|| path.strip_suffix("/interactions"))
         .unwrap_or(path);
     url.set_path(&format!("{base}/models"));
     url
 }
 
-/// The ids in a list of models: `{"data": [{"id": …}]}`.
+/// The ids in a list of models: `{"data": [{"id": …}]}`, and Gemini's `{"models": [{"name": "models/…"}]}`.
 fn ids(body: &[u8]) -> Option<Vec<String>> {
     let list: Value = serde_json::from_slice(body).ok()?;
-    let models = list["data"].as_array()?.iter();
-    let ids = models.filter_map(|model| model["id"].as_str().filter(|id| !id.trim().is_empty()));
-    Some(ids.map(str::to_owned).collect())
+    let (models, key) = match list["data"].as_array() {
+        Some(models) => (models, "id"),
+        None => (list["models"].as_array()?, "name"),
+    };
+    let ids = models.iter().filter_map(|model| model[key].as_str());
+    let ids = ids.map(|id| id.strip_prefix("models/").unwrap_or(id));
+    Some(
+        ids.filter(|id| !id.trim().is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -132,6 +138,7 @@ mod tests {
             ("http://h:1/v1/chat/completions", "http://h:1/v1/models"),
             ("http://h/v1/messages", "http://h/v1/models"),
             ("http://h/v1/responses", "http://h/v1/models"),
+            ("http://h/v1beta/models", "http://h/v1beta/models"),
             ("http://h/x/v1/chat/completions?k=v", "http://h/x/v1/models?k=v"),
         ] {
             assert_eq!(list_of(&Url::parse(api).expect("an address")).as_str(), list);
@@ -146,6 +153,8 @@ mod tests {
             ids(list),
             Some(vec!["made-up-1".to_owned(), "made-up-2".to_owned()])
         );
+        let of_gemini = br#"{"models":[{"name":"models/made-up-3"}]}"#;
+        assert_eq!(ids(of_gemini), Some(vec!["made-up-3".to_owned()]));
         assert_eq!(ids(br#"{"data":[]}"#), Some(Vec::new()));
         assert_eq!(ids(br#"{"error":"no"}"#), None);
         assert_eq!(ids(b"<html>"), None);

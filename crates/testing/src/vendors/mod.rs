@@ -1,6 +1,6 @@
 //! Model servers as strict as the vendors are: what a vendor refuses, they refuse, in the vendor's words.
 //!
-//! [`Anthropic`], [`ChatServer`] and [`ResponsesServer`] check a request and either accept it or return the [`VendorRule`] that it
+//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`] and [`InteractionsServer`] check a request and either accept it or return the [`VendorRule`] that it
 //! breaks. They do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts
 //! them behind a socket.
 //!
@@ -10,15 +10,22 @@ mod anthropic;
 mod bytes;
 mod chat;
 mod count;
+mod gemini;
+mod interactions;
 mod picture;
 mod responses;
 
 pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as ANTHROPIC_RULES};
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
+pub use gemini::{AcceptedContent as GeminiAccepted, GeminiServer, RULES as GEMINI_RULES};
+pub use interactions::{
+    AcceptedInteraction as InteractionsAccepted, InteractionsServer, RULES as INTERACTIONS_RULES,
+};
 pub use picture::{PICTURE_RULES, VendorPicture, png};
 pub use responses::{AcceptedResponse as ResponsesAccepted, RULES as RESPONSES_RULES, ResponsesServer};
 
+use gemini::{is_name as is_gemini_name, version as gemini_version};
 use serde_json::{Value, json};
 
 /// A rule of a vendor, and its source.
@@ -56,6 +63,8 @@ impl VendorRefusal {
             "chat-window",
             "chat-window-with-answer",
             "responses-window",
+            "gemini-window",
+            "interactions-window",
         ]
         .contains(&self.rule.name)
     }
@@ -145,9 +154,16 @@ impl ModelAnswer {
 
 /// Returns the rules of all vendors as a table in Markdown.
 pub fn table() -> String {
-    let rules = [ANTHROPIC_RULES, PICTURE_RULES, CHAT_RULES, RESPONSES_RULES]
-        .into_iter()
-        .flatten();
+    let rules = [
+        ANTHROPIC_RULES,
+        PICTURE_RULES,
+        CHAT_RULES,
+        RESPONSES_RULES,
+        GEMINI_RULES,
+        INTERACTIONS_RULES,
+    ]
+    .into_iter()
+    .flatten();
     let mut table = String::from("| rule | what is refused | source | date |\n| --- | --- | --- | --- |\n");
     for rule in rules {
         let VendorRule {

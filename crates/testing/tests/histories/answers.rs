@@ -49,6 +49,8 @@ pub(crate) fn answer(random: &mut Random, api: Api, number: u64) -> ModelAnswer 
     answer.stop = match (cut_off, api) {
         (false, _) => None,
         (true, Api::Anthropic) => random.one_of(&["max_tokens", "refusal", "model_context_window_exceeded"]),
+        (true, Api::Gemini) => random.one_of(&["MAX_TOKENS", "SAFETY", "OTHER", "MALFORMED_FUNCTION_CALL"]),
+        (true, Api::GeminiInteractions) => random.one_of(&["incomplete", "failed", "cancelled"]),
         (true, _) => random.one_of(&["length", "content_filter"]),
     };
     answer

@@ -6,7 +6,10 @@ use std::sync::OnceLock;
 use crate::Odd;
 use crate::chance::Random;
 use agentx_llm::{Catalog, NoBlobs, build, header};
-use agentx_testing::vendors::{Anthropic, ChatServer, Dialect, ModelAnswer, ResponsesServer, VendorRefusal};
+use agentx_testing::vendors::{
+    Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer, ResponsesServer,
+    VendorRefusal,
+};
 use agentx_types::{Api, ModelRequest, ModelSpec};
 
 /// Models of every protocol and age, by provider and id.
@@ -24,6 +27,10 @@ const MODELS: &[(&str, &str)] = &[
     ("openai", "gpt-4.1"),
     ("openai", "gpt-6-sol"),
     ("openai", "gpt-6.1-terra"),
+    ("google", "gemini-4-argon"),
+    ("google", "gemini-3.8-flash"),
+    ("google", "gemini-3.1-pro-preview"),
+    ("google", "gemini-2.5-flash"),
     ("mistral", "mistral-large-latest"),
     ("deepseek", "deepseek-v4-flash"),
     ("groq", "openai/gpt-oss-120b"),
@@ -41,6 +48,8 @@ pub(crate) struct Shop {
     anthropic: Anthropic,
     chats: BTreeMap<String, ChatServer>,
     responses: ResponsesServer,
+    gemini: GeminiServer,
+    interactions: InteractionsServer,
     window: Option<u64>,
 }
 
@@ -97,6 +106,8 @@ impl Shop {
         }
         Self {
             responses,
+            gemini: GeminiServer::new().with_window(window.unwrap_or(1_000_000)),
+            interactions: InteractionsServer::new().with_window(window.unwrap_or(1_000_000)),
             catalog: CATALOG.get_or_init(Catalog::builtin),
             anthropic,
             chats: dialects
@@ -124,6 +135,9 @@ impl Shop {
         if model.api == Api::OpenaiResponses && random.below(2) == 0 && !id.starts_with("gpt-6") {
             model.api = Api::OpenaiChat;
         }
+        if model.api == Api::Gemini && random.below(3) == 0 {
+            model.api = Api::GeminiInteractions;
+        }
         if let Some(window) = self.window {
             model.context_window = window;
             model.max_output_tokens = model.max_output_tokens.min(window / 4);
@@ -139,14 +153,24 @@ impl Shop {
     ) -> Result<Asked, VendorRefusal> {
         let wire = self.catalog.wire_options(&request.model);
         let body = build(request, &wire, &NoBlobs);
-        if request.model.api == Api::OpenaiResponses {
-            let accepted = self.responses.check(&body)?;
-            return Ok(Asked {
-                stream: accepted.stream(answer),
-                dropped: 0,
-                changed_prefixes: 0,
-                is_cut: false,
-            });
+        let plain = |stream: String| Asked {
+            stream,
+            dropped: 0,
+            changed_prefixes: 0,
+            is_cut: false,
+        };
+        match request.model.api {
+            Api::OpenaiResponses => {
+                return Ok(plain(self.responses.check(&body)?.stream(answer)));
+            }
+            Api::Gemini => {
+                let path = format!("/v1beta/models/{}:streamGenerateContent", request.model.id);
+                return Ok(plain(self.gemini.check(&path, &body)?.stream(answer)));
+            }
+            Api::GeminiInteractions => {
+                return Ok(plain(self.interactions.check(&body)?.stream(answer)));
+            }
+            _ => {}
         }
         match self.chats.get_mut(&request.model.provider) {
             Some(chat) => {

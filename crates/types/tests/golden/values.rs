@@ -42,7 +42,7 @@ words! {
     ApprovalMode { Ask, Auto, Deny }
     RuleEffect { Allow, Ask, Deny }
     VarKind { String, Int, Float, Bool }
-    Api { Anthropic, OpenaiChat, OpenaiResponses, Scripted, Unknown }
+    Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Scripted, Unknown }
     InputMedium { Image, Audio, File }
     Access { Internal, Read, Change, Run, Network }
     RunStatus {

@@ -1,0 +1,69 @@
+//! Gemini: `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`, as Google AI and Vertex AI speak it.
+//!
+//! # Requests
+//!
+//! | in the conversation | in the body |
+//! | --- | --- |
+//! | system prompts | `systemInstruction`, a part each |
+//! | text of a person | a part `text` of the role `user` |
+//! | pictures, sounds, PDFs | a part `inlineData`, or `fileData` of an address |
+//! | text of the model | a part `text` of the role `model`, with its signature if it had one |
+//! | reasoning of the model | a part `text` with `thought`, if it was signed, to the same model only |
+//! | call of a tool | a part `functionCall`, with its signature if it had one |
+//! | result of a tool | a part `functionResponse` of the role `user` |
+//!
+//! Signatures (`thoughtSignature`) go back on the part that they came with, unchanged, and to the same model only. Gemini
+//! 3 and later refuse a step whose first call has none: calls that another model made get the word that Google documents
+//! for them (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+//!
+//! Google AI takes ids of calls, Vertex AI refuses them ([`GeminiOptions::call_ids`]); there the order tells which result
+//! belongs to which call.
+//!
+//! # Streams
+//!
+//! A stream is a sequence of server-sent events without names, each a whole `GenerateContentResponse`:
+//!
+//! ```text
+//! data: {"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]}}],"responseId":"r_1","modelVersion":"m"}
+//! data: {"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1}}
+//! ```
+//!
+//! | in a chunk | becomes |
+//! | --- | --- |
+//! | the first of all | `stream_start` |
+//! | a part `text` | `text_chunk`, with `thought` `thinking_chunk` |
+//! | a part `functionCall` | `tool_call_start`, `tool_call` |
+//! | `thoughtSignature` of a part | a `provider_part`, attached to what the part became |
+//! | any other part | a `provider_part` with the part |
+//! | `finishReason` and the end of the bytes | `usage`, `stream_end` |
+//! | `promptFeedback.blockReason`, `error` | an error |
+//!
+//! No event says that the stream is over: it ends with the bytes, and is whole if a `finishReason` came. `usageMetadata`
+//! is cumulative, so the last one counts. Unknown fields are ignored.
+
+mod body;
+mod contents;
+mod family;
+mod partial_args;
+mod request;
+mod schema;
+mod state;
+mod stream;
+mod wire;
+
+pub use body::decode_body;
+pub(crate) use contents::function_name;
+pub use family::GeminiThinking;
+pub use request::{GeminiOptions, build};
+pub(crate) use request::{level_of, thinking_of};
+pub(crate) use schema::parameters;
+pub use stream::GeminiDecoder;
+
+/// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
+pub const API: &str = "gemini";
+
+/// The field of a part that holds its signature.
+const SIGNATURE: &str = "thoughtSignature";
+/// Where in the text of our part the signed part of the server began, in bytes; absent if at its start. The unsigned
+/// chunks before it are one part of ours with it, so that a front end shows one text.
+const SIGNED_FROM: &str = "signed_from";

@@ -1,0 +1,351 @@
+//! The state of an answer of Gemini while its chunks are read.
+
+use agentx_types::{EnvironmentEvent, StopReason, ToolCallId, Usage};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::partial_args::PartialArgs;
+use super::wire::{Candidate, FunctionCallWire, GeminiChunk, PartWire, PromptFeedback, UsageMetadata};
+use super::{API, SIGNATURE, SIGNED_FROM};
+use crate::emitter::{Emitter, PartKind, parse_given, parse_input};
+use crate::error::{self, ErrorCode, ModelError};
+use crate::lenient_json::{LenientCount, all_plausible};
+use crate::stream::{StreamContext, StreamError};
+
+/// The answer so far.
+#[derive(Clone, Debug)]
+pub(super) struct GeminiState {
+    emitter: Emitter,
+    usage: Option<UsageMetadata>,
+    finish: Option<Finish>,
+    /// The part that takes more text, and how many bytes of text it has.
+    open: Option<(PartKind, usize)>,
+    /// A call whose arguments come in pieces.
+    call: Option<OpenCall>,
+    has_calls: bool,
+}
+
+/// Why the model stopped, in the provider's words.
+#[derive(Clone, Debug)]
+struct Finish {
+    reason: String,
+    message: Option<String>,
+}
+
+/// A call whose arguments are still coming.
+#[derive(Clone, Debug)]
+struct OpenCall {
+    id: ToolCallId,
+    name: String,
+    args: PartialArgs,
+    signature: Option<String>,
+}
+
+impl GeminiState {
+    pub(super) fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            usage: None,
+            finish: None,
+            open: None,
+            call: None,
+            has_calls: false,
+        }
+    }
+
+    /// Whether the model has said that it stopped. More chunks may come all the same.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// Whether `stream_end` was emitted, or the stream was given up.
+    pub(super) fn ended(&self) -> bool {
+        self.emitter.ended()
+    }
+
+    /// Whether all limits hold.
+    pub(super) fn check(&self) -> Result<(), StreamError> {
+        self.emitter.check()
+    }
+
+    /// Decodes one chunk.
+    pub(super) fn chunk(&mut self, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.ended() || data.is_empty() || data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let chunk = GeminiChunk::parse(data)?;
+        let says_nothing = chunk.candidates.is_none() && chunk.usage_metadata.is_none();
+        if chunk.is_error()
+            || (says_nothing && chunk.block_reason().is_none() && error::Extracted::is_error(data))
+        {
+            return Err(StreamError::Provider(error::from_stream(data)));
+        }
+        let id = chunk.response_id.as_deref().unwrap_or_default();
+        let model = chunk.model_version.as_deref().unwrap_or_default();
+        self.emitter.start(id, model, out);
+        if let Some(usage) = chunk.usage_metadata.filter(UsageMetadata::counts) {
+            self.usage = Some(usage);
+        }
+        if let Some(blocked) = blocked(&chunk) {
+            return Err(StreamError::Provider(blocked));
+        }
+        let is_first = |candidate: &Candidate<'_>| candidate.index.unwrap_or_default().number == 0;
+        for candidate in chunk.candidates.into_iter().flatten().filter(is_first) {
+            self.candidate(candidate, out)?;
+        }
+        self.emitter.check()
+    }
+
+    fn candidate(
+        &mut self,
+        candidate: Candidate<'_>,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        let parts = candidate.content.and_then(|content| content.parts);
+        for part in parts.into_iter().flatten() {
+            self.part(part, out)?;
+        }
+        if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
+            self.finish = Some(Finish {
+                reason: reason.into_string(),
+                message: candidate.finish_message.map(|message| message.into_string()),
+            });
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, raw: &RawValue, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        let part = PartWire::parse(raw)?;
+        let signature = part.signature();
+        if let Some(call) = &part.function_call {
+            return self.function_call(call, signature, raw, out);
+        }
+        match &part.text {
+            Some(text) => {
+                let kind = if part.is_thought() {
+                    PartKind::Thinking
+                } else {
+                    PartKind::Text
+                };
+                self.text(kind, text, signature, out);
+            }
+            None if is_empty(raw) => {}
+            None => {
+                self.open = None;
+                let data = serde_json::from_str(raw.get()).unwrap_or_default();
+                self.emitter.opaque(API, data, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Emits a piece of a text. A signature closes the part: what follows belongs to another one
+    /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>: parts with signatures are not merged).
+    fn text(&mut self, kind: PartKind, text: &str, signature: Option<&str>, out: &mut Vec<EnvironmentEvent>) {
+        let before = self
+            .open
+            .filter(|(open, _)| *open == kind)
+            .map_or(0, |open| open.1);
+        if !text.is_empty() {
+            self.emitter.chunk(kind, text.to_owned(), out);
+            self.open = Some((kind, before + text.len()));
+        }
+        let Some(signature) = signature else { return };
+        self.emitter.ensure_part(kind, out);
+        let mut data = json!({SIGNATURE: signature});
+        if before > 0 {
+            data[SIGNED_FROM] = before.into();
+        }
+        self.emitter.attach(API, data, out);
+        self.emitter.next_part();
+        self.open = None;
+    }
+
+    /// A whole call, or a piece of one. A piece without a name continues the call before it, and ends it unless it says
+    /// that more follows.
+    fn function_call(
+        &mut self,
+        call: &FunctionCallWire<'_>,
+        signature: Option<&str>,
+        raw: &RawValue,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        self.open = None;
+        let name = call.name.as_deref().unwrap_or_default();
+        let is_piece = call.continues() || call.partial_args.is_some();
+        if name.is_empty() && self.call.is_none() && call.args.is_none() && !is_piece {
+            return Ok(());
+        }
+        if !name.is_empty() || self.call.is_none() {
+            self.end_open_call(out);
+            self.has_calls = true;
+            let id = self.emitter.call_id(call.id.as_deref().unwrap_or_default());
+            self.emitter.tool_start(&id, name, out);
+            if !is_piece {
+                let args = call.args.map_or("", RawValue::get);
+                self.emitter.count_arguments(args.len());
+                self.emitter
+                    .tool_call(id, name.to_owned(), parse_input(args, false), out);
+                self.sign(signature, out);
+                return Ok(());
+            }
+            self.call = Some(OpenCall {
+                id,
+                name: name.to_owned(),
+                args: PartialArgs::new(),
+                signature: None,
+            });
+        }
+        self.emitter.count_arguments(raw.get().len());
+        let Some(open) = &mut self.call else { return Ok(()) };
+        if let Some(signature) = signature {
+            open.signature = Some(signature.to_owned());
+        }
+        for piece in call.partial_args.iter().flatten() {
+            let what = "a piece of an argument without a place";
+            open.args
+                .add(piece)
+                .ok_or_else(|| StreamError::malformed(what, raw.get()))?;
+        }
+        if !call.continues() {
+            self.end_open_call(out);
+        }
+        Ok(())
+    }
+
+    /// Emits the call whose arguments came in pieces.
+    fn end_open_call(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(call) = self.call.take() {
+            self.emitter
+                .tool_call(call.id, call.name, parse_given(call.args.into_value()), out);
+            self.sign(call.signature.as_deref(), out);
+        }
+    }
+
+    /// Attaches a signature to the call before it.
+    fn sign(&mut self, signature: Option<&str>, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(signature) = signature {
+            self.emitter.attach(API, json!({SIGNATURE: signature}), out);
+        }
+    }
+
+    /// Ends the answer, which has a finish reason.
+    ///
+    /// # Errors
+    /// Returns an error if a limit was broken, or if the model failed to write a call: the same request may succeed.
+    pub(super) fn close(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        let Some(finish) = self.finish.take() else {
+            return Err(StreamError::Truncated);
+        };
+        if let Some(failure) = failure(&finish) {
+            return Err(StreamError::Provider(failure));
+        }
+        self.end_open_call(out);
+        self.emitter.check()?;
+        self.emit_usage(out);
+        let stop_reason = self.stop_reason(&finish.reason);
+        self.emitter.end(stop_reason, Some(finish.reason), out);
+        self.emitter.check()
+    }
+
+    /// Emits the usage so far; nothing follows it.
+    pub(super) fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if !self.ended() {
+            self.emit_usage(out);
+            self.emitter.stop();
+        }
+    }
+
+    fn emit_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(usage) = self.usage.take()
+            && self.emitter.started()
+        {
+            self.emitter.usage(usage.tokens(), out);
+        }
+    }
+
+    fn stop_reason(&self, reason: &str) -> StopReason {
+        match reason {
+            "STOP" if self.has_calls => StopReason::ToolUse,
+            "STOP" => StopReason::EndTurn,
+            "MAX_TOKENS" => StopReason::MaxTokens,
+            "SAFETY"
+            | "RECITATION"
+            | "BLOCKLIST"
+            | "PROHIBITED_CONTENT"
+            | "SPII"
+            | "IMAGE_SAFETY"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "IMAGE_RECITATION"
+            | "MODEL_ARMOR" => StopReason::Refusal,
+            _ => StopReason::Other,
+        }
+    }
+}
+
+/// Whether a part says nothing at all.
+fn is_empty(raw: &RawValue) -> bool {
+    let fields: Result<Map<String, Value>, _> = serde_json::from_str(raw.get());
+    fields.is_ok_and(|mut fields| {
+        fields.retain(|key, _| key != "thought");
+        fields.is_empty()
+    })
+}
+
+/// The error of a prompt that was blocked.
+fn blocked(chunk: &GeminiChunk<'_>) -> Option<ModelError> {
+    let reason = chunk.block_reason()?;
+    let PromptFeedback {
+        block_reason_message, ..
+    } = chunk.prompt_feedback.as_ref()?;
+    let message = match block_reason_message.as_deref() {
+        Some(words) if !words.is_empty() => format!("the prompt was blocked ({reason}): {words}"),
+        _ => format!("the prompt was blocked ({reason})"),
+    };
+    Some(ModelError::of(ErrorCode::ContentFilter, &message))
+}
+
+/// The error of an answer that the model could not complete: the server could not read the call that it wrote. The same
+/// request often passes, so gemini-cli repeats it
+/// (<https://github.com/google-gemini/gemini-cli/blob/5411f113cafae26161b4969b0237b8e1e024e2c2/packages/core/src/core/geminiChat.ts>).
+fn failure(finish: &Finish) -> Option<ModelError> {
+    let is_failure = matches!(
+        finish.reason.as_str(),
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE"
+    );
+    let message = match finish.message.as_deref() {
+        Some(words) if !words.is_empty() => format!("{}: {words}", finish.reason),
+        _ => format!("the model wrote a call that cannot be read ({})", finish.reason),
+    };
+    is_failure.then(|| ModelError::of(ErrorCode::BadGeneration, &message))
+}
+
+impl UsageMetadata {
+    /// Whether tokens are counted: Vertex AI counts only in the last chunk, and says other things before.
+    fn counts(&self) -> bool {
+        self.prompt_token_count.is_some() || self.candidates_token_count.is_some()
+    }
+
+    /// Tokens in kinds that do not overlap. Where a count cannot be, none of its side is taken from the server: the
+    /// caller estimates what is 0.
+    fn tokens(&self) -> Usage {
+        let read = [
+            self.prompt_token_count,
+            self.cached_content_token_count,
+            self.tool_use_prompt_token_count,
+        ];
+        let written = [self.candidates_token_count, self.thoughts_token_count];
+        let number = |count: &Option<LenientCount>| count.unwrap_or_default().number;
+        let mut usage = Usage::default();
+        if all_plausible(&read) {
+            let [prompt, cached, of_tools] = [number(&read[0]), number(&read[1]), number(&read[2])];
+            usage.cache_read_tokens = cached.min(prompt);
+            usage.input_tokens = prompt - usage.cache_read_tokens + of_tools;
+        }
+        if all_plausible(&written) {
+            usage.reasoning_tokens = number(&written[1]);
+            usage.output_tokens = number(&written[0]) + usage.reasoning_tokens;
+        }
+        usage
+    }
+}

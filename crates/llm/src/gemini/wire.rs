@@ -1,0 +1,166 @@
+//! The chunks of a stream as they are read. Every field may be missing, and unknown ones are ignored: new kinds of parts
+//! come without notice.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::lenient_json::{LenientCount, Str};
+use crate::stream::StreamError;
+
+/// One chunk of a stream, or a whole answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct GeminiChunk<'a> {
+    #[serde(borrow)]
+    pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    #[serde(borrow)]
+    pub(super) prompt_feedback: Option<PromptFeedback<'a>>,
+    pub(super) usage_metadata: Option<UsageMetadata>,
+    #[serde(borrow)]
+    pub(super) model_version: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) response_id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+impl<'a> GeminiChunk<'a> {
+    pub(super) fn parse(data: &'a str) -> Result<Self, StreamError> {
+        serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
+    }
+
+    /// Whether the chunk is an error.
+    pub(super) fn is_error(&self) -> bool {
+        self.error.is_some_and(|error| error.get() != "null")
+    }
+
+    /// Why the prompt was blocked, if it was.
+    pub(super) fn block_reason(&self) -> Option<&str> {
+        let reason = self.prompt_feedback.as_ref()?.block_reason.as_deref()?;
+        (!reason.is_empty() && reason != "BLOCKED_REASON_UNSPECIFIED").then_some(reason)
+    }
+}
+
+/// One of several answers. Only one is requested.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Candidate<'a> {
+    pub(super) index: Option<LenientCount>,
+    #[serde(borrow)]
+    pub(super) content: Option<ContentWire<'a>>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Option<Str<'a>>,
+    /// Words for people about the reason.
+    #[serde(borrow)]
+    pub(super) finish_message: Option<Str<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ContentWire<'a> {
+    #[serde(borrow)]
+    pub(super) parts: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PromptFeedback<'a> {
+    #[serde(borrow)]
+    pub(super) block_reason: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) block_reason_message: Option<Str<'a>>,
+}
+
+/// The tokens so far.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct UsageMetadata {
+    /// Everything that was read, the cached tokens included.
+    pub(super) prompt_token_count: Option<LenientCount>,
+    pub(super) cached_content_token_count: Option<LenientCount>,
+    /// What Google's own tools returned to the model; not part of the prompt.
+    pub(super) tool_use_prompt_token_count: Option<LenientCount>,
+    /// The answer without the reasoning.
+    pub(super) candidates_token_count: Option<LenientCount>,
+    pub(super) thoughts_token_count: Option<LenientCount>,
+}
+
+/// A part of an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PartWire<'a> {
+    #[serde(borrow)]
+    pub(super) text: Option<Str<'a>>,
+    #[serde(borrow)]
+    thought: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) thought_signature: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) function_call: Option<FunctionCallWire<'a>>,
+}
+
+impl<'a> PartWire<'a> {
+    pub(super) fn parse(data: &'a RawValue) -> Result<Self, StreamError> {
+        let data = data.get();
+        serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
+    }
+
+    /// Whether the text is reasoning.
+    pub(super) fn is_thought(&self) -> bool {
+        self.thought.is_some_and(|thought| thought.get() == "true")
+    }
+
+    /// The signature, if there is one.
+    pub(super) fn signature(&self) -> Option<&str> {
+        self.thought_signature
+            .as_deref()
+            .filter(|signature| !signature.is_empty())
+    }
+}
+
+/// A call of a tool, or a piece of one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct FunctionCallWire<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) name: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) args: Option<&'a RawValue>,
+    /// Pieces of the arguments, where they are streamed (Vertex AI, on request).
+    #[serde(borrow)]
+    pub(super) partial_args: Option<Vec<PartialArg<'a>>>,
+    #[serde(borrow)]
+    will_continue: Option<&'a RawValue>,
+}
+
+impl FunctionCallWire<'_> {
+    /// Whether more pieces of this call follow.
+    pub(super) fn continues(&self) -> bool {
+        self.will_continue.is_some_and(|more| more.get() == "true")
+    }
+}
+
+/// A piece of one argument, at a place in the arguments.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PartialArg<'a> {
+    /// For example `$.operations[0].action`.
+    #[serde(borrow)]
+    pub(super) json_path: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) string_value: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) number_value: Option<&'a RawValue>,
+    pub(super) bool_value: Option<bool>,
+    #[serde(borrow)]
+    will_continue: Option<&'a RawValue>,
+}
+
+impl PartialArg<'_> {
+    /// Whether more of this text follows.
+    pub(super) fn continues(&self) -> bool {
+        self.will_continue.is_some_and(|more| more.get() == "true")
+    }
+}

@@ -1,0 +1,220 @@
+//! Decodes the answer of the Interactions API as it streams.
+
+use agentx_types::{EnvironmentEvent, StopReason, Usage};
+
+use super::steps::Steps;
+use super::wire::{InteractionEvent, InteractionUsage, InteractionWire, parse};
+use crate::emitter::Emitter;
+use crate::error;
+use crate::lenient_json::{LenientCount, all_plausible};
+use crate::sse;
+use crate::stream::{Head, StreamContext, StreamError};
+
+/// Decodes one stream of the Interactions API; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
+///
+/// The answer has ended when `interaction.completed` came. A stream that ends without it broke off.
+///
+/// ```
+/// use agentx_llm::StreamContext;
+/// use agentx_llm::gemini_interactions::InteractionsDecoder;
+/// use agentx_types::EnvironmentEvent;
+///
+/// let mut decoder = InteractionsDecoder::new(StreamContext::new("msg_1", 1));
+/// let mut events = Vec::new();
+/// let start = br#"data: {"event_type":"step.start","index":0,"step":{"type":"model_output"}}"#;
+/// let delta = br#"data: {"event_type":"step.delta","index":0,"delta":{"type":"text","text":"Hi"}}"#;
+/// let end = br#"data: {"event_type":"interaction.completed","interaction":{"status":"completed"}}"#;
+/// for event in [&start[..], &delta[..], &end[..]] {
+///     decoder.push(event, &mut events)?;
+///     decoder.push(b"\n\n", &mut events)?;
+/// }
+/// assert!(decoder.is_done());
+/// assert!(matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))));
+/// # Ok::<(), agentx_llm::StreamError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct InteractionsDecoder {
+    sse: sse::SseDecoder,
+    head: Head,
+    answer: InteractionState,
+}
+
+impl InteractionsDecoder {
+    /// A decoder for one stream.
+    pub fn new(context: StreamContext) -> Self {
+        Self {
+            sse: sse::SseDecoder::default(),
+            head: Head::default(),
+            answer: InteractionState::new(context),
+        }
+    }
+
+    /// Decodes the next bytes of the body and appends the events to `out`.
+    ///
+    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
+    ///
+    /// # Errors
+    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not JSON, and the
+    /// errors of the limits: the length of a line, of an event and of the arguments of tool calls. After an error, `out` has
+    /// everything that was decoded before it, and the decoder ignores further bytes.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        self.head.note(bytes);
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.push(bytes, |event| {
+            head.event();
+            answer.event(event.event, event.data, out)
+        });
+        if self.answer.emitter.ended() {
+            // What breaks after the end does not matter.
+            return Ok(());
+        }
+        result.inspect_err(|_| self.answer.emitter.stop())
+    }
+
+    /// Ends the stream: the server has closed the connection.
+    ///
+    /// # Errors
+    /// Returns an error if the answer is not complete, with a description of the first bytes if they were no event stream.
+    pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.answer.emitter.ended() {
+            return Ok(());
+        }
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.finish(|event| {
+            head.event();
+            // The end of the bytes may have cut this event: then it never came.
+            match answer.event(event.event, event.data, out) {
+                Err(StreamError::Malformed { .. }) => Ok(()),
+                result => result,
+            }
+        });
+        if self.answer.emitter.ended() {
+            return result;
+        }
+        let checked = self.answer.emitter.check();
+        self.answer.emitter.stop();
+        result.and(checked).and(Err(self.head.broken()))
+    }
+
+    /// Whether the answer is complete: `stream_end` is among the events.
+    pub fn is_done(&self) -> bool {
+        self.answer.emitter.ended()
+    }
+}
+
+/// The state of the answer that is being read.
+#[derive(Clone, Debug)]
+pub(super) struct InteractionState {
+    emitter: Emitter,
+    steps: Steps,
+}
+
+impl InteractionState {
+    pub(super) fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            steps: Steps::default(),
+        }
+    }
+
+    /// Decodes the data of one server-sent event. Its name is the `event_type` of the data, where the data have none.
+    fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let event: InteractionEvent<'_> = parse(data)?;
+        let kind = event.event_type.as_deref().unwrap_or(name);
+        if kind == "error" || (kind.is_empty() && event.error.is_some()) {
+            return Err(StreamError::Provider(error::from_stream(data)));
+        }
+        let interaction = event.interaction.map(|interaction| parse(interaction.get()));
+        let interaction: InteractionWire<'_> = interaction.transpose()?.unwrap_or_default();
+        if kind == "interaction.completed" {
+            return self.close(&interaction, out);
+        }
+        self.begin(&interaction, out);
+        let index = event.index.unwrap_or_default().number;
+        let (steps, emitter) = (&mut self.steps, &mut self.emitter);
+        match (kind, event.step, event.delta) {
+            ("step.start", Some(step), _) => steps.begin(index, step.get(), emitter, out)?,
+            ("step.delta", _, Some(delta)) => steps.delta(index, delta.get(), emitter, out)?,
+            ("step.stop", ..) => steps.end(index, emitter, out),
+            _ => {}
+        }
+        self.emitter.check()
+    }
+
+    fn begin(&mut self, interaction: &InteractionWire<'_>, out: &mut Vec<EnvironmentEvent>) {
+        let id = interaction.id.as_deref().unwrap_or_default();
+        let model = interaction.model.as_deref().unwrap_or_default();
+        self.emitter.start(id, model, out);
+    }
+
+    /// Ends the answer with the interaction as a whole, unless it failed.
+    pub(super) fn close(
+        &mut self,
+        interaction: &InteractionWire<'_>,
+        out: &mut Vec<EnvironmentEvent>,
+    ) -> Result<(), StreamError> {
+        let status = interaction.status.as_deref().unwrap_or("completed");
+        if matches!(status, "failed" | "cancelled") {
+            self.usage(interaction, out);
+            let errors = interaction.errors.iter().flatten();
+            let said = errors.chain(&interaction.error).next();
+            let said = said.map_or(r#"{"message":"the interaction failed"}"#, |error| error.get());
+            return Err(StreamError::Provider(error::from_stream(said)));
+        }
+        self.begin(interaction, out);
+        for (index, step) in (0..).zip(interaction.steps.iter().flatten()) {
+            self.steps.whole(index, step.get(), &mut self.emitter, out)?;
+        }
+        self.steps.end_open(&mut self.emitter, out);
+        self.emitter.check()?;
+        self.usage(interaction, out);
+        let stop_reason = match status {
+            "incomplete" => StopReason::MaxTokens,
+            "completed" | "requires_action" if self.steps.has_calls() => StopReason::ToolUse,
+            "completed" => StopReason::EndTurn,
+            _ => StopReason::Other,
+        };
+        self.emitter.end(stop_reason, Some(status.to_owned()), out);
+        self.emitter.check()
+    }
+
+    /// Emits the usage, even of an answer that failed, if any was begun.
+    fn usage(&mut self, interaction: &InteractionWire<'_>, out: &mut Vec<EnvironmentEvent>) {
+        if let Some(usage) = &interaction.usage
+            && self.emitter.started()
+        {
+            self.emitter.usage(usage.tokens(), out);
+        }
+    }
+}
+
+impl InteractionUsage {
+    /// Tokens in kinds that do not overlap. Where a count cannot be, none of its side is taken from the server: the
+    /// caller estimates what is 0.
+    fn tokens(&self) -> Usage {
+        let read = [
+            self.total_input_tokens,
+            self.total_cached_tokens,
+            self.total_tool_use_tokens,
+        ];
+        let written = [self.total_output_tokens, self.total_thought_tokens];
+        let number = |count: &Option<LenientCount>| count.unwrap_or_default().number;
+        let mut usage = Usage::default();
+        if all_plausible(&read) {
+            let [input, cached, of_tools] = [number(&read[0]), number(&read[1]), number(&read[2])];
+            usage.cache_read_tokens = cached.min(input);
+            usage.input_tokens = input - usage.cache_read_tokens + of_tools;
+        }
+        if all_plausible(&written) {
+            usage.reasoning_tokens = number(&written[1]);
+            usage.output_tokens = number(&written[0]) + usage.reasoning_tokens;
+        }
+        usage
+    }
+}

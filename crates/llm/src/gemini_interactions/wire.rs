@@ -1,0 +1,112 @@
+//! The events of a stream and the interaction itself, as they are read. Every field may be missing, and unknown ones are
+//! ignored.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::lenient_json::{LenientCount, Str};
+use crate::stream::StreamError;
+
+/// One event of the stream.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct InteractionEvent<'a> {
+    #[serde(borrow)]
+    pub(super) event_type: Option<Str<'a>>,
+    /// The interaction so far, or as a whole.
+    #[serde(borrow)]
+    pub(super) interaction: Option<&'a RawValue>,
+    /// The place of a step.
+    pub(super) index: Option<LenientCount>,
+    #[serde(borrow)]
+    pub(super) step: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) delta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// An interaction: the beginning of one, or a whole one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct InteractionWire<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) model: Option<Str<'a>>,
+    /// `completed`, `requires_action`, `incomplete`, `failed` or `cancelled`.
+    #[serde(borrow)]
+    pub(super) status: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) steps: Option<Vec<&'a RawValue>>,
+    pub(super) usage: Option<InteractionUsage>,
+    #[serde(borrow)]
+    pub(super) errors: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// The tokens of an interaction.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct InteractionUsage {
+    /// Everything that was read, the cached tokens included.
+    pub(super) total_input_tokens: Option<LenientCount>,
+    pub(super) total_cached_tokens: Option<LenientCount>,
+    /// What Google's own tools returned to the model; not part of the input.
+    pub(super) total_tool_use_tokens: Option<LenientCount>,
+    /// The answer without the reasoning.
+    pub(super) total_output_tokens: Option<LenientCount>,
+    pub(super) total_thought_tokens: Option<LenientCount>,
+}
+
+/// A step of an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct StepWire<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) name: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) signature: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) summary: Option<Vec<TextWire<'a>>>,
+    #[serde(borrow)]
+    pub(super) content: Option<Vec<TextWire<'a>>>,
+}
+
+/// A piece of a step.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct DeltaWire<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) text: Option<Str<'a>>,
+    #[serde(borrow)]
+    pub(super) signature: Option<Str<'a>>,
+    /// Of a summary.
+    #[serde(borrow)]
+    pub(super) content: Option<TextWire<'a>>,
+    /// A piece of JSON, as a string.
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// A text of a step; other media have none.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TextWire<'a> {
+    #[serde(borrow)]
+    pub(super) text: Option<Str<'a>>,
+}
+
+/// Reads a value of these.
+pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, StreamError> {
+    serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
+}
