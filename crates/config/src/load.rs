@@ -8,6 +8,7 @@ use agentx_types::RuleEffect;
 use crate::assemble;
 use crate::folder;
 use crate::layers::MergedSettings;
+use crate::mcp_project::ProjectContext;
 use crate::models;
 use crate::origin::FileLayer;
 use crate::paths::root_of;
@@ -16,8 +17,8 @@ use crate::trust::IgnoredSetting;
 use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
 use crate::{
-    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, MistakeLocation, SettingOrigin, Settings,
-    SourceLocation, WrittenRule,
+    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, McpServerSettings, MistakeLocation,
+    SettingOrigin, Settings, SourceLocation, WrittenRule,
 };
 
 /// The input of [`load`].
@@ -147,15 +148,28 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
     }
+    let project = ProjectContext {
+        places: &places,
+        folder: &folder,
+        keys: &keys,
+        lookup,
+    }
+    .servers();
+    let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
+    let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
+    settings.mcp.extend(of_project);
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
+    settings.named_files.extend(project.file);
+    let mut workspace_mistakes = workspace_mistakes;
+    workspace_mistakes.extend(project.mistakes);
     Ok(Loaded {
         settings,
         merged,
         warnings: found.warnings,
         workspace_mistakes,
         ignored: admitted.ignored,
-        effects: admitted.effects,
+        effects: [project.effects, admitted.effects].concat(),
         workspace_settings: admitted.settings,
         files,
         places,
