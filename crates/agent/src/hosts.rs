@@ -67,6 +67,10 @@ pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
     };
     let hosts: Vec<String> = reach.hosts.iter().map(open).collect();
     let mut says = Vec::new();
+    if let Some(name) = &reach.mcp {
+        let (server, tool) = name.split_once('/').unwrap_or((name, ""));
+        says.push(format!("is `{tool}` of the MCP server {server}"));
+    }
     if !hosts.is_empty() {
         says.push(format!("sends to {}", hosts.join(", ")));
     }
@@ -79,5 +83,8 @@ pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
     if reach.replaces {
         says.push("replaces a tool of the same name that is not this folder's".to_owned());
     }
-    (!says.is_empty()).then(|| format!("it {}", says.join(", ")))
+    let changed = reach.changed.as_ref().map(|difference| {
+        format!("; the server describes it in another way than the one that was accepted:\n{difference}")
+    });
+    (!says.is_empty()).then(|| format!("it {}{}", says.join(", "), changed.unwrap_or_default()))
 }

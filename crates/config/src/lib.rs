@@ -33,6 +33,7 @@ mod keys;
 mod layers;
 mod load;
 mod mcp;
+mod mcp_edit;
 mod mcp_project;
 mod mistake;
 mod models;
@@ -72,6 +73,7 @@ pub use keys::{APIS, KEYS, KeyPath, KeySpec, STATUS_NAMES, VARIABLES, WorkspaceM
 pub use layers::{MergedSettings, SettingRow, show_rule};
 pub use load::{FileStatus, LoadRequest, Loaded, load, workspace_bytes};
 pub use mcp::{McpServerSettings, McpTarget, McpValue, check_mcp_name};
+pub use mcp_edit::{add_mcp_server, remove_mcp_server};
 pub use mistake::{ConfigError, ConfigMistake, MistakeLocation};
 pub use origin::{SettingOrigin, SourceLocation, Sourced};
 pub use paths::{ConfigPaths, WORKSPACE_FOLDER};

@@ -72,6 +72,53 @@ pub struct McpValue {
 }
 
 impl McpServerSettings {
+    /// A program that starts in a directory, with no variables of its own and nothing believed of it.
+    pub fn program<A: Into<String>>(
+        name: impl Into<String>,
+        command: impl Into<String>,
+        arguments: impl IntoIterator<Item = A>,
+        directory: impl Into<PathBuf>,
+    ) -> Self {
+        let command = command.into();
+        let arguments: Vec<String> = arguments.into_iter().map(Into::into).collect();
+        let target = McpTarget::Program {
+            directory: directory.into(),
+            variables: Vec::new(),
+            command,
+            arguments,
+        };
+        Self::new(name.into(), target)
+    }
+
+    /// A server at an address, with no headers of its own and nothing believed of it.
+    pub fn address(name: impl Into<String>, url: impl Into<String>) -> Self {
+        let target = McpTarget::Address {
+            url: url.into(),
+            headers: Vec::new(),
+        };
+        Self::new(name.into(), target)
+    }
+
+    fn new(name: String, target: McpTarget) -> Self {
+        let shown = match &target {
+            McpTarget::Address { url, .. } => url.clone(),
+            McpTarget::Program {
+                command, arguments, ..
+            } => command_line(command, arguments.iter().map(String::as_str)),
+        };
+        Self {
+            name,
+            target,
+            tools: None,
+            start_timeout_ms: None,
+            call_timeout_ms: None,
+            trust_annotations: false,
+            of_folder: false,
+            shown,
+            hidden: Vec::new(),
+        }
+    }
+
     /// Returns the variables and headers that it gets.
     pub fn values(&self) -> &[McpValue] {
         match &self.target {
@@ -189,22 +236,12 @@ fn server(
         (Some(_), Some(_)) => return Err("it has both `command` and `url`; keep one of them".into()),
         (None, None) => return Err("it needs `command` (a program) or `url` (an address)".into()),
     };
-    let shown = match &target {
-        McpTarget::Address { url, .. } => url.clone(),
-        McpTarget::Program {
-            command, arguments, ..
-        } => command_line(command, arguments.iter().map(String::as_str)),
-    };
     let mut server = McpServerSettings {
-        name: name.to_owned(),
-        target,
-        shown,
-        hidden: Vec::new(),
         tools: get.names(&path("tools")),
         start_timeout_ms: get.millis_at(&path("start_timeout")),
         call_timeout_ms: get.millis_at(&path("call_timeout")),
         trust_annotations: get.text_at(&path("trust_annotations")).as_deref() == Some("true"),
-        of_folder: false,
+        ..McpServerSettings::new(name.to_owned(), target)
     };
     let of_variables = server.values().iter().filter(|value| !value.from.is_empty());
     server.hidden = of_variables.filter_map(|value| value.value.clone()).collect();

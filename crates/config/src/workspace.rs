@@ -68,6 +68,11 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
+    /// Returns whether it is the project's `.mcp.json`, which no setting names.
+    pub fn is_of_servers(&self) -> bool {
+        self.path == Path::new(crate::mcp_project::FILE)
+    }
+
     /// Returns whether the file below `root` still holds what was read of it.
     pub fn is_as_it_was(&self, root: &Path) -> bool {
         let path = root.join(&self.path);

@@ -33,6 +33,8 @@ mod files;
 #[cfg(feature = "builtin")]
 mod finish;
 #[cfg(feature = "builtin")]
+mod long_result;
+#[cfg(feature = "builtin")]
 mod options;
 #[cfg(feature = "builtin")]
 mod restore;
@@ -64,6 +66,8 @@ pub use environment::{ProgramEnvironment, WithheldVariable};
 pub use failure::ToolFailure;
 #[cfg(feature = "builtin")]
 pub use files::LONGEST_PICTURE_SIDE;
+#[cfg(feature = "builtin")]
+pub use long_result::shortened;
 #[cfg(feature = "builtin")]
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 #[cfg(feature = "builtin")]

@@ -94,17 +94,20 @@ impl PipedProgram {
             group,
             watched: Some(watch(leader)?),
         };
-        let pipes = ProgramPipes { stdin, stdout, stderr };
+        let pipes = ProgramPipes {
+            stdin,
+            stdout,
+            stderr,
+        };
         Ok((program, pipes))
     }
 
-    /// Returns how the program ended; `None` while it runs.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
-        let ended = self.child.try_wait().ok().flatten();
-        if ended.is_some() {
-            self.group.lost_leader();
-        }
-        ended
+    /// Returns how the program ended, if it ends within `patience`.
+    pub async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let ended = tokio::time::timeout(patience, self.child.wait()).await;
+        let status = ended.ok()?.ok()?;
+        self.group.lost_leader();
+        Some(status)
     }
 
     /// Waits for its end, which the end of its input causes in most programs, for at most `patience`; then asks it
@@ -188,8 +191,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_is_talked_to_and_ends_with_its_input() {
-        let (mut program, mut pipes) = started("read -r word; echo \"heard $word\"; echo \"${AGENTX_CALL%%/*}\"; cat");
-        assert!(program.ended().is_none());
+        let (mut program, mut pipes) =
+            started("read -r word; echo \"heard $word\"; echo \"${AGENTX_CALL%%/*}\"; cat");
+        assert!(program.ended_within(Duration::ZERO).await.is_none());
         pipes.stdin.write_all(b"this\n").await.unwrap();
         drop(pipes.stdin);
         assert_eq!(rest_of(pipes.stdout).await, "heard this\nprogram\n");
@@ -199,7 +203,8 @@ mod tests {
     #[tokio::test]
     async fn what_does_not_end_is_killed_with_what_it_started() {
         for stops in [true, false] {
-            let (program, mut pipes) = started("trap '' TERM; sleep 1000 & echo up; while :; do sleep 1000; done");
+            let (program, mut pipes) =
+                started("trap '' TERM; sleep 1000 & echo up; while :; do sleep 1000; done");
             let mut up = [0; 3];
             pipes.stdout.read_exact(&mut up).await.unwrap();
             if stops {
