@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
@@ -82,6 +83,14 @@ impl CommandTarget {
                 mistakes: node.mistakes,
             }),
         })
+    }
+
+    /// Ends the MCP servers that run. What is not ended in time dies with this process.
+    pub(crate) async fn end_servers(&self) {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        if let Some(node) = &self.node {
+            node.runtime.detach_all(PATIENCE).await;
+        }
     }
 
     /// The server at this address, as the person of this machine's data directory.

@@ -170,8 +170,7 @@ impl<'a> KnownNames<'a> {
     fn is_of_servers(&self, rule: &Rule, origin: &SettingOrigin, found: &mut UnknownTools) -> bool {
         let servers = || self.settings.mcp.iter().map(|server| server.name.as_str());
         if rule.tool != MCP {
-            let server = rule.tool_name().split_once(OF_SERVER).map(|(server, _)| server);
-            return server.is_some_and(|server| servers().any(|known| known == server));
+            return self.is_of_a_server(rule.tool_name());
         }
         let named = rule
             .argument
@@ -189,8 +188,14 @@ impl<'a> KnownNames<'a> {
         true
     }
 
+    /// Returns whether a name is that of a tool of a server that is configured, as far as it is known.
+    fn is_of_a_server(&self, name: &str) -> bool {
+        let server = name.split_once(OF_SERVER).map(|(server, _)| server);
+        server.is_some_and(|server| self.settings.mcp.iter().any(|known| known.name == server))
+    }
+
     fn look_at_name(&mut self, key: &str, name: &str, origin: &SettingOrigin, found: &mut UnknownTools) {
-        if self.has(|known| known == name) {
+        if self.is_of_a_server(name) || self.has(|known| known == name) {
             return;
         }
         let only_case = self.known.iter().any(|known| known.eq_ignore_ascii_case(name));

@@ -129,6 +129,13 @@ impl Connection {
         }
     }
 
+    /// Waits until a program that has ended has complained of everything, for a moment at most.
+    pub(crate) async fn settle(&self) {
+        if let Some(process) = &self.process {
+            process.said.settle().await;
+        }
+    }
+
     /// What helps to understand that the connection ended, as a sentence that follows the error.
     pub(crate) fn explanation(&self) -> String {
         self.process
@@ -222,6 +229,7 @@ async fn not_begun(
         && let Some(status) = program.ended_within(PATIENCE).await
     {
         how = format!("it ended ({status})");
+        process.said.settle().await;
     }
     let what = if how.is_empty() { chain(error) } else { how };
     McpFailure::Connection(hidden.removed_from(&format!("{what}{}", process.said.explanation())))

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
 use agentx_config::McpServerSettings;
-use agentx_runtime::{Environment, Serving, SystemBus};
+use agentx_runtime::{Environment, Serving, SystemBus, Tool};
 use agentx_types::ToolSpec;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -24,8 +25,13 @@ pub struct McpEnvironment {
     name: String,
     host: Arc<ServerHost>,
     taken: Arc<BTreeSet<String>>,
+    /// Returns whether a tool is offered under this name.
+    offers: OfferFilter,
     stop: CancellationToken,
 }
+
+/// Returns whether a tool is offered under a name.
+type OfferFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl McpEnvironment {
     /// The environment of a server. `taken` are the names of tools that no tool of the server may have: those of
@@ -39,8 +45,16 @@ impl McpEnvironment {
             name: format!("mcp {}", server.name),
             host: Arc::new(ServerHost::new(server, surroundings)),
             taken: Arc::new(taken.into_iter().collect()),
+            offers: Arc::new(|_| true),
             stop: CancellationToken::new(),
         }
+    }
+
+    /// Offers only tools under the names of which `offers` says so.
+    #[must_use]
+    pub fn filtered(mut self, offers: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.offers = Arc::new(offers);
+        self
     }
 
     /// Returns its settings.
@@ -93,6 +107,13 @@ impl McpEnvironment {
         self.offered().into_iter().map(|(_, spec)| spec).collect()
     }
 
+    /// Returns its tools, to be called without being attached.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let offered = self.offered().into_iter();
+        let tool = |(tool, spec)| -> Arc<dyn Tool> { Arc::new(McpTool::new(self.host.clone(), tool, spec)) };
+        offered.map(tool).collect()
+    }
+
     /// The tools that the person wants of it, each with what is offered, in a fixed order.
     fn offered(&self) -> Vec<(ServerTool, ToolSpec)> {
         let (server, known) = (self.server(), self.known());
@@ -106,7 +127,7 @@ impl McpEnvironment {
             &self.taken,
         );
         let offered = known.tools.iter().filter(wanted).filter_map(|tool| {
-            let name = names.get(&tool.name)?;
+            let name = names.get(&tool.name).filter(|name| (self.offers)(name))?;
             Some((tool.clone(), spec_of(server, tool, name, known.change(tool))))
         });
         offered.collect()
@@ -114,47 +135,60 @@ impl McpEnvironment {
 
     /// Offers what there is now in place of what was there. What is offered no more ends with the calls that it
     /// has.
-    fn offer(&self, bus: &SystemBus, served: &mut BTreeMap<String, ServedSpec>, ending: &mut JoinSet<()>) {
+    fn offer(&self, bus: &SystemBus, served: &mut ServedTools) {
         let offered = self.offered();
         let is_same =
             |name: &String, spec: &ToolSpec| offered.iter().any(|(_, now)| now.name == *name && now == spec);
         let gone: Vec<String> = served
+            .now
             .iter()
             .filter(|(name, known)| !is_same(name, &known.spec))
             .map(|(name, _)| name.clone())
             .collect();
-        for known in gone.iter().filter_map(|name| served.remove(name)) {
-            ending.spawn(known.serving.finish());
+        for known in gone.iter().filter_map(|name| served.now.remove(name)) {
+            served.ending.spawn(known.serving.finish());
         }
         for (tool, spec) in offered {
-            if served.contains_key(&spec.name) {
+            if served.now.contains_key(&spec.name) {
                 continue;
             }
             let tool = McpTool::new(self.host.clone(), tool, spec.clone());
             let serving = bus.serve_tool(Arc::new(tool));
-            served.insert(spec.name.clone(), ServedSpec { spec, serving });
+            served.now.insert(spec.name.clone(), ServedSpec { spec, serving });
         }
     }
 
-    /// Offers the tools until it is stopped.
-    async fn work(self, bus: SystemBus) -> Result<(), ReactorFailure> {
-        let (mut served, mut ending) = (BTreeMap::new(), JoinSet::new());
-        let mut changes = self.host.changes();
+    /// Offers the tools as they become known until it is stopped.
+    async fn work(
+        self,
+        bus: SystemBus,
+        mut served: ServedTools,
+        mut changes: watch::Receiver<u64>,
+    ) -> Result<(), ReactorFailure> {
         loop {
-            self.offer(&bus, &mut served, &mut ending);
             tokio::select! {
                 () = self.stop.cancelled() => break,
-                changed = changes.changed() => if changed.is_err() { break },
-                Some(_) = ending.join_next() => {}
+                changed = changes.changed() => match changed {
+                    Ok(()) => self.offer(&bus, &mut served),
+                    Err(_) => break,
+                },
+                Some(_) = served.ending.join_next() => {}
             }
         }
-        for (_, known) in std::mem::take(&mut served) {
-            ending.spawn(known.serving.finish());
+        for (_, known) in std::mem::take(&mut served.now) {
+            served.ending.spawn(known.serving.finish());
         }
-        while ending.join_next().await.is_some() {}
+        while served.ending.join_next().await.is_some() {}
         self.close().await;
         Ok(())
     }
+}
+
+/// The tools that are offered, and those that end.
+#[derive(Default)]
+struct ServedTools {
+    now: BTreeMap<String, ServedSpec>,
+    ending: JoinSet<()>,
 }
 
 /// A tool that is offered now.
@@ -169,7 +203,10 @@ impl Reactor<SystemBus> for McpEnvironment {
     }
 
     async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
-        Ok(ReactorTask::new(self.clone().work(bus)))
+        let changes = self.host.changes();
+        let mut served = ServedTools::default();
+        self.offer(&bus, &mut served);
+        Ok(ReactorTask::new(self.clone().work(bus, served, changes)))
     }
 
     async fn stop(&mut self) {

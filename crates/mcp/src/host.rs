@@ -257,6 +257,9 @@ impl ServerHost {
         if end.is_lost() {
             self.forget(connection).await;
         }
+        if matches!(end, CallEnd::Lost(_)) {
+            connection.settle().await;
+        }
         let name = &self.server.name;
         match end {
             CallEnd::Answered(answer) => {

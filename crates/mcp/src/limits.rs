@@ -14,8 +14,9 @@ const RESULT_BYTES: usize = 32 << 10;
 
 /// One message of a server: a longer one ends the connection.
 pub(crate) const MESSAGE_BYTES: usize = 8 << 20;
-/// All that a program may say from the beginning of a call to that of the next.
+/// All that a program may say from the beginning of a call to that of the next, in bytes and in lines.
 pub(crate) const BYTES_BETWEEN_CALLS: u64 = 64 << 20;
+pub(crate) const LINES_BETWEEN_CALLS: u64 = 50_000;
 /// Tools of a server; the rest is left out, by name.
 pub(crate) const TOOLS: usize = 512;
 /// Pages of the list of tools.

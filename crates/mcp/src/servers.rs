@@ -45,8 +45,10 @@ impl McpServers {
             },
         };
         let environments = settings.mcp.iter().map(|server| {
+            let tools = settings.tools.clone();
             let environment =
-                McpEnvironment::new(server.clone(), surroundings.clone(), taken.iter().cloned());
+                McpEnvironment::new(server.clone(), surroundings.clone(), taken.iter().cloned())
+                    .filtered(move |name| tools.offers(name));
             taken.extend(environment.specs().into_iter().map(|spec| spec.name));
             environment
         });

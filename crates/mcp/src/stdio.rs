@@ -13,9 +13,10 @@ use agentx_tools::{PipedCommand, PipedProgram, ProgramEnvironment, ProgramPipes}
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::failure::McpFailure;
-use crate::limits::{BYTES_BETWEEN_CALLS, MESSAGE_BYTES, STDERR_BYTES};
+use crate::limits::{BYTES_BETWEEN_CALLS, LINES_BETWEEN_CALLS, MESSAGE_BYTES, PATIENCE, STDERR_BYTES};
 use crate::server_tool::cut;
 
 /// The bytes of a line that is no protocol, as errors show it.
@@ -84,7 +85,11 @@ pub(crate) fn environment(usual: &ProgramEnvironment, own: &[McpValue]) -> Vec<(
 
 /// What a program said beside its answers, for errors.
 #[derive(Debug, Default)]
-pub(crate) struct ProgramOutput(Mutex<OutputNotes>);
+pub(crate) struct ProgramOutput {
+    notes: Mutex<OutputNotes>,
+    /// Fires when there are no complaints any more.
+    silent: CancellationToken,
+}
 
 #[derive(Debug, Default)]
 struct OutputNotes {
@@ -94,14 +99,22 @@ struct OutputNotes {
     odd_line: Option<String>,
     /// Why its output is not read any more.
     refused: Option<String>,
-    /// The bytes since the last call began.
+    /// The bytes and lines since the last call began.
     bytes: u64,
+    lines: u64,
 }
 
 impl ProgramOutput {
     /// A call begins: what the program says is counted from here.
     pub(crate) fn call_begins(&self) {
-        self.lock().bytes = 0;
+        let mut notes = self.lock();
+        (notes.bytes, notes.lines) = (0, 0);
+    }
+
+    /// Waits until a program that has ended has complained of everything, for a moment at most.
+    pub(crate) async fn settle(&self) {
+        // What it started may still hold the pipe.
+        let _ = tokio::time::timeout(PATIENCE, self.silent.cancelled()).await;
     }
 
     /// What helps to understand a failure, as a sentence that follows it; empty if there is nothing.
@@ -131,10 +144,11 @@ impl ProgramOutput {
             let more = kept.len().saturating_sub(STDERR_BYTES);
             kept.drain(..more);
         }
+        self.silent.cancel();
     }
 
     fn lock(&self) -> MutexGuard<'_, OutputNotes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -182,12 +196,14 @@ impl<R> CountedOutput<R> {
         }
         let mut notes = self.said.lock();
         notes.bytes += bytes.len() as u64;
-        let is_flood = notes.bytes > BYTES_BETWEEN_CALLS;
+        notes.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let is_flood = notes.bytes > BYTES_BETWEEN_CALLS || notes.lines > LINES_BETWEEN_CALLS;
         drop(notes);
         if is_flood {
-            return Err(self.refuse(format!(
-                "it said more than {BYTES_BETWEEN_CALLS} bytes since its last call"
-            )));
+            let why = format!(
+                "it said more than {BYTES_BETWEEN_CALLS} bytes or {LINES_BETWEEN_CALLS} lines since its last call"
+            );
+            return Err(self.refuse(why));
         }
         Ok(())
     }
@@ -207,7 +223,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for CountedOutput<R> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
         let this = &mut *self;
-        Poll::Ready(this.count(&buffer.filled()[before..]))
+        let counted = this.count(&buffer.filled()[before..]);
+        if counted.is_err() {
+            // Who reads takes it that nothing was read where there is an error.
+            buffer.set_filled(before);
+        }
+        Poll::Ready(counted)
     }
 }
 
@@ -239,7 +260,7 @@ mod tests {
         let (whole, said) = read(line.clone()).await;
         assert_eq!(whole.unwrap(), line.len());
         assert_eq!(said.explanation(), "; it printed what is no protocol: \"hello\"");
-        let many = line.repeat(usize::try_from(BYTES_BETWEEN_CALLS).unwrap() / line.len() + 1);
+        let many = line.repeat(usize::try_from(LINES_BETWEEN_CALLS).unwrap());
         let (flooded, said) = read(many).await;
         assert!(flooded.is_err());
         assert!(

@@ -1,8 +1,8 @@
 //! `agentx mcp`: the servers of tools that a person has, and what is known of them.
 
 use agentx::config::{
-    ConfigError, LoadRequest, Loaded, McpServerSettings, McpTarget, McpValue, add_mcp_server, nearest,
-    remove_mcp_server,
+    ConfigError, LoadRequest, Loaded, McpServerSettings, McpTarget, McpValue, Settings, add_mcp_server,
+    nearest, remove_mcp_server,
 };
 use agentx::mcp::{KnownServer, McpEnvironment, McpServers, ServerState};
 use agentx::types::ToolSpec;
@@ -27,6 +27,23 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
         McpCommand::Add(args) => add(&args, &loaded, global, console),
         McpCommand::Remove { name } => remove(&name, &loaded, global, console),
         McpCommand::Try { name, accept } => try_once(&find(&loaded, &name)?, accept, global.json, console),
+    }
+}
+
+/// A note about servers whose tools nobody knows yet, and those that could not be started the last time; empty if there are none.
+pub(crate) fn note(settings: &Settings) -> String {
+    if settings.connect.is_some() {
+        return String::new();
+    }
+    let servers = compose::servers(settings, &[]);
+    let unknown = servers.iter().filter(|known| known.known().identity.is_none());
+    let names: Vec<&str> = unknown.map(|known| known.server().name.as_str()).collect();
+    match names.first() {
+        Some(first) => format!(
+            "note: the tools of these MCP servers are not known yet, so they are not offered: {}\nhint: `agentx mcp try {first}` starts it once\n",
+            names.join(", ")
+        ),
+        None => String::new(),
     }
 }
 

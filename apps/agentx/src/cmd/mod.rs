@@ -197,7 +197,9 @@ pub(crate) fn with_runtime(
     block_on(async {
         let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
         place.introduce(console);
-        work(&place, &loaded, console).await
+        let done = work(&place, &loaded, console).await;
+        place.end_servers().await;
+        done
     })
 }
 
