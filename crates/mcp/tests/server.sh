@@ -3,7 +3,7 @@
 # (https://modelcontextprotocol.io/specification). $1 says how it behaves, $2 is a file that it writes its calls to,
 # so that a test sees which of them had an effect, and $3 the description of its tool `echo`.
 how=$1 ledger=$2 about=${3:-Says it again.}
-printf 'started %s\n' "$how" >>"$ledger"
+printf 'started %s %s\n' "$how" $$ >>"$ledger"
 say() { printf '%s\n' "$1"; }
 answer() { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
 refuse() { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":$1,\"message\":\"$2\"}}"; }
