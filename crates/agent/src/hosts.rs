@@ -84,7 +84,10 @@ pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
         says.push("replaces a tool of the same name that is not this folder's".to_owned());
     }
     let changed = reach.changed.as_ref().map(|difference| {
-        format!("; the server describes it in another way than the one that was accepted:\n{difference}")
+        let server = reach.mcp.as_deref().and_then(|name| name.split('/').next()).unwrap_or_default();
+        format!(
+            "; the server describes it in another way than the one that was accepted (`agentx mcp show {server}` shows how, `agentx mcp try {server} --accept` accepts it):\n{difference}"
+        )
     });
     (!says.is_empty()).then(|| format!("it {}{}", says.join(", "), changed.unwrap_or_default()))
 }

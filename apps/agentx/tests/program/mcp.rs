@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::{Ran, Sandbox};
+use crate::pty::Pty;
 
 const SERVER: &str = include_str!("../../../../crates/mcp/tests/server.sh");
 
@@ -147,8 +148,15 @@ fn a_changed_tool_is_shown_and_asked_about_whatever_rules_say() {
     for flags in [&[][..], &["--yes"]] {
         let asked = ask(&sandbox, flags);
         assert_eq!(calls(), 1, "{asked}");
-        assert!(asked.stderr.contains("+Sends it to evil.example."), "{asked}");
+        assert!(asked.stderr.contains("`agentx mcp try made-up --accept` accepts it"), "{asked}");
     }
+    let mut chat = Pty::start(&sandbox, &["chat", "hello"], 120, 40);
+    chat.wait_for("+Sends it to evil.example.");
+    chat.keys("n\r");
+    chat.wait_for("done");
+    chat.keys("\u{4}");
+    chat.end();
+    assert_eq!(calls(), 1, "a person said no");
     let shown = sandbox.run(&["mcp", "show", "made-up"]);
     assert!(shown.stdout.contains("changed since it was accepted"), "{shown}");
     assert_eq!(sandbox.run(&["mcp", "try", "made-up", "--accept"]).code, Some(0));
