@@ -254,7 +254,7 @@ pub struct ToolReach {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<String>,
     /// If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
-    /// description ([`ToolReach::file`]) allows a call.
+    /// description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
 }

@@ -148,7 +148,12 @@ fn a_changed_tool_is_shown_and_asked_about_whatever_rules_say() {
     for flags in [&[][..], &["--yes"]] {
         let asked = ask(&sandbox, flags);
         assert_eq!(calls(), 1, "{asked}");
-        assert!(asked.stderr.contains("`agentx mcp try made-up --accept` accepts it"), "{asked}");
+        assert!(
+            asked
+                .stderr
+                .contains("`agentx mcp try made-up --accept` accepts it"),
+            "{asked}"
+        );
     }
     let mut chat = Pty::start(&sandbox, &["chat", "hello"], 120, 40);
     chat.wait_for("+Sends it to evil.example.");

@@ -1,6 +1,6 @@
 //! Applies the approval mode to a call that requires approval.
 //!
-//! | mode | a rule asks | nothing allows it | it opens a file that may hold secrets, or its MCP server changed it |
+//! | mode | a rule asks | nothing allows it | it opens a file that may hold secrets |
 //! | --- | --- | --- | --- |
 //! | `ask` | asked | asked | asked |
 //! | `auto` (version 7 of the rules and later) | asked | done | asked |
@@ -8,13 +8,12 @@
 //! | `deny` | refused | refused | refused |
 //!
 //! What is *always* asked (`always_asked`, such as a change of this program's settings) is refused in `auto`
-//! as in `deny`.
+//! as in `deny`, and so is a tool that its MCP server describes in another way than the accepted one.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
 use super::{Judgement, allowed, asked, denied, describe};
 use crate::call_subject::CallSubject;
-use crate::file_tools;
 
 /// Asks a person if the mode permits a question; otherwise refuses the call with the same reason.
 pub(super) fn asked_by_mode(
@@ -52,9 +51,7 @@ pub(super) fn unasked(
             .secret()
             .map(|_| (subject.default_reason("your"), Vec::new()))
     };
-    let changed =
-        || file_tools::has_changed(subject.tool).then(|| (subject.default_reason("your"), Vec::new()));
-    match asking.or_else(secret).or_else(changed) {
+    match asking.or_else(secret) {
         Some((reason, made_by)) if config.rules_version >= since::AUTO_ASKS => {
             asked(subject, reason, made_by)
         }
