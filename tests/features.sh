@@ -14,6 +14,7 @@ ALL=(
   http,remote
   config
   luau
+  mcp
   server
   full,http2,testing
 )

@@ -921,7 +921,7 @@ export interface ToolReach {
   /** Tools that it calls, by name; `*` for all. */
   tools?: string[];
   /**
-   * If the file belongs to a folder: the beginning of a hash of everything that describes the tool. A rule
+   * If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything that describes it. A rule
    * for this file alone names the tool as `NAME@HASH`.
    */
   file?: string | null;
@@ -930,6 +930,13 @@ export interface ToolReach {
    * allows a call.
    */
   replaces?: boolean;
+  /** If an MCP server has the tool: `SERVER/TOOL`, by the server's name for it. A rule for the tool `mcp` names it so. */
+  mcp?: string | null;
+  /**
+   * If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
+   * description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
+   */
+  changed?: string | null;
 }
 
 /** The outcome of a tool call. */
@@ -1192,7 +1199,10 @@ export interface Condensing {
    * it or the model reports a full window.
    */
   at_percent: number;
-  /** The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window. */
+  /**
+   * The number of latest exchanges that stay unchanged, as long as they fit into a quarter of the window and a
+   * third of what instructions and tools leave of it.
+   */
   tail: number;
   /** The model that writes the summaries; the agent's own where there is none. */
   model?: ModelSpec | null;

@@ -35,6 +35,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "config",
         ],
     ),
+    // Servers of others as tools: they are configured, known on the disk, run as programs, and offered on the bus.
+    ("mcp", &["types", "bus", "runtime", "tools", "config"]),
     ("identity", &["types"]),
     ("remote-runtime", &["types", "bus", "runtime", "identity"]),
     (
@@ -79,6 +81,7 @@ const LIBRARIES: &[&str] = &[
     "tools",
     "config",
     "node-runtime",
+    "mcp",
     "identity",
     "remote-runtime",
     "luau-tools",

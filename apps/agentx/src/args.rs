@@ -5,6 +5,7 @@ mod approvals;
 mod branches;
 mod files;
 mod identity;
+mod mcp;
 mod numbers;
 mod remote;
 mod sessions;
@@ -20,6 +21,7 @@ pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use branches::{DiffArgs, ForkArgs, RewindArgs};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
+pub(crate) use mcp::{AddServerArgs, McpCommand};
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{
@@ -166,6 +168,12 @@ pub(crate) enum Command {
         /// What to do; lists them by default
         #[command(subcommand)]
         command: Option<AgentsCommand>,
+    },
+    /// Manage MCP servers: add, list, show, try, remove
+    Mcp {
+        /// What to do; lists them by default
+        #[command(subcommand)]
+        command: Option<McpCommand>,
     },
     /// List, test, add and remove approval rules, and try a rule on past sessions
     #[command(subcommand)]

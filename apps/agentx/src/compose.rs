@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR, owner_of};
+use agentx::mcp::McpServers;
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, MirrorTask, RemoteRuntime, ServerEndpoint, keep};
 use agentx::runtime::{LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
-use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId};
+use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId, ToolSpec};
 
 use crate::error::ChatError;
 use crate::place::{self, TargetServer};
@@ -48,7 +50,7 @@ impl CommandTarget {
         match &settings.connect {
             Some(address) => Self::server(settings, address, cwd).await,
             None => {
-                let place = Self::here(settings)?;
+                let place = Self::here(settings).await?;
                 place.log_events().await;
                 Ok(place)
             }
@@ -65,8 +67,8 @@ impl CommandTarget {
     /// Makes the target of this machine. A session that a run left without approvals asks again as the
     /// settings say, which include the flags of this command line. Rules that deny or ask, and the trust in
     /// the folder, also apply to older sessions.
-    pub(crate) fn here(settings: &Settings) -> Result<Self, ChatError> {
-        let node = build_node(settings)?;
+    pub(crate) async fn here(settings: &Settings) -> Result<Self, ChatError> {
+        let node = build_node(settings).await?;
         let standing = StandingRules {
             rules: settings.rules_for(&node.runtime.tools()),
             trusted_since: settings.folder.trusted_since(),
@@ -81,6 +83,14 @@ impl CommandTarget {
                 mistakes: node.mistakes,
             }),
         })
+    }
+
+    /// Ends the MCP servers that run. What is not ended in time dies with this process.
+    pub(crate) async fn end_servers(&self) {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        if let Some(node) = &self.node {
+            node.runtime.detach_all(PATIENCE).await;
+        }
     }
 
     /// The server at this address, as the person of this machine's data directory.
@@ -203,12 +213,26 @@ fn names(keyring: &Keyring) -> BTreeMap<OwnerId, String> {
         .collect()
 }
 
-/// The runtime of this process, assembled from the settings. Must be called inside an async runtime.
-pub(crate) fn build_node(settings: &Settings) -> Result<WithFiles, ChatError> {
+/// The runtime of this process, assembled from the settings, with the tools of MCP servers, none of which is
+/// started. Must be called inside an async runtime.
+pub(crate) async fn build_node(settings: &Settings) -> Result<WithFiles, ChatError> {
     make_data_dir(settings)?;
     let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
-    let built = runtime_with_files(settings, program, Arc::new(crate::start::lookup));
-    Ok(built.map_err(RuntimeError::Log)?)
+    let attached = |tools: &[ToolSpec]| servers(settings, tools).specs();
+    let variables = Arc::new(crate::start::lookup);
+    let built = runtime_with_files(settings, program, variables, &attached);
+    let built = built.map_err(RuntimeError::Log)?;
+    for server in servers(settings, &built.runtime.tools()).iter() {
+        let attached = built.runtime.attach_once(server.clone()).await;
+        attached.map_err(|error| RuntimeError::Refused(error.to_string()))?;
+    }
+    Ok(built)
+}
+
+/// The MCP servers of the settings, beside these tools.
+pub(crate) fn servers(settings: &Settings, tools: &[ToolSpec]) -> McpServers {
+    let names = tools.iter().map(|tool| tool.name.clone());
+    McpServers::of(settings, &agentx::node::program_environment(settings), names)
 }
 
 fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {

@@ -21,10 +21,12 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), ChatError> {
         "trace" => LevelFilter::TRACE,
         _ => return Ok(()),
     };
+    // The crate `rmcp` logs what servers say, which may hold anything.
+    let filter = EnvFilter::new(format!("{level},rmcp=error"));
     let in_chat = draws.then(|| settings.data_dir.join(CHAT_FILE));
     // A second start in one process (as in tests) keeps the first.
     let builder = tracing_subscriber::fmt()
-        .with_max_level(level)
+        .with_env_filter(filter)
         .with_ansi(false)
         // Where nobody reads standard error any more, saying so there would end the program.
         .log_internal_errors(false);

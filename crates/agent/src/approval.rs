@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::call_subject::CallSubject;
 pub use crate::call_subject::uncovered::not_covered_reason;
-use crate::file_tools::replaces_another;
+use crate::file_tools::{has_changed, replaces_another};
 use crate::hosts;
 use mode::{asked_by_mode, nobody_asked, unasked};
 
@@ -168,6 +168,15 @@ fn judge_by(
     }
     if let Some(why) = subject.always_asked() {
         return asked_by_mode(config, &subject, mode, why, Vec::new());
+    }
+    if has_changed(tool) && subject.allowed_by(rules).is_none() {
+        return asked_by_mode(
+            config,
+            &subject,
+            mode,
+            &subject.default_reason("your"),
+            Vec::new(),
+        );
     }
     let asking = match subject.rule_that(RuleEffect::Ask, rules) {
         Some(index) => Some((format!("the rule {} asks", describe(&rules[index])), vec![index])),
@@ -336,7 +345,7 @@ pub fn judge_inner(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: 
     if matches!(verdict, Verdict::Allow { .. }) {
         return verdict;
     }
-    let (name, named) = (&tool.name, named && !replaces_another(tool));
+    let (name, named) = (&tool.name, named && !replaces_another(tool) && !has_changed(tool));
     let subject = CallSubject::of_agent(config, tool, input);
     let is_grave = subject.changes_what_runs() || subject.secret().is_some();
     let is_asked = !rules.is_empty() || subject.always_asked().is_some() || is_grave || !named;

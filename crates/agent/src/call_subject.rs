@@ -25,6 +25,7 @@ use serde_json::Value;
 use crate::approval::member_directory;
 use crate::command::{take_apart, trimmed};
 use crate::command_analysis::{CommandAnalysis, PathOverlap, read_as};
+use crate::file_tools;
 use crate::guarded_files::{is_guarded_as, is_instructions_as};
 use crate::options::{fits_anywhere, fits_by_options};
 use crate::own_program;
@@ -165,20 +166,26 @@ impl<'a> CallSubject<'a> {
                 .path
                 .as_ref()
                 .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
-            && rule.argument.as_ref().is_none_or(|pattern| {
-                let as_set = |words: &String| {
-                    self.version >= since::OPTIONS_IN_ANY_ORDER
-                        && fits_by_options(pattern, words, self.version)
-                };
-                let is_it = |words: &String| fits(pattern, words) || as_set(words);
-                let is_anywhere = |words: &String| {
-                    self.version >= since::SHORTENED_OPTIONS && fits_anywhere(pattern, words, self.version)
-                };
-                fits(pattern, &self.argument)
-                    || self.may_reach(pattern)
-                    || self.reading().commands.iter().any(is_it)
-                    || self.reading().in_words.iter().any(is_anywhere)
-            })
+            && self
+                .is_named_by_server(rule)
+                .unwrap_or_else(|| self.has_argument(rule))
+    }
+
+    /// Returns whether the argument of a rule that denies or asks is about any part of the call.
+    fn has_argument(&self, rule: &Rule) -> bool {
+        rule.argument.as_ref().is_none_or(|pattern| {
+            let as_set = |words: &String| {
+                self.version >= since::OPTIONS_IN_ANY_ORDER && fits_by_options(pattern, words, self.version)
+            };
+            let is_it = |words: &String| fits(pattern, words) || as_set(words);
+            let is_anywhere = |words: &String| {
+                self.version >= since::SHORTENED_OPTIONS && fits_anywhere(pattern, words, self.version)
+            };
+            fits(pattern, &self.argument)
+                || self.may_reach(pattern)
+                || self.reading().commands.iter().any(is_it)
+                || self.reading().in_words.iter().any(is_anywhere)
+        })
     }
 
     /// Returns whether the rule holds in this workspace.
@@ -241,6 +248,9 @@ impl<'a> CallSubject<'a> {
             .collect();
         // What a person kept in this project they kept where the question named what Git runs.
         let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
+            _ if self.server_tool().is_some() && rule.tool == file_tools::MCP => {
+                self.is_named_by_server(rule) == Some(true)
+            }
             None => true,
             Some(pattern) if self.runs_commands() => {
                 (pattern == "*" && self.secret().is_none())
@@ -306,7 +316,7 @@ impl<'a> CallSubject<'a> {
     /// file that may hold secrets.
     pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
         match self.tool.access {
-            _ if self.secret().is_some() => None,
+            _ if self.secret().is_some() || file_tools::has_changed(self.tool) => None,
             Access::Internal => Some("it touches nothing"),
             Access::Read if !self.is_outside() && !self.is_elsewhere() => {
                 Some("reading inside the workspace is allowed")

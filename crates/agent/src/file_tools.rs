@@ -2,7 +2,7 @@
 //!
 //! Another file may describe another tool of the same name, so what "always" keeps names the file by its
 //! hash: `allow weather@0123456789abcdef0123`. Once the file changes, its hash does, and the rule is about it
-//! no more.
+//! no more. The same holds for what an MCP server says about a tool.
 
 use agentx_types::{Rule, RuleEffect, ToolSpec, since};
 
@@ -16,9 +16,12 @@ impl CallSubject<'_> {
     /// read the file as well. A tool of the person's own is not replaced behind a rule that allows it: where
     /// a folder's file takes its name, only a rule that names the file allows it.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
+        if rule.tool == MCP && self.server_tool().is_some() {
+            return rule.effect != RuleEffect::Allow || !needs_own_rule(self.tool);
+        }
         let by_file = || rule.tool.contains('@') && fits(&rule.tool, &name_in_rules(self.tool));
         let by_name = || fits(&rule.tool, &self.tool.name);
-        let needs_file = rule.effect == RuleEffect::Allow && replaces_another(self.tool);
+        let needs_file = rule.effect == RuleEffect::Allow && needs_own_rule(self.tool);
         let reads_files = || {
             let is_by_path = rule.path.is_some() && rule.argument.is_none();
             let restricts =
@@ -27,6 +30,36 @@ impl CallSubject<'_> {
         };
         by_file() || (!needs_file && by_name()) || reads_files()
     }
+
+    /// The server and the tool as `SERVER/TOOL`, if an MCP server has the tool.
+    pub(crate) fn server_tool(&self) -> Option<&str> {
+        self.tool.reach.as_ref()?.mcp.as_deref()
+    }
+
+    /// Returns whether the argument of a rule about servers (`mcp: github/*`) names this tool; `None` for
+    /// any other rule or tool, whose argument is about the arguments of the call.
+    pub(crate) fn is_named_by_server(&self, rule: &Rule) -> Option<bool> {
+        let name = self.server_tool().filter(|_| rule.tool == MCP)?;
+        Some(rule.argument.as_ref().is_none_or(|pattern| fits(pattern, name)))
+    }
+}
+
+/// The tool in rules about the tools of MCP servers; their argument is `SERVER/TOOL`.
+pub const MCP: &str = "mcp";
+
+/// Returns whether only a rule that names this very description allows a call.
+fn needs_own_rule(tool: &ToolSpec) -> bool {
+    replaces_another(tool) || has_changed(tool)
+}
+
+/// The difference between the description of the tool and the one that was accepted, if a server changed it.
+pub(crate) fn change_of(tool: &ToolSpec) -> Option<&str> {
+    tool.reach.as_ref()?.changed.as_deref()
+}
+
+/// Returns whether a server changed the description of the tool and nobody has accepted that.
+pub(crate) fn has_changed(tool: &ToolSpec) -> bool {
+    change_of(tool).is_some()
 }
 
 /// The name of this tool in a rule about it alone: with the hash of its file, if it has one.

@@ -67,6 +67,10 @@ pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
     };
     let hosts: Vec<String> = reach.hosts.iter().map(open).collect();
     let mut says = Vec::new();
+    if let Some(name) = &reach.mcp {
+        let (server, tool) = name.split_once('/').unwrap_or((name, ""));
+        says.push(format!("is `{tool}` of the MCP server {server}"));
+    }
     if !hosts.is_empty() {
         says.push(format!("sends to {}", hosts.join(", ")));
     }
@@ -79,5 +83,11 @@ pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
     if reach.replaces {
         says.push("replaces a tool of the same name that is not this folder's".to_owned());
     }
-    (!says.is_empty()).then(|| format!("it {}", says.join(", ")))
+    let changed = reach.changed.as_ref().map(|difference| {
+        let server = reach.mcp.as_deref().and_then(|name| name.split('/').next()).unwrap_or_default();
+        format!(
+            "; the server describes it in another way than the one that was accepted (`agentx mcp show {server}` shows how, `agentx mcp try {server} --accept` accepts it):\n{difference}"
+        )
+    });
+    (!says.is_empty()).then(|| format!("it {}{}", says.join(", "), changed.unwrap_or_default()))
 }

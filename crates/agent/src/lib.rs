@@ -88,6 +88,7 @@ use approval::Question;
 pub use context::{ActionCount, HeardBy, StepContext, Transition};
 pub use conversation::{estimate_request, estimate_text};
 pub use edit_distance::nearest;
+pub use file_tools::MCP;
 pub use json_depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use matching::MatchAgent;

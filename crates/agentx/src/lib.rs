@@ -122,6 +122,8 @@ pub use agentx_identity as identity;
 pub use agentx_llm as llm;
 #[cfg(feature = "luau")]
 pub use agentx_luau_tools as luau_tools;
+#[cfg(feature = "mcp")]
+pub use agentx_mcp as mcp;
 pub use agentx_node_runtime as node;
 #[cfg(feature = "remote")]
 pub use agentx_remote_runtime as remote;

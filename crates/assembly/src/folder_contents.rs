@@ -52,6 +52,8 @@ pub enum FileRole {
     Instructions,
     /// Agents, tools, rules, texts and scripts.
     Definition,
+    /// Servers of tools: `.mcp.json`.
+    Servers,
     /// A file that the settings name: instructions, answers, a program of the status row.
     Named,
     /// The programs that the repository has Git run: a list, not a file.
@@ -128,7 +130,11 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         );
     }
     for file in &settings.named_files {
-        add(file.path.clone(), file.bytes.clone(), FileRole::Named);
+        let role = match file.is_of_servers() {
+            true => FileRole::Servers,
+            false => FileRole::Named,
+        };
+        add(file.path.clone(), file.bytes.clone(), role);
     }
     if !settings.git.is_empty() {
         let text = settings.git.text().into_bytes();

@@ -19,7 +19,8 @@ pub use agent::{Assembly, AssemblyError, mistakes_of};
 pub use folder_contents::{FileRole, FolderContents, FolderFile, folder_contents};
 pub use missing_parts::tools_lacking;
 pub use runtime::{
-    Variables, WithFiles, library, runtime_with_files, user_folder, whole_library, workspace_folder,
+    AttachedTools, Variables, WithFiles, library, runtime_with_files, user_folder, whole_library,
+    workspace_folder,
 };
 pub use tools::{FileTool, file_tools};
 pub use unknown_names::{UnknownTools, misnamed_tools};

@@ -82,6 +82,9 @@ impl ScriptCheck for Scripts {
     }
 }
 
+/// Returns the tools that reactors will bring, beside these tools of the runtime itself.
+pub type AttachedTools<'a> = dyn Fn(&[ToolSpec]) -> Vec<ToolSpec> + 'a;
+
 /// A runtime, and the files that it was made with.
 pub struct WithFiles {
     /// The runtime.
@@ -92,8 +95,8 @@ pub struct WithFiles {
     pub mistakes: Vec<DefinitionMistake>,
 }
 
-/// Creates the runtime of a program from its settings, with the tools from files. Must be called inside a
-/// tokio runtime.
+/// Creates the runtime of a program from its settings, with the tools from files. Agents of files may have the
+/// tools that `attached` names, too. Must be called inside a tokio runtime.
 ///
 /// # Errors
 /// Returns an error if the database cannot be opened.
@@ -101,10 +104,11 @@ pub fn runtime_with_files(
     settings: &Settings,
     program: &str,
     variables: Variables,
+    attached: &AttachedTools<'_>,
 ) -> Result<WithFiles, LogError> {
     let mut parts = NodeParts::from_settings(settings, program)?;
     let own = parts.tools.specs();
-    let library = Arc::new(library(settings, &own));
+    let library = Arc::new(library(settings, &[&own, &attached(&own)[..]].concat()));
     let mut described = file_tools(&library);
     let known = Arc::new(Catalogue::new(
         settings.clone(),
@@ -147,7 +151,8 @@ pub fn runtime_with_files(
             mistakes.extend(problem.map(|problem| no_tool(tool, &problem)));
         }
     }
-    known.set_tools(parts.tools.specs());
+    let tools = parts.tools.specs();
+    known.set_tools([&tools[..], &attached(&tools)].concat().into());
     mistakes.sort();
     Ok(WithFiles {
         runtime: NodeRuntime::new(parts).with_agents(known),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agentx_agent::pattern::fits;
 use agentx_agent::unmatchable_rules::never_about;
-use agentx_agent::{AGENTS, DELEGATE, RECALL};
+use agentx_agent::{AGENTS, DELEGATE, MCP, RECALL};
 use agentx_config::{
     ConfigMistake, FolderTrust, Loaded, SettingOrigin, Settings, WrittenRule, nearest, show_rule,
 };
@@ -17,8 +17,9 @@ use agentx_types::{Rule, RuleEffect, ToolSpec};
 use crate::file_tools;
 use crate::runtime::whole_library;
 
-/// The prefix that other programs give to tools of MCP servers. Rules about them only cause warnings.
-const MCP: &str = "mcp__";
+/// Stands between the names of an MCP server and its tool, here and in other programs (`mcp__github__search`).
+/// Which tools a server has is not known before it was started once, so rules about them only cause warnings.
+const OF_SERVER: &str = "__";
 
 /// Tools that settings name and that do not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,7 +136,7 @@ impl<'a> KnownNames<'a> {
         if is_elsewhere {
             return;
         }
-        if self.has(|name| fits(rule.tool_name(), name)) {
+        if self.is_of_servers(rule, origin, found) || self.has(|name| fits(rule.tool_name(), name)) {
             if let Some((name, why)) = self.never_matches(rule) {
                 let what = format!("`{}` can never match a call of `{name}`: {why}", show_rule(rule));
                 found
@@ -146,7 +147,7 @@ impl<'a> KnownNames<'a> {
         }
         let near_case = rule.tool.to_lowercase();
         let is_pattern = rule.tool.contains('*') && !rule.tool.contains('(');
-        let may_be_later = (is_pattern || rule.tool.starts_with(MCP))
+        let may_be_later = (is_pattern || rule.tool.contains(OF_SERVER))
             && !self.known.iter().any(|name| fits(&near_case, name));
         let is_mistake = rule.effect != RuleEffect::Allow && !may_be_later && !self.is_of_stranger(origin);
         let nearest = self.nearest(&rule.tool);
@@ -164,8 +165,37 @@ impl<'a> KnownNames<'a> {
         }
     }
 
+    /// Returns whether a rule is about the tools of MCP servers. One that names a server which is nearly the
+    /// name of another causes a warning.
+    fn is_of_servers(&self, rule: &Rule, origin: &SettingOrigin, found: &mut UnknownTools) -> bool {
+        let servers = || self.settings.mcp.iter().map(|server| server.name.as_str());
+        if rule.tool != MCP {
+            return self.is_of_a_server(rule.tool_name());
+        }
+        let named = rule
+            .argument
+            .as_deref()
+            .and_then(|argument| argument.split('/').next());
+        if let Some(named) = named.filter(|named| !servers().any(|known| fits(named, known)))
+            && let Some(near) = nearest(named, servers(), 1).first()
+        {
+            let what = format!("no MCP server is called `{named}`, so this rule has no effect here");
+            let near = Some((*near).to_owned());
+            found
+                .warnings
+                .push(ConfigMistake::about(origin, "rules", what, near));
+        }
+        true
+    }
+
+    /// Returns whether a name is that of a tool of a server that is configured, as far as it is known.
+    fn is_of_a_server(&self, name: &str) -> bool {
+        let server = name.split_once(OF_SERVER).map(|(server, _)| server);
+        server.is_some_and(|server| self.settings.mcp.iter().any(|known| known.name == server))
+    }
+
     fn look_at_name(&mut self, key: &str, name: &str, origin: &SettingOrigin, found: &mut UnknownTools) {
-        if self.has(|known| known == name) {
+        if self.is_of_a_server(name) || self.has(|known| known == name) {
             return;
         }
         let only_case = self.known.iter().any(|known| known.eq_ignore_ascii_case(name));

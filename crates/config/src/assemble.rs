@@ -10,6 +10,7 @@ use crate::bounds;
 use crate::condense;
 use crate::keys::KeyPath;
 use crate::layers::MergedSettings;
+use crate::mcp;
 use crate::models;
 use crate::quotas;
 use crate::scripted_answers;
@@ -52,6 +53,7 @@ pub(crate) fn settings(
         },
         rules: get.rules(trust_dir),
         tools: get.tools(),
+        mcp: mcp::servers(&get, lookup, mistakes),
         catalog,
         providers,
         keys: Vec::new(),
@@ -161,10 +163,26 @@ impl<'a> Getter<'a> {
     }
 
     pub(crate) fn millis(&self, key: &str) -> Option<u64> {
-        match self.merged.get(&KeyPath::dotted(key)) {
+        self.millis_at(&KeyPath::dotted(key))
+    }
+
+    pub(crate) fn millis_at(&self, path: &KeyPath) -> Option<u64> {
+        match self.merged.get(path) {
             Some(Value::Millis(millis)) => Some(*millis),
             _ => None,
         }
+    }
+
+    /// A path, absolute.
+    pub(crate) fn path_at(&self, path: &KeyPath) -> Option<PathBuf> {
+        let written = self.text_at(path)?;
+        let origin = self.merged.origin(path)?;
+        Some(resolved(origin, &written, self.places))
+    }
+
+    /// The directory that the agent works in.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.places.cwd.clone()
     }
 
     pub(crate) fn money(&self, path: &KeyPath) -> Option<agentx_types::NanoUsd> {

@@ -8,6 +8,7 @@ use agentx_types::RuleEffect;
 use crate::assemble;
 use crate::folder;
 use crate::layers::MergedSettings;
+use crate::mcp_project::{ProjectContext, ProjectServers};
 use crate::models;
 use crate::origin::FileLayer;
 use crate::paths::root_of;
@@ -17,8 +18,8 @@ use crate::trust::IgnoredSetting;
 use crate::workspace::{self, PersonalSettings};
 use crate::yaml::MAX_BYTES;
 use crate::{
-    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, MistakeLocation, SettingOrigin, Settings,
-    SourceLocation, WrittenRule,
+    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, McpServerSettings, MistakeLocation,
+    SettingOrigin, Settings, SourceLocation, WrittenRule,
 };
 
 /// The input of [`load`].
@@ -48,6 +49,9 @@ pub struct Loaded {
     /// The effects of the workspace's settings once it is trusted, in sentences: where prompts and keys go,
     /// and which programs run.
     pub effects: Vec<String>,
+    /// What the servers of the workspace's `.mcp.json` do once it is trusted, in sentences, and what is wrong
+    /// with it.
+    pub server_effects: Vec<String>,
     /// Every setting of the workspace's file, one per line, including those that do not count.
     pub workspace_settings: Vec<String>,
     /// The files that count, whether they exist or not.
@@ -150,8 +154,19 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     if !found.mistakes.is_empty() {
         return Err(ConfigError::Mistakes(found.mistakes));
     }
+    let project = ProjectContext {
+        places: &places,
+        folder: &folder,
+        keys: &keys,
+        lookup,
+    };
+    let project = project.servers();
+    if folder.trust == FolderTrust::Trusted {
+        found.warnings.extend(project.mistakes.iter().cloned());
+    }
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
+    let server_effects = add_project_servers(&mut settings, project);
     Ok(Loaded {
         settings,
         merged,
@@ -159,11 +174,22 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
         workspace_mistakes,
         ignored: admitted.ignored,
         effects: admitted.effects,
+        server_effects,
         workspace_settings: admitted.settings,
         files,
         places,
         trust_dir,
     })
+}
+
+/// Adds the servers of the project to those of the person, whose names are theirs. Returns what the project's do.
+fn add_project_servers(settings: &mut Settings, project: ProjectServers) -> Vec<String> {
+    let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
+    let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
+    settings.mcp.extend(of_project);
+    settings.named_files.extend(project.file);
+    let mistakes = project.mistakes.into_iter().map(|mistake| mistake.what);
+    project.effects.into_iter().chain(mistakes).collect()
 }
 
 /// The person's decision about this folder. The environment may trust the whole folder for this start.

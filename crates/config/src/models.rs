@@ -226,8 +226,14 @@ fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> 
 
 /// Every key and header that a layer names.
 pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ProviderKey> {
-    let keys = layer.entries.iter().map(|(_, sourced)| &sourced.value);
-    keys.filter(|value| matches!(value, Value::Key(_)))
+    // A plain text that a server of tools gets (`LEVEL: debug`) is no key.
+    let is_text = |path: &KeyPath, value: &Value| {
+        path.0.first().is_some_and(|first| first == "mcp")
+            && matches!(value, Value::Key(KeyReference::Literal(_)))
+    };
+    let keys = layer.entries.iter().map(|(path, sourced)| (path, &sourced.value));
+    keys.filter(|(path, value)| matches!(value, Value::Key(_)) && !is_text(path, value))
+        .map(|(_, value)| value)
         .map(|value| looked_up(Some(value), lookup))
         .collect()
 }

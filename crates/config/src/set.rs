@@ -42,6 +42,29 @@ pub struct SetResult {
 pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key, SET)?;
     let literal = literal_of(&path, key, value)?;
+    let is_known = |loaded: &Loaded| {
+        if path == KeyPath::dotted("model") {
+            known_model(loaded, value, MistakeLocation::Flag(SET.into()))?;
+        }
+        Ok(())
+    };
+    let (changed, loaded) = set_all(request, file, &[(path.clone(), literal)], is_known)?;
+    Ok(SetResult {
+        file: file.to_owned(),
+        changed,
+        loaded,
+        key: path.current().unwrap_or(path),
+    })
+}
+
+/// Sets keys to literals of YAML in one change of a file. Returns whether the file changed, and the configuration
+/// with it, which `check` may refuse.
+pub(crate) fn set_all(
+    request: LoadRequest<'_>,
+    file: &Path,
+    values: &[(KeyPath, String)],
+    check: impl FnOnce(&Loaded) -> Result<(), ConfigError>,
+) -> Result<(bool, Loaded), ConfigError> {
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
     let turn = FileTurn::wait(&real)?;
@@ -50,35 +73,27 @@ pub fn set(request: LoadRequest<'_>, file: &Path, key: &str, value: &str) -> Res
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(ConfigError::file(file, error)),
     };
-    let by_hand = || ConfigError::Edit {
-        path: file.to_owned(),
-        what: format!("`{key}` cannot be set here without changing other parts of the file"),
-        text: format!("{}\n", lines(&path.0, &literal, 0).trim_end()),
-    };
-    let changed = match parse(&text) {
-        Ok(root) => {
-            let path = written_path(&root, &path);
-            place(&text, &root, &path, &literal)
-                .filter(|changed| is_only(&text, changed, &path, &literal))
-                .ok_or_else(by_hand)?
-        }
-        // What is wrong with it is said with its place below.
-        Err(_) => text.clone(),
-    };
-    let loaded = load_as_if(request, file, &changed)?;
-    if path == KeyPath::dotted("model") {
-        known_model(&loaded, value, MistakeLocation::Flag(SET.into()))?;
+    let mut changed = text.clone();
+    for (path, literal) in values {
+        let by_hand = || ConfigError::Edit {
+            path: file.to_owned(),
+            what: format!("`{path}` cannot be set here without changing other parts of the file"),
+            text: format!("{}\n", lines(&path.0, literal, 0).trim_end()),
+        };
+        // What is wrong with a file that cannot be read is said with its place below.
+        let Ok(root) = parse(&changed) else { break };
+        let path = written_path(&root, path);
+        changed = place(&changed, &root, &path, literal)
+            .filter(|after| is_only(&changed, after, &path, literal))
+            .ok_or_else(by_hand)?;
     }
+    let loaded = load_as_if(request, file, &changed)?;
+    check(&loaded)?;
     let is_new = changed != text;
     if is_new {
         replace_file(&real, changed.as_bytes(), &turn)?;
     }
-    Ok(SetResult {
-        file: file.to_owned(),
-        changed: is_new,
-        loaded,
-        key: path.current().unwrap_or(path),
-    })
+    Ok((is_new, loaded))
 }
 
 /// Replaces the text of a file that `request` reads; `before` is the text at the start of the change, or

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
 
-use crate::{ChatSettings, Folder, GitPrograms, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced};
+use crate::{
+    ChatSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced,
+};
 
 /// All settings of a program of AgentX.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// The offered tools, and their limits.
     pub tools: ToolSettings,
+    /// The MCP servers: the person's own, then those of the folder that the person accepted.
+    pub mcp: Vec<McpServerSettings>,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.

@@ -19,6 +19,15 @@ use crate::{ConfigError, KeyPath};
 /// be taken out of the file without touching the rest.
 pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResult, ConfigError> {
     let path = path_of(key, "config unset")?;
+    unset_at(request, file, path)
+}
+
+/// Removes what is at a path, be it a key or a level with all that it contains.
+pub(crate) fn unset_at(
+    request: LoadRequest<'_>,
+    file: &Path,
+    path: KeyPath,
+) -> Result<SetResult, ConfigError> {
     refuse_links(&request.places.workspace_root, file)?;
     let real = real(file);
     let turn = FileTurn::wait(&real)?;
@@ -30,8 +39,8 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
     let changed = match parse(&text) {
         Ok(root) => without(&text, &root, &written_path(&root, &path)).ok_or_else(|| ConfigError::Edit {
             path: file.to_owned(),
-            what: format!("`{key}` cannot be removed here without changing other parts of the file"),
-            text: format!("remove `{key}`"),
+            what: format!("`{path}` cannot be removed here without changing other parts of the file"),
+            text: format!("remove `{path}`"),
         })?,
         // What is wrong with it is said with its place below.
         Err(_) => text.clone(),

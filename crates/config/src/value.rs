@@ -220,7 +220,11 @@ fn is_variable(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn url(words: &str) -> Result<String, String> {
+/// Checks an address.
+///
+/// # Errors
+/// Returns what is wrong with it, without a password.
+pub(crate) fn url(words: &str) -> Result<String, String> {
     let words = words.trim();
     // What holds a password is not repeated.
     if words.contains('@') {

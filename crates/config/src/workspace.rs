@@ -27,6 +27,8 @@ use crate::{ConfigPaths, FileAcceptance, Folder, FolderTrust, ProviderKey, Secre
 const DEMO: &str = "demo";
 
 const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
+const SERVERS: &str =
+    "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
 const MODEL: &str = "it would change the provider of a model that is already known";
 const KEY: &str = "a folder's provider never gets your keys";
@@ -66,6 +68,11 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
+    /// Returns whether it is the project's `.mcp.json`, which no setting names.
+    pub fn is_of_servers(&self) -> bool {
+        self.path == Path::new(crate::mcp_project::FILE)
+    }
+
     /// Returns whether the file below `root` still holds what was read of it.
     pub fn is_as_it_was(&self, root: &Path) -> bool {
         let path = root.join(&self.path);
@@ -167,6 +174,7 @@ fn without_what_is_the_persons(
             {
                 Some(PROVIDER)
             }
+            (["mcp", ..], _) => Some(SERVERS),
             (_, Value::Key(reference)) if is_persons(reference, own) => Some(KEY),
             (["models", name, "provider"], _) => {
                 let id = ids.iter().find(|(of, _)| of == name);
@@ -260,7 +268,11 @@ fn with_its_files(
 }
 
 /// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported where it is read.
-fn named(path: &Path, guard: &Guard, places: &ConfigPaths) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
+pub(crate) fn named(
+    path: &Path,
+    guard: &Guard,
+    places: &ConfigPaths,
+) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
     let root = &places.workspace_root;
     let Ok(real) = std::fs::canonicalize(path) else {
         return Ok(Vec::new());

@@ -113,6 +113,14 @@ impl NodeRuntime {
         }
     }
 
+    /// Starts a reactor that is not started again if it fails.
+    ///
+    /// # Errors
+    /// As [`NodeRuntime::attach`].
+    pub async fn attach_once(&self, reactor: impl Reactor<SystemBus>) -> Result<ReactorId, ReactorFailure> {
+        self.attach(reactor, Restart::Never).await
+    }
+
     /// Writes a line for each event from now on, where the log of the program (`tracing`) wants the level
     /// `debug`.
     pub async fn log_events(&self) {

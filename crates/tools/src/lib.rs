@@ -33,6 +33,8 @@ mod files;
 #[cfg(feature = "builtin")]
 mod finish;
 #[cfg(feature = "builtin")]
+mod long_result;
+#[cfg(feature = "builtin")]
 mod options;
 #[cfg(feature = "builtin")]
 mod restore;
@@ -56,13 +58,16 @@ pub use agentx_runtime::nearest;
 pub use background::Background;
 #[cfg(feature = "builtin")]
 pub use bash::{
-    CommandRecords, LeftInGroup, OutputBudget, is_in_a_call, kill_all_commands, own_command_mark,
+    CommandRecords, LeftInGroup, OutputBudget, PipedCommand, PipedProgram, ProgramPipes, is_in_a_call,
+    kill_all_commands, own_command_mark,
 };
 #[cfg(feature = "builtin")]
 pub use environment::{ProgramEnvironment, WithheldVariable};
 pub use failure::ToolFailure;
 #[cfg(feature = "builtin")]
 pub use files::LONGEST_PICTURE_SIDE;
+#[cfg(feature = "builtin")]
+pub use long_result::shortened;
 #[cfg(feature = "builtin")]
 pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
 #[cfg(feature = "builtin")]

@@ -248,7 +248,7 @@ pub struct ToolReach {
     /// Tools that it calls, by name; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// If the file belongs to a folder: the beginning of a hash of everything that describes the tool. A rule
+    /// If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything that describes it. A rule
     /// for this file alone names the tool as `NAME@HASH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -256,6 +256,13 @@ pub struct ToolReach {
     /// allows a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
+    /// If an MCP server has the tool: `SERVER/TOOL`, by the server's name for it. A rule for the tool `mcp` names it so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<String>,
+    /// If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
+    /// description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
 }
 
 /// A part of a request that a provider may refuse for its form.

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use crate::args::{AgentArgs, Global};
 use crate::chat::appearance;
 use crate::chat_opening::{ChatRequest, hold_chat, read_inputs};
-use crate::cmd::block_on;
+use crate::cmd::{block_on, mcp};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -36,6 +36,7 @@ pub(crate) fn run(
     console.say(&start::notes(&loaded));
     console.say(&folder::note(&loaded));
     console.say(&start::check_tools(&loaded)?);
+    console.say(&mcp::note(&loaded.settings));
     logging::start(&loaded.settings, console.terminal.output)?;
     appearance::settle(&loaded.settings.chat, console);
     let held = block_on(async {
@@ -60,7 +61,9 @@ pub(crate) fn run(
             prompt: prompt.join(" "),
             inputs: typed,
         };
-        let ended = hold_chat(&place, &loaded, request, console).await?;
+        let ended = hold_chat(&place, &loaded, request, console).await;
+        place.end_servers().await;
+        let ended = ended?;
         Ok::<_, ChatError>(Ok(ended))
     })?;
     match held {

@@ -14,6 +14,7 @@ pub(crate) mod fork;
 pub(crate) mod help;
 pub(crate) mod identity;
 pub(crate) mod manual;
+pub(crate) mod mcp;
 pub(crate) mod mirror;
 pub(crate) mod models;
 mod parameter_names;
@@ -37,7 +38,9 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, ModelsCommand, SessionArgs, ToolsCommand};
+use crate::args::{
+    AgentArgs, AgentsCommand, Cli, Command, Global, McpCommand, ModelsCommand, SessionArgs, ToolsCommand,
+};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -183,6 +186,10 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             reactors::run(place.runtime(), json, console).await
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
+        Command::Mcp { command } => {
+            only_here("mcp", global)?;
+            mcp::run(command.unwrap_or(McpCommand::List), global, console)
+        }
         Command::Approvals(command) => approvals::run(command, global, console),
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),
@@ -199,7 +206,9 @@ pub(crate) fn with_runtime(
     block_on(async {
         let place = CommandTarget::of(&loaded.settings, global.cwd.as_deref()).await?;
         place.introduce(console);
-        work(&place, &loaded, console).await
+        let done = work(&place, &loaded, console).await;
+        place.end_servers().await;
+        done
     })
 }
 

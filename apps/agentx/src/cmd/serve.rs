@@ -47,7 +47,7 @@ async fn serve(
 ) -> Result<Exit, ChatError> {
     let settings = &loaded.settings;
     let signals = Signals::listen()?;
-    let node = build_node(settings)?;
+    let node = build_node(settings).await?;
     agents::warn_of_mistakes(&node.mistakes, console);
     let node = Arc::new(node.runtime);
     let server = agentx_server::open(node, settings, options(args))

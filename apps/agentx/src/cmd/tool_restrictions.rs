@@ -4,7 +4,7 @@
 
 use agentx::tools::is_in_a_call;
 
-use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand};
+use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand, McpCommand};
 use crate::error::ChatError;
 
 /// Refuses it where a command of a tool started this process.
@@ -40,6 +40,12 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
         )
         .then_some(RULES),
+        Some(Command::Mcp {
+            command: Some(command),
+        }) => {
+            let shows = matches!(command, McpCommand::List | McpCommand::Show { .. });
+            (!shows).then_some(SETTINGS)
+        }
         Some(Command::Identity(command)) => {
             let shows = matches!(
                 command,

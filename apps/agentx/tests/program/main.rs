@@ -25,6 +25,8 @@ mod identity;
 mod instructions;
 mod left_behind;
 mod left_queued;
+#[cfg(unix)]
+mod mcp;
 mod misnamed;
 mod mistakes;
 mod model_lists;

@@ -8,7 +8,7 @@
 //! | `deny` | refused | refused | refused |
 //!
 //! What is *always* asked (`always_asked`, such as a change of this program's settings) is refused in `auto`
-//! as in `deny`.
+//! as in `deny`, and so is a tool that its MCP server describes in another way than the accepted one.
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 

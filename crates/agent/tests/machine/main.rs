@@ -37,6 +37,7 @@ mod messages;
 mod model_switch;
 #[cfg(test)]
 mod of_file;
+mod of_server;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]

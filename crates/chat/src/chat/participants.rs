@@ -26,7 +26,7 @@ use crate::render::style::Paint;
 pub(crate) enum ParticipantsUpdate {
     /// The connection is lost, or there again: this is said at once.
     Connection(String),
-    /// Somebody came, left, drives or asks: this may wait for the end of a line.
+    /// Somebody came, went, drives or asks: this may wait for the end of a line.
     People(Vec<String>),
 }
 
@@ -36,11 +36,13 @@ pub(crate) struct Participants {
     server: Option<(Arc<RemoteRuntime>, Seat)>,
     session: Option<SessionId>,
     presence: Option<Presence>,
-    /// Calls of members that wait for somebody who decides, and where they are decided.
-    calls: Option<(CallsWaiting, String)>,
-    /// Whether nobody has looked at the people since one joined.
+    /// Calls of members that wait for somebody who decides.
+    calls: Option<CallsWaiting>,
+    /// The address of the server, as it was named.
+    address: String,
+    /// They were not looked at since one joined.
     unseen: bool,
-    /// The people as they were told last.
+    /// As they were told last.
     told: People,
     /// How they are called here.
     names: PersonNames,
@@ -192,7 +194,7 @@ impl Participants {
         }
     }
 
-    /// Returns the changes of the participants.
+    /// What changed about them.
     fn look(&mut self) -> Vec<String> {
         let (Some(presence), Some((_, me))) = (&self.presence, &self.server) else {
             return Vec::new();
@@ -315,7 +317,7 @@ impl Participants {
     }
 }
 
-/// Returns the error of a command about the wheel in a chat without a server.
+/// There is nobody to have a wheel with.
 fn nobody() -> ChatError {
     ChatError::usage(
         "you are alone with this session",

@@ -86,6 +86,7 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents, most_tools: usize
         rows.push(format!("{} below .agentx in all", counted(others, "file")));
     }
     // Last, so that no number of other rows moves it out of sight.
+    rows.extend(loaded.server_effects.iter().map(|effect| format!("→ {effect}")));
     if shows_settings(loaded) {
         rows.extend(loaded.effects.iter().map(|effect| format!("→ {effect}")));
     }
@@ -134,7 +135,8 @@ fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
 
 /// The files that the settings name.
 fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
-    loaded.settings.named_files.iter().map(|file| {
+    let files = loaded.settings.named_files.iter();
+    files.filter(|file| !file.is_of_servers()).map(|file| {
         let lines = String::from_utf8_lossy(&file.bytes).lines().count();
         format!(
             "{}: {}, for `{}`",
@@ -179,14 +181,13 @@ pub fn changes(loaded: &Loaded, brings: &FolderContents, style: Paint) -> String
             }
         }
     }
-    let has_settings = brings.not_accepted().any(|file| file.role == FileRole::Settings);
-    if has_settings && loaded.workspace_mistakes.is_empty() {
-        text.extend(
-            loaded
-                .effects
-                .iter()
-                .map(|effect| format!("→ {}\n", visible(effect))),
-        );
+    let has = |role: FileRole| brings.not_accepted().any(|file| file.role == role);
+    let arrow = |effect: &String| format!("→ {}\n", visible(effect));
+    if has(FileRole::Servers) {
+        text.extend(loaded.server_effects.iter().map(arrow));
+    }
+    if has(FileRole::Settings) && loaded.workspace_mistakes.is_empty() {
+        text.extend(loaded.effects.iter().map(arrow));
     }
     text
 }

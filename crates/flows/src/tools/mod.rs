@@ -218,6 +218,7 @@ fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
         tools: names(definition.calls()),
         file: definition.known.hash.clone(),
         replaces: definition.known.replaces,
+        ..ToolReach::default()
     };
     (reach != ToolReach::default()).then_some(reach)
 }

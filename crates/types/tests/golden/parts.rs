@@ -194,6 +194,8 @@ pub(crate) fn tool() -> ToolSpec {
             tools: vec!["read".into()],
             file: Some("0123456789abcdef0123".into()),
             replaces: true,
+            mcp: Some("github/create_issue".into()),
+            changed: Some("the description".into()),
         })
 }
 

@@ -77,5 +77,6 @@ pub(crate) async fn run(
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
     }
     session_opening::leave(&place, session.as_ref()).await;
+    place.end_servers().await;
     result
 }

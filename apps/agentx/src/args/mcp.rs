@@ -1,0 +1,57 @@
+//! Arguments of the commands about MCP servers.
+
+use clap::{Args, Subcommand};
+
+/// `agentx mcp`
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// List the servers, how they stand and how many tools they have
+    List,
+    /// Show one server: what it runs, what it gets, its tools
+    Show {
+        /// The server
+        name: String,
+    },
+    /// Add a server to your file, and start it once to know its tools
+    Add(AddServerArgs),
+    /// Remove a server from your file
+    Remove {
+        /// The server
+        name: String,
+    },
+    /// Start a server once, list its tools and keep what it says about them
+    Try {
+        /// The server
+        name: String,
+        /// Accept its tools as they are now
+        #[arg(long)]
+        accept: bool,
+    },
+}
+
+/// `agentx mcp add`
+#[derive(Args, Debug)]
+pub(crate) struct AddServerArgs {
+    /// The name of the server: letters, digits, `-` and `_`
+    pub(crate) name: String,
+    /// A variable that the program gets: NAME, or NAME=VARIABLE for the value of another one; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Vec<String>,
+    /// A header for the address: NAME=VARIABLE, where the variable has its value; may be repeated
+    #[arg(long, value_name = "NAME=VARIABLE")]
+    pub(crate) header: Vec<String>,
+    /// Believe the server that a tool only reads or may be repeated
+    #[arg(long)]
+    pub(crate) trust_annotations: bool,
+    /// Do not start it; its tools stay unknown until `agentx mcp try`
+    #[arg(long)]
+    pub(crate) no_try: bool,
+    /// The program and its arguments, or the address
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND|URL"
+    )]
+    pub(crate) target: Vec<String>,
+}

@@ -1,0 +1,110 @@
+//! Tools of MCP servers in rules: a rule names the server and its tool, and none but one of the very description allows a tool that
+//! changed.
+
+use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
+use agentx_types::*;
+use serde_json::json;
+
+use crate::rules::config;
+
+/// A made-up tool of a server, described by this hash, and changed if there is a difference.
+fn tool(hash: &str, changed: Option<&str>, access: Access) -> ToolSpec {
+    let mut spec = config(ApprovalMode::Ask, &[]).tools[0].clone();
+    spec.name = "github__search".into();
+    spec.path_argument = None;
+    spec.access = access;
+    spec.reach = Some(Box::new(ToolReach {
+        mcp: Some("github/search".into()),
+        file: Some(hash.into()),
+        changed: changed.map(str::to_owned),
+        ..ToolReach::default()
+    }));
+    spec
+}
+
+fn with_rules(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
+    let mut config = config(mode, rules);
+    config.rules_version = RULES_VERSION;
+    config
+}
+
+fn word(mode: ApprovalMode, rules: &[&str], tool: &ToolSpec) -> &'static str {
+    match decide(&with_rules(mode, rules), tool, &json!({"mcp": "github/search"})) {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Deny { .. } => "deny",
+    }
+}
+
+#[test]
+fn a_rule_names_the_server_and_its_tool() {
+    let search = tool("aaaa", None, Access::Run);
+    let is = |rules: &[&str]| word(ApprovalMode::Ask, rules, &search);
+    for rule in [
+        "allow mcp",
+        "allow mcp: github/*",
+        "allow mcp: */search",
+        "allow github__search",
+        "allow github__*",
+    ] {
+        assert_eq!(is(&[rule]), "allow", "{rule}");
+        let denies = rule.replace("allow", "deny");
+        assert_eq!(is(&[rule, &denies]), "deny", "{denies}");
+        assert_eq!(is(&[rule, &rule.replace("allow", "ask")]), "ask", "{rule}");
+    }
+    for rule in [
+        "allow mcp: gitlab/*",
+        "allow mcp: github",
+        "allow mcp: search",
+        "allow github__search: github/*",
+    ] {
+        assert_eq!(is(&[rule]), "ask", "{rule}");
+        assert_eq!(
+            is(&["allow mcp", &rule.replace("allow", "deny")]),
+            "allow",
+            "{rule}"
+        );
+    }
+    // The argument of a rule about servers is no pattern for the arguments of a call.
+    assert_eq!(is(&["deny mcp: *mcp*", "allow mcp"]), "allow");
+    let other = config(ApprovalMode::Ask, &[]).tools[1].clone();
+    assert_eq!(word(ApprovalMode::Ask, &["allow mcp"], &other), "ask");
+    let why = judge(&with_rules(ApprovalMode::Ask, &[]), &search, &json!({})).reason;
+    assert_eq!(why, "it is `search` of the MCP server github");
+}
+
+#[test]
+fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
+    for access in [Access::Read, Access::Run, Access::Network] {
+        let changed = tool("bbbb", Some("-old\n+new"), access);
+        for rule in [
+            "allow mcp",
+            "allow github__search",
+            "allow *",
+            "allow github__search@aaaa",
+        ] {
+            assert_eq!(word(ApprovalMode::Ask, &[rule], &changed), "ask", "{rule}");
+            assert_eq!(
+                word(ApprovalMode::Auto, &[rule], &changed),
+                "deny",
+                "nobody is asked"
+            );
+        }
+        assert_eq!(
+            word(ApprovalMode::Auto, &["allow github__search@bbbb"], &changed),
+            "allow"
+        );
+        let config = with_rules(ApprovalMode::Ask, &["allow mcp"]);
+        let why = judge(&config, &changed, &json!({})).reason;
+        assert!(
+            why.contains("-old\n+new") && why.contains("`agentx mcp try github --accept`"),
+            "{why}"
+        );
+        assert!(matches!(
+            judge_inner(&config, &changed, &json!({}), true),
+            Verdict::Ask(_)
+        ));
+        let kept = suggested(&config, &changed, &json!({"q": 1}));
+        assert_eq!(kept.tool, "github__search@bbbb");
+    }
+}

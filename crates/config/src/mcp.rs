@@ -1,0 +1,266 @@
+//! Servers of the Model Context Protocol in the settings: what is started or asked, and what it gets.
+//!
+//! The person's own servers are keys of the table (`mcp.NAME.*`); those of a project are in its
+//! [`.mcp.json`](crate::mcp_project). Values of variables and headers are references to the environment.
+
+use std::path::PathBuf;
+
+use crate::assemble::{Getter, mistake};
+use crate::keys::KeyPath;
+use crate::value::Value;
+use crate::{ConfigMistake, KeyReference, Secret};
+
+/// The longest name of a server: with the name of a tool it has to fit into 64 characters.
+const MAX_NAME: usize = 32;
+
+/// A server, as plain data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpServerSettings {
+    /// Its name, with which the names of its tools begin.
+    pub name: String,
+    /// What is started, or asked.
+    pub target: McpTarget,
+    /// The names of its tools to offer, as the server has them; `None` for all.
+    pub tools: Option<Vec<String>>,
+    /// The maximum time to start, agree on a version and list the tools, in milliseconds.
+    pub start_timeout_ms: Option<u64>,
+    /// The maximum time of a call, in milliseconds.
+    pub call_timeout_ms: Option<u64>,
+    /// Whether the person believes what the server says about its tools: that they only read, or may be
+    /// repeated.
+    pub trust_annotations: bool,
+    /// Whether the project's `.mcp.json` names it.
+    pub of_folder: bool,
+    /// The command line or the address, for people: as it is written, without the values of variables.
+    pub shown: String,
+    /// The values of variables that it gets anywhere, which nothing may show.
+    pub hidden: Vec<Secret>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpTarget {
+    /// A program, which is talked to through its pipes.
+    Program {
+        /// The program: a path, or a name in `PATH`.
+        command: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+        /// The directory that it starts in, absolute.
+        directory: PathBuf,
+        /// The variables that it gets beside the usual ones.
+        variables: Vec<McpValue>,
+    },
+    /// An address, over HTTP.
+    Address {
+        /// The address.
+        url: String,
+        /// Headers that are sent along.
+        headers: Vec<McpValue>,
+    },
+}
+
+/// A variable or a header that a server gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpValue {
+    /// Its name.
+    pub name: String,
+    /// The environment variables that its value is taken from.
+    pub from: Vec<String>,
+    /// The value; `None` if one of those is not set. Then the server does not get it.
+    pub value: Option<Secret>,
+}
+
+impl McpServerSettings {
+    /// A program that starts in a directory, with no variables of its own and nothing believed of it.
+    pub fn program<A: Into<String>>(
+        name: impl Into<String>,
+        command: impl Into<String>,
+        arguments: impl IntoIterator<Item = A>,
+        directory: impl Into<PathBuf>,
+    ) -> Self {
+        let command = command.into();
+        let arguments: Vec<String> = arguments.into_iter().map(Into::into).collect();
+        let target = McpTarget::Program {
+            directory: directory.into(),
+            variables: Vec::new(),
+            command,
+            arguments,
+        };
+        Self::new(name.into(), target)
+    }
+
+    /// A server at an address, with no headers of its own and nothing believed of it.
+    pub fn address(name: impl Into<String>, url: impl Into<String>) -> Self {
+        let target = McpTarget::Address {
+            url: url.into(),
+            headers: Vec::new(),
+        };
+        Self::new(name.into(), target)
+    }
+
+    fn new(name: String, target: McpTarget) -> Self {
+        let shown = match &target {
+            McpTarget::Address { url, .. } => url.clone(),
+            McpTarget::Program {
+                command, arguments, ..
+            } => command_line(command, arguments.iter().map(String::as_str)),
+        };
+        Self {
+            name,
+            target,
+            tools: None,
+            start_timeout_ms: None,
+            call_timeout_ms: None,
+            trust_annotations: false,
+            of_folder: false,
+            shown,
+            hidden: Vec::new(),
+        }
+    }
+
+    /// Returns the variables and headers that it gets.
+    pub fn values(&self) -> &[McpValue] {
+        match &self.target {
+            McpTarget::Program { variables, .. } => variables,
+            McpTarget::Address { headers, .. } => headers,
+        }
+    }
+
+    /// Returns the environment variables whose values it gets, in order.
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self
+            .values()
+            .iter()
+            .flat_map(|value| value.from.iter().map(String::as_str))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// A command line as a person may read it.
+pub(crate) fn command_line<'a>(command: &'a str, arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let words = std::iter::once(command).chain(arguments);
+    words.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// A word of a command line, in quotes where a shell would need them.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Checks the name of a server.
+///
+/// # Errors
+/// Returns what is wrong with it.
+///
+/// ```
+/// use agentx_config::check_mcp_name;
+/// assert!(check_mcp_name("github").is_ok());
+/// assert!(check_mcp_name("a__b").is_err() && check_mcp_name("a b").is_err() && check_mcp_name("").is_err());
+/// ```
+pub fn check_mcp_name(name: &str) -> Result<(), String> {
+    let is_one_of = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let is_valid = (1..=MAX_NAME).contains(&name.len())
+        && name.chars().all(is_one_of)
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && !name.contains("__")
+        && !name.ends_with('_');
+    if is_valid {
+        return Ok(());
+    }
+    Err(format!(
+        "the name of an MCP server has 1 to {MAX_NAME} ASCII letters, digits, `-` and single `_`, and begins with a letter or digit"
+    ))
+}
+
+/// The servers of the person's own settings.
+pub(crate) fn servers(
+    get: &Getter<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Vec<McpServerSettings> {
+    let names = get.merged.names_under(&KeyPath::dotted("mcp"));
+    let read = names.iter().filter_map(|name| {
+        server(name, get, lookup)
+            .map_err(|what| {
+                let origin = get.merged.any_below("mcp", name);
+                mistakes.push(mistake(&origin, &format!("mcp.{name}"), what, None));
+            })
+            .ok()
+    });
+    read.collect()
+}
+
+fn server(
+    name: &str,
+    get: &Getter<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<McpServerSettings, String> {
+    check_mcp_name(name)?;
+    let at = KeyPath::dotted("mcp").child(name);
+    let path = |key: &str| at.child(key);
+    let command = get.text_at(&path("command"));
+    let url = get.text_at(&path("url"));
+    let is_set = |key: &str| get.merged.get(&path(key)).is_some();
+    let has = |key: &str| is_set(key) || !get.merged.names_under(&path(key)).is_empty();
+    let target = match (command, url) {
+        (Some(command), None) => {
+            if has("headers") {
+                return Err("`headers` needs `url`; a program gets `env`".into());
+            }
+            McpTarget::Program {
+                command,
+                arguments: get.names(&path("args")).unwrap_or_default(),
+                directory: get.path_at(&path("cwd")).unwrap_or_else(|| get.workspace()),
+                variables: values(get, &path("env"), lookup),
+            }
+        }
+        (None, Some(url)) => {
+            if let Some(key) = ["args", "env", "cwd"].into_iter().find(|key| has(key)) {
+                return Err(format!(
+                    "`{key}` needs `command`; a server at an address gets `headers`"
+                ));
+            }
+            McpTarget::Address {
+                url,
+                headers: values(get, &path("headers"), lookup),
+            }
+        }
+        (Some(_), Some(_)) => return Err("it has both `command` and `url`; keep one of them".into()),
+        (None, None) => return Err("it needs `command` (a program) or `url` (an address)".into()),
+    };
+    let mut server = McpServerSettings {
+        tools: get.names(&path("tools")),
+        start_timeout_ms: get.millis_at(&path("start_timeout")),
+        call_timeout_ms: get.millis_at(&path("call_timeout")),
+        trust_annotations: get.text_at(&path("trust_annotations")).as_deref() == Some("true"),
+        ..McpServerSettings::new(name.to_owned(), target)
+    };
+    let of_variables = server.values().iter().filter(|value| !value.from.is_empty());
+    server.hidden = of_variables.filter_map(|value| value.value.clone()).collect();
+    Ok(server)
+}
+
+/// What a server gets under these names. A value that is written down is taken as it is.
+fn values(get: &Getter<'_>, at: &KeyPath, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<McpValue> {
+    let names = get.merged.names_under(at).into_iter();
+    let value = |name: String| {
+        let (from, value) = match get.merged.get(&at.child(&name)) {
+            Some(Value::Key(KeyReference::Env(variable))) => {
+                let value = lookup(variable).filter(|value| !value.trim().is_empty());
+                (vec![variable.clone()], value.map(Secret::new))
+            }
+            Some(Value::Key(KeyReference::Literal(secret))) => (Vec::new(), Some(secret.clone())),
+            _ => (Vec::new(), None),
+        };
+        McpValue { name, from, value }
+    };
+    names.map(value).collect()
+}

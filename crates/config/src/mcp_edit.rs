@@ -1,0 +1,81 @@
+//! Adds a server to the person's file and takes it out again, so that nobody has to write it by hand.
+
+use std::path::Path;
+
+use crate::keys::KeyPath;
+use crate::load::{LoadRequest, Loaded};
+use crate::mcp::{McpServerSettings, McpTarget, check_mcp_name};
+use crate::set::set_all;
+use crate::unset::unset_at;
+use crate::{ConfigError, ConfigMistake, MistakeLocation};
+
+/// The command that adds a server, as mistakes name it.
+const ADD: &str = "mcp add";
+
+/// Adds a server to a file. What it gets is written as references to variables, never as values.
+///
+/// # Errors
+/// Returns an error if there is a server of this name, or the file cannot be changed without touching the rest of
+/// it.
+pub fn add_mcp_server(
+    request: LoadRequest<'_>,
+    file: &Path,
+    server: &McpServerSettings,
+) -> Result<Loaded, ConfigError> {
+    let mistake = |what: String| {
+        ConfigError::Mistakes(vec![ConfigMistake {
+            at: MistakeLocation::Flag(ADD.into()),
+            key: format!("mcp.{}", server.name),
+            what,
+            nearest: None,
+        }])
+    };
+    check_mcp_name(&server.name).map_err(mistake)?;
+    let at = KeyPath::dotted("mcp").child(&server.name);
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    let mut values = Vec::new();
+    let mut set = |key: &str, literal: String| values.push((at.child(key), literal));
+    let group = match &server.target {
+        McpTarget::Program {
+            command, arguments, ..
+        } => {
+            set("command", text(command));
+            if !arguments.is_empty() {
+                set("args", serde_json::Value::from(arguments.clone()).to_string());
+            }
+            "env"
+        }
+        McpTarget::Address { url, .. } => {
+            set("url", text(url));
+            "headers"
+        }
+    };
+    if server.trust_annotations {
+        set("trust_annotations", "true".into());
+    }
+    for value in server.values() {
+        let [variable] = value.from.as_slice() else {
+            let what = format!("{} needs the name of one variable", value.name);
+            return Err(mistake(what));
+        };
+        let literal = text(&format!("${{{variable}}}"));
+        values.push((at.child(group).child(&value.name), literal));
+    }
+    let is_there = std::fs::read_to_string(file).is_ok_and(|text| {
+        let root = crate::yaml::parse(&text).map(|root| root.to_json());
+        root.is_ok_and(|root| !root["mcp"][&server.name].is_null())
+    });
+    if is_there {
+        return Err(mistake("there is a server of this name; remove it before".into()));
+    }
+    let (_, loaded) = set_all(request, file, &values, |_| Ok(()))?;
+    Ok(loaded)
+}
+
+/// Takes a server out of a file. Returns whether it was there.
+///
+/// # Errors
+/// Returns an error if the file cannot be changed without touching the rest of it.
+pub fn remove_mcp_server(request: LoadRequest<'_>, file: &Path, name: &str) -> Result<bool, ConfigError> {
+    Ok(unset_at(request, file, KeyPath::dotted("mcp").child(name))?.changed)
+}

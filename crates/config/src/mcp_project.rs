@@ -1,0 +1,423 @@
+//! `.mcp.json`: the servers of a project, in the form that several programs read.
+//!
+//! A server of it runs programs or sends something away, so the file counts only as a person saw it: in a
+//! folder that they trust, with these very bytes. What it says of itself never widens anything. Variables of
+//! the environment reach a server only by name (`${NAME}`, `${NAME:-default}`), and keys that the program
+//! pays with never do. The form is that of Claude Code (<https://code.claude.com/docs/en/mcp>).
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::mcp::{McpServerSettings, McpTarget, McpValue, check_mcp_name, command_line};
+use crate::value::url;
+use crate::workspace::named;
+use crate::{
+    ConfigMistake, ConfigPaths, Folder, FolderTrust, MistakeLocation, NamedFile, ProviderKey, Secret,
+    SourceLocation, guarded_files,
+};
+
+/// The name of the file, below the root of the project.
+pub(crate) const FILE: &str = ".mcp.json";
+/// The most servers that are read from it.
+const MAX_SERVERS: usize = 64;
+
+/// What the file of a project says.
+#[derive(Debug, Default)]
+pub(crate) struct ProjectServers {
+    /// The file, accepted or not.
+    pub(crate) file: Option<NamedFile>,
+    /// The servers that count.
+    pub(crate) servers: Vec<McpServerSettings>,
+    /// What trust in it does, in sentences.
+    pub(crate) effects: Vec<String>,
+    /// What is wrong with it.
+    pub(crate) mistakes: Vec<ConfigMistake>,
+}
+
+/// What decides about the file.
+pub(crate) struct ProjectContext<'a> {
+    pub(crate) places: &'a ConfigPaths,
+    pub(crate) folder: &'a Folder,
+    /// The keys that the program pays with: no server of a folder gets one.
+    pub(crate) keys: &'a [ProviderKey],
+    pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl ProjectContext<'_> {
+    /// Reads the file of the project, if there is one.
+    pub(crate) fn servers(&self) -> ProjectServers {
+        let path = self.places.workspace_root.join(FILE);
+        let mut found = ProjectServers::default();
+        let bytes = match named(&path, &guarded_files::secrets(), self.places) {
+            Ok(mut read) => match read.pop() {
+                Some((_, bytes)) => bytes,
+                None => return found,
+            },
+            Err(why) => {
+                found
+                    .mistakes
+                    .push(self.mistake(format!("it is left out: {why}")));
+                return found;
+            }
+        };
+        let read = self.read(&bytes, &mut found.mistakes);
+        found.effects = read.iter().map(effect).collect();
+        let counts = self.folder.trust == FolderTrust::Trusted && self.folder.admits(Path::new(FILE), &bytes);
+        if counts {
+            found.servers = read;
+        }
+        found.file = Some(NamedFile {
+            key: "mcp".into(),
+            path: PathBuf::from(FILE),
+            bytes,
+        });
+        found
+    }
+
+    fn read(&self, bytes: &[u8], mistakes: &mut Vec<ConfigMistake>) -> Vec<McpServerSettings> {
+        let servers = match serde_json::from_slice::<Value>(bytes) {
+            Ok(Value::Object(mut file)) => file.remove("mcpServers"),
+            Ok(_) => None,
+            Err(error) => {
+                mistakes.push(self.mistake(format!("it is no JSON: {error}")));
+                return Vec::new();
+            }
+        };
+        let Some(Value::Object(servers)) = servers else {
+            mistakes.push(self.mistake("expected {\"mcpServers\": {NAME: {…}}}".into()));
+            return Vec::new();
+        };
+        if servers.len() > MAX_SERVERS {
+            let what = format!(
+                "it has {} servers; the first {MAX_SERVERS} are read",
+                servers.len()
+            );
+            mistakes.push(self.mistake(what));
+        }
+        let mut read = Vec::new();
+        for (name, value) in servers.iter().take(MAX_SERVERS) {
+            match self.server(name, value) {
+                Ok(server) => read.push(server),
+                Err(what) => mistakes.push(self.mistake(format!("the server {name:?} is left out: {what}"))),
+            }
+        }
+        read
+    }
+
+    fn server(&self, name: &str, value: &Value) -> Result<McpServerSettings, String> {
+        check_mcp_name(name)?;
+        let Value::Object(fields) = value else {
+            return Err("expected an object with `command` or `url`".into());
+        };
+        let text = |key: &str| match fields.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => self.expanded(text).map(|(text, from)| Some((text, from))),
+            Some(_) => Err(format!("`{key}` is no text")),
+        };
+        let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
+        if kind == "sse" {
+            return Err("the transport `sse` is deprecated; servers of today speak `http`".into());
+        }
+        let target = match (text("command")?, text("url")?) {
+            (Some((command, _)), None) => McpTarget::Program {
+                command,
+                arguments: self.arguments(fields)?,
+                directory: match text("cwd")? {
+                    Some((directory, _)) => self.places.workspace_root.join(directory),
+                    None => self.places.workspace_root.clone(),
+                },
+                variables: self.values(fields, "env")?,
+            },
+            (None, Some((address, from))) => McpTarget::Address {
+                // The values of variables are not repeated.
+                url: url(&address).map_err(|what| match from.len() {
+                    0 => what,
+                    _ => "with the values of its variables, `url` is no address".to_owned(),
+                })?,
+                headers: self.values(fields, "headers")?,
+            },
+            _ => return Err("it needs either `command` or `url`".into()),
+        };
+        let written = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+        let shown = match &target {
+            McpTarget::Address { .. } => written("url").to_owned(),
+            McpTarget::Program { .. } => {
+                let arguments = fields.get("args").and_then(Value::as_array).into_iter().flatten();
+                command_line(written("command"), arguments.filter_map(Value::as_str))
+            }
+        };
+        Ok(McpServerSettings {
+            name: name.to_owned(),
+            target,
+            shown,
+            hidden: self.hidden(value),
+            tools: None,
+            start_timeout_ms: None,
+            call_timeout_ms: None,
+            trust_annotations: false,
+            of_folder: true,
+        })
+    }
+
+    fn arguments(&self, fields: &Map<String, Value>) -> Result<Vec<String>, String> {
+        let items = match fields.get("args") {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(items)) => items,
+            Some(_) => return Err("`args` is no list".into()),
+        };
+        let argument = |item: &Value| match item {
+            Value::String(text) => self.expanded(text).map(|(text, _)| text),
+            _ => Err("`args` has something that is no text".into()),
+        };
+        items.iter().map(argument).collect()
+    }
+
+    fn values(&self, fields: &Map<String, Value>, key: &str) -> Result<Vec<McpValue>, String> {
+        let map = match fields.get(key) {
+            None => return Ok(Vec::new()),
+            Some(Value::Object(map)) => map,
+            Some(_) => return Err(format!("`{key}` is no object")),
+        };
+        let value = |(name, value): (&String, &Value)| {
+            let Value::String(text) = value else {
+                return Err(format!("`{key}.{name}` is no text"));
+            };
+            // A value whose variable is not set is left out, as in the person's own settings.
+            let missing = variables_in(text)
+                .into_iter()
+                .find(|variable| variable.default.is_none() && (self.lookup)(&variable.name).is_none());
+            let from = variables_in(text).into_iter().map(|variable| variable.name);
+            let from: Vec<String> = from.collect();
+            from.iter().try_for_each(|variable| self.may_have(variable))?;
+            let value = match missing {
+                Some(_) => None,
+                None => Some(Secret::new(self.expanded(text)?.0)),
+            };
+            Ok(McpValue {
+                name: name.clone(),
+                from,
+                value,
+            })
+        };
+        map.iter().map(value).collect()
+    }
+
+    /// The text with the values of the variables that it names, and their names.
+    fn expanded(&self, text: &str) -> Result<(String, Vec<String>), String> {
+        let (mut out, mut at, mut from) = (String::new(), 0, Vec::new());
+        for variable in variables_in(text) {
+            self.may_have(&variable.name)?;
+            out.push_str(&text[at..variable.begin]);
+            let value = (self.lookup)(&variable.name).or(variable.default);
+            out.push_str(&value.ok_or_else(|| format!("the variable {} is not set", variable.name))?);
+            at = variable.end;
+            from.push(variable.name);
+        }
+        out.push_str(&text[at..]);
+        Ok((out, from))
+    }
+
+    /// The values of all variables that a server names anywhere.
+    fn hidden(&self, server: &Value) -> Vec<Secret> {
+        let named = variables_in(&server.to_string()).into_iter();
+        let values = named.filter_map(|variable| (self.lookup)(&variable.name));
+        values
+            .filter(|value| !value.is_empty())
+            .map(Secret::new)
+            .collect()
+    }
+
+    /// Refuses a key that the program pays with, by its variable or by what that holds.
+    fn may_have(&self, variable: &str) -> Result<(), String> {
+        let value = (self.lookup)(variable);
+        let is_key = self.keys.iter().any(|key| {
+            let same_name = matches!(key, ProviderKey::Env { name, .. } if name == variable);
+            let holds_it = |key: &Secret| value.as_deref().is_some_and(|value| key.is_in(value));
+            same_name || key.value().is_some_and(holds_it)
+        });
+        if is_key {
+            return Err(format!(
+                "it asks for {variable}, a key that AgentX itself uses; only your own settings may pass it on"
+            ));
+        }
+        Ok(())
+    }
+
+    fn mistake(&self, what: String) -> ConfigMistake {
+        let place = SourceLocation {
+            file: self.places.workspace_root.join(FILE).into(),
+            line: 1,
+            column: 1,
+        };
+        ConfigMistake {
+            at: MistakeLocation::File(place),
+            key: String::new(),
+            what,
+            nearest: None,
+        }
+    }
+}
+
+/// What a server of the project does, as a sentence.
+fn effect(server: &McpServerSettings) -> String {
+    let what = match &server.target {
+        McpTarget::Program { .. } => "its tools start this program",
+        McpTarget::Address { .. } => "its tools send to this address",
+    };
+    let variables = server.variables();
+    let with = match variables.len() {
+        0 => String::new(),
+        _ => format!(", with the values of {}", variables.join(" and ")),
+    };
+    format!("MCP server `{}`: {what}: {}{with}", server.name, server.shown)
+}
+
+/// A variable in a text.
+struct NamedVariable {
+    begin: usize,
+    end: usize,
+    name: String,
+    default: Option<String>,
+}
+
+/// The variables that a text names as `${NAME}` or `${NAME:-default}`, in order.
+fn variables_in(text: &str) -> Vec<NamedVariable> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(begin) = text[from..].find("${").map(|at| from + at) {
+        let Some(end) = text[begin..].find('}').map(|at| begin + at + 1) else {
+            break;
+        };
+        let inside = &text[begin + 2..end - 1];
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default.to_owned())),
+            None => (inside, None),
+        };
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if is_name {
+            found.push(NamedVariable {
+                begin,
+                end,
+                name: name.to_owned(),
+                default,
+            });
+        }
+        from = end;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file's servers, in a folder that is trusted as it is, with these variables.
+    fn read(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> ProjectServers {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        std::fs::write(root.join(FILE), text).expect("it is written");
+        let places = ConfigPaths::find(&root, &|name| {
+            (name == "HOME").then(|| root.to_string_lossy().into_owned())
+        })
+        .expect("there are places");
+        let places = ConfigPaths {
+            workspace_root: root.clone(),
+            ..places
+        };
+        let keys = [ProviderKey::Env {
+            name: "OWN_KEY".into(),
+            value: Some(Secret::new("sk-own-secret-of-some-length")),
+        }];
+        let context = ProjectContext {
+            places: &places,
+            folder: &Folder::trusted_whole(),
+            keys: &keys,
+            lookup,
+        };
+        context.servers()
+    }
+
+    #[test]
+    fn servers_are_read_with_the_values_that_they_name() {
+        let lookup = |name: &str| (name == "TOKEN").then(|| "t0ken".to_owned());
+        let text = r#"{"mcpServers": {
+            "files": {"command": "npx", "args": ["-y", "x y", "${DIR:-/srv}"], "env": {"A": "${TOKEN}", "B": "${UNSET}", "C": "plain"}},
+            "docs": {"type": "http", "url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}
+        }}"#;
+        let found = read(text, &lookup);
+        assert!(found.mistakes.is_empty(), "{:?}", found.mistakes);
+        let shown: Vec<String> = found.servers.iter().map(|server| server.shown.clone()).collect();
+        assert_eq!(shown, ["npx -y 'x y' '${DIR:-/srv}'", "https://example.org/mcp"]);
+        let value = |server: usize, at: usize| {
+            found.servers[server].values()[at]
+                .value
+                .as_ref()
+                .map(Secret::expose)
+        };
+        assert_eq!(
+            [value(0, 0), value(0, 1), value(0, 2)],
+            [Some("t0ken"), None, Some("plain")]
+        );
+        assert_eq!(value(1, 0), Some("Bearer t0ken"));
+        assert!(
+            found
+                .servers
+                .iter()
+                .all(|server| server.of_folder && !server.trust_annotations)
+        );
+        assert_eq!(
+            found.effects[1],
+            "MCP server `docs`: its tools send to this address: https://example.org/mcp, with the values of TOKEN"
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_left_out_and_named() {
+        let lookup = |name: &str| match name {
+            "SAME" => Some("x sk-own-secret-of-some-length".to_owned()),
+            "ODD" => Some("sk-own".to_owned()),
+            _ => None,
+        };
+        for (server, what) in [
+            (r#""a b": {"command": "x"}"#, "the name of an MCP server"),
+            (r#""a": 7"#, "expected an object"),
+            (
+                r#""a": {"command": "x", "url": "http://x"}"#,
+                "either `command` or `url`",
+            ),
+            (
+                r#""a": {"type": "sse", "url": "http://x"}"#,
+                "`sse` is deprecated",
+            ),
+            (r#""a": {"command": ["x"]}"#, "`command` is no text"),
+            (r#""a": {"command": "x", "args": "y"}"#, "`args` is no list"),
+            (r#""a": {"command": "x", "args": [1]}"#, "no text"),
+            (r#""a": {"command": "${UNSET}"}"#, "UNSET is not set"),
+            (
+                r#""a": {"command": "x", "env": {"K": "${OWN_KEY}"}}"#,
+                "a key that AgentX itself uses",
+            ),
+            (
+                r#""a": {"url": "http://x/${SAME}"}"#,
+                "a key that AgentX itself uses",
+            ),
+        ] {
+            let found = read(
+                &format!(r#"{{"mcpServers": {{{server}, "z": {{"command": "z"}}}}}}"#),
+                &lookup,
+            );
+            assert_eq!(found.servers.len(), 1, "{server}");
+            let said = found.mistakes[0].to_string();
+            assert!(
+                said.contains(what) && !said.contains("sk-own"),
+                "{server}: {said}"
+            );
+        }
+        for text in ["", "[]", "{}", "{\"mcpServers\": []}", "{"] {
+            let found = read(text, &lookup);
+            assert_eq!((found.servers.len(), found.mistakes.len()), (0, 1), "{text}");
+            assert!(found.file.is_some(), "a person may see it");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! A connection to a server that runs: from its start, or the first request, to its end. The protocol itself is
+//! that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_config::{McpServerSettings, McpTarget, McpValue};
+use agentx_tools::{PipedProgram, ProgramEnvironment};
+use http::{HeaderName, HeaderValue};
+use rmcp::model::{PaginatedRequestParams, ProtocolVersion};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{Peer, RoleClient};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::failure::McpFailure;
+use crate::hidden::HiddenValues;
+use crate::known_servers::ServerIdentity;
+use crate::limits::{CONNECT, MESSAGE_BYTES, PAGES, PATIENCE, TOOLS};
+use crate::listener::{Listener, RunningCalls};
+use crate::server_tool::{LeftOutTool, ServerTool, cut};
+use crate::stdio::{self, ProgramOutput, StartedProgram};
+
+/// The longest name and version of a server.
+const IDENTITY_BYTES: usize = 100;
+
+/// A connection. Dropping it kills the server's program.
+pub(crate) struct Connection {
+    service: RunningService<RoleClient, Listener>,
+    pub(crate) calls: RunningCalls,
+    pub(crate) identity: ServerIdentity,
+    process: Option<ServerProcess>,
+}
+
+/// The program of a server.
+struct ServerProcess {
+    program: Mutex<Option<PipedProgram>>,
+    said: Arc<ProgramOutput>,
+    stderr: JoinHandle<()>,
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        self.stderr.abort();
+    }
+}
+
+impl Connection {
+    /// Starts a server, or asks it who it is. That may take as long as `limit`.
+    pub(crate) async fn open(
+        server: &McpServerSettings,
+        usual: &ProgramEnvironment,
+        limit: Duration,
+    ) -> Result<Self, McpFailure> {
+        let hidden = HiddenValues::of(server);
+        let calls = RunningCalls::default();
+        let listener = Listener { calls: calls.clone() };
+        let (service, process) = match &server.target {
+            McpTarget::Program {
+                command,
+                arguments,
+                directory,
+                variables,
+            } => {
+                let variables = stdio::environment(usual, variables);
+                let started = stdio::start(&server.name, command, arguments, directory, variables)?;
+                let StartedProgram {
+                    program,
+                    stdin,
+                    stdout,
+                    said,
+                    stderr,
+                } = started;
+                let process = ServerProcess {
+                    program: Mutex::new(Some(program)),
+                    said,
+                    stderr,
+                };
+                let transport =
+                    AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MESSAGE_BYTES);
+                let serve = serve_client_with_lifecycle(listener, transport, lifecycle());
+                (tokio::time::timeout(limit, serve).await, Some(process))
+            }
+            McpTarget::Address { url, headers } => {
+                let transport = http_transport(url, headers).await?;
+                let serve = serve_client_with_lifecycle(listener, transport, lifecycle());
+                (tokio::time::timeout(limit, serve).await, None)
+            }
+        };
+        let service = match service {
+            Ok(Ok(service)) => service,
+            Err(_elapsed) => {
+                let said = process.as_ref().map(|process| process.said.explanation());
+                let said = hidden.removed_from(&said.unwrap_or_default());
+                let during = "it started";
+                return Err(McpFailure::TimedOut { limit, during, said });
+            }
+            Ok(Err(error)) => return Err(not_begun(&error, process.as_ref(), &hidden).await),
+        };
+        let identity = identity(service.peer());
+        Ok(Self {
+            service,
+            calls,
+            identity,
+            process,
+        })
+    }
+
+    /// The other end.
+    pub(crate) fn peer(&self) -> &Peer<RoleClient> {
+        self.service.peer()
+    }
+
+    /// Returns whether the server is gone.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.service.is_closed() || self.service.peer().is_transport_closed()
+    }
+
+    /// A call begins: what the server says is counted from here.
+    pub(crate) fn call_begins(&self) {
+        if let Some(process) = &self.process {
+            process.said.call_begins();
+        }
+    }
+
+    /// Waits until a program that has ended has complained of everything, for a moment at most.
+    pub(crate) async fn settle(&self) {
+        if let Some(process) = &self.process {
+            process.said.settle().await;
+        }
+    }
+
+    /// What helps to understand that the connection ended, as a sentence that follows the error.
+    pub(crate) fn explanation(&self) -> String {
+        self.process
+            .as_ref()
+            .map_or_else(String::new, |process| process.said.explanation())
+    }
+
+    /// All tools, within limits, and those that are left out.
+    pub(crate) async fn tools(&self) -> Result<(Vec<ServerTool>, Vec<LeftOutTool>), ServiceError> {
+        let (mut tools, mut left_out) = (Vec::<ServerTool>::new(), Vec::new());
+        let mut cursor = None;
+        for page in 0..PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let listed = self.peer().list_tools((page > 0).then_some(params)).await?;
+            for tool in listed.tools {
+                let name = crate::server_tool::shown(&tool.name);
+                let why = match ServerTool::of(tool) {
+                    Err(why) => why,
+                    Ok(tool) if tools.iter().any(|known| known.name == tool.name) => LeftOutTool {
+                        name,
+                        why: "another tool has the same name".into(),
+                    },
+                    Ok(_) if tools.len() >= TOOLS => LeftOutTool {
+                        name,
+                        why: format!("the server has more than {TOOLS} tools"),
+                    },
+                    Ok(tool) => {
+                        tools.push(tool);
+                        continue;
+                    }
+                };
+                if left_out.len() < TOOLS {
+                    left_out.push(why);
+                }
+            }
+            cursor = listed.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok((tools, left_out))
+    }
+
+    /// Ends the connection, and the program: politely, then for certain.
+    pub(crate) async fn close(mut self) {
+        // What it still says is of no interest, so its end is all that counts.
+        let _ = self.service.close_with_timeout(PATIENCE).await;
+        if let Some(process) = &self.process
+            && let Some(program) = process.program.lock().await.take()
+        {
+            program.stop(PATIENCE).await;
+        }
+    }
+}
+
+/// The newest version first, by a question that needs no session; older ones by their handshake.
+fn lifecycle() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    }
+}
+
+fn identity(peer: &Peer<RoleClient>) -> ServerIdentity {
+    let short = |text: &str| cut(&crate::server_tool::shown(text), IDENTITY_BYTES);
+    let Some(info) = peer.peer_info() else {
+        return ServerIdentity::default();
+    };
+    let own = info.server_info.as_ref();
+    ServerIdentity {
+        name: own.map_or_else(String::new, |own| short(&own.name)),
+        version: own.map_or_else(String::new, |own| short(&own.version)),
+        protocol: short(info.protocol_version.as_str()),
+    }
+}
+
+/// The failure of a connection that did not come about. A program that has just ended may still be saying why.
+async fn not_begun(
+    error: &ClientInitializeError,
+    process: Option<&ServerProcess>,
+    hidden: &HiddenValues,
+) -> McpFailure {
+    if error.is_authorization_required() || error.auth_challenge().is_some() {
+        return McpFailure::Unauthorized;
+    }
+    let Some(process) = process else {
+        return McpFailure::Connection(hidden.removed_from(&chain(error)));
+    };
+    let mut how = String::new();
+    if let Some(program) = process.program.lock().await.as_mut()
+        && let Some(status) = program.ended_within(PATIENCE).await
+    {
+        how = format!("it ended ({status})");
+        process.said.settle().await;
+    }
+    let what = if how.is_empty() { chain(error) } else { how };
+    McpFailure::Connection(hidden.removed_from(&format!("{what}{}", process.said.explanation())))
+}
+
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let said = inner.to_string();
+        if !text.contains(&said) {
+            text.push_str(&format!(": {said}"));
+        }
+        cause = inner.source();
+    }
+    cut(&text.replace('\n', " "), 2000)
+}
+
+/// Asks servers at addresses. Redirects are not followed: a header with a key would go along.
+async fn http_transport(
+    url: &str,
+    headers: &[McpValue],
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, McpFailure> {
+    let mut sent = HashMap::new();
+    for header in headers {
+        let Some(value) = &header.value else { continue };
+        let wrong = || {
+            McpFailure::Setup(format!(
+                "no request can have the header {:?} with its value",
+                header.name
+            ))
+        };
+        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        sent.insert(name, value);
+    }
+    let tls = url.starts_with("https:");
+    let made = tokio::task::spawn_blocking(move || http_client(tls)).await;
+    let client = made.map_err(|error| McpFailure::Setup(error.to_string()))?;
+    let client = client.map_err(|error| McpFailure::Setup(chain(&error)))?;
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
+        .custom_headers(sent)
+        .max_sse_event_size(MESSAGE_BYTES);
+    config.max_json_response_size = MESSAGE_BYTES;
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Reading the machine's root certificates takes milliseconds, so a plain address does without.
+fn http_client(tls: bool) -> reqwest::Result<reqwest::Client> {
+    // Another part of the process may have installed it already; it is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("agentx/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .tcp_nodelay(true);
+    let builder = if tls { builder } else { builder.tls_certs_only([]) };
+    builder.build()
+}

@@ -1,0 +1,221 @@
+//! A server as an environment: a reactor that offers its tools from what is known of it, and offers them again when
+//! that changes. The server itself is started by its first call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
+use agentx_config::McpServerSettings;
+use agentx_runtime::{Environment, Serving, SystemBus, Tool};
+use agentx_types::ToolSpec;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::McpFailure;
+use crate::host::{McpSurroundings, ServerHost, ServerState};
+use crate::known_servers::KnownServer;
+use crate::offered_names::offered_names;
+use crate::server_tool::ServerTool;
+use crate::tool::{McpTool, spec_of};
+
+/// The tools of a server, for as long as it is attached. Clones refer to the same server.
+#[derive(Clone)]
+pub struct McpEnvironment {
+    name: String,
+    host: Arc<ServerHost>,
+    taken: Arc<BTreeSet<String>>,
+    /// Returns whether a tool is offered under this name.
+    offers: OfferFilter,
+    stop: CancellationToken,
+}
+
+/// Returns whether a tool is offered under a name.
+type OfferFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+impl McpEnvironment {
+    /// The environment of a server. `taken` are the names of tools that no tool of the server may have: those of
+    /// the runtime, and those of servers before it.
+    pub fn new(
+        server: McpServerSettings,
+        surroundings: McpSurroundings,
+        taken: impl IntoIterator<Item = String>,
+    ) -> Self {
+        Self {
+            name: format!("mcp {}", server.name),
+            host: Arc::new(ServerHost::new(server, surroundings)),
+            taken: Arc::new(taken.into_iter().collect()),
+            offers: Arc::new(|_| true),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Offers only tools under the names of which `offers` says so.
+    #[must_use]
+    pub fn filtered(mut self, offers: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.offers = Arc::new(offers);
+        self
+    }
+
+    /// Returns its settings.
+    pub fn server(&self) -> &McpServerSettings {
+        &self.host.server
+    }
+
+    /// Returns what is known of it.
+    pub fn known(&self) -> KnownServer {
+        self.host.known()
+    }
+
+    /// Returns how it stands.
+    pub async fn state(&self) -> ServerState {
+        self.host.state().await
+    }
+
+    /// Starts it if it does not run, and lists its tools.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be started, does not answer in time, or speaks no version of the protocol.
+    pub async fn connect(&self) -> Result<KnownServer, McpFailure> {
+        self.host.connect().await?;
+        Ok(self.known())
+    }
+
+    /// Accepts all of its tools as they are known now.
+    ///
+    /// # Errors
+    /// Returns an error if that cannot be kept.
+    pub fn accept_all(&self) -> Result<(), McpFailure> {
+        self.host.accept_all()
+    }
+
+    /// Forgets what is known of it. Returns whether anything was.
+    ///
+    /// # Errors
+    /// Returns an error if its file cannot be removed.
+    pub fn forget(&self) -> std::io::Result<bool> {
+        self.host.forget_known()
+    }
+
+    /// Ends it, if it runs.
+    pub async fn close(&self) {
+        self.host.close().await;
+    }
+
+    /// Returns its tools as they are offered.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.offered().into_iter().map(|(_, spec)| spec).collect()
+    }
+
+    /// Returns its tools, to be called without being attached.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let offered = self.offered().into_iter();
+        let tool = |(tool, spec)| -> Arc<dyn Tool> { Arc::new(McpTool::new(self.host.clone(), tool, spec)) };
+        offered.map(tool).collect()
+    }
+
+    /// The tools that the person wants of it, each with what is offered, in a fixed order.
+    fn offered(&self) -> Vec<(ServerTool, ToolSpec)> {
+        let (server, known) = (self.server(), self.known());
+        let wanted = |tool: &&ServerTool| {
+            let wanted = server.tools.as_ref();
+            wanted.is_none_or(|names| names.contains(&tool.name))
+        };
+        let names = offered_names(
+            &server.name,
+            known.tools.iter().map(|tool| &*tool.name),
+            &self.taken,
+        );
+        let offered = known.tools.iter().filter(wanted).filter_map(|tool| {
+            let name = names.get(&tool.name).filter(|name| (self.offers)(name))?;
+            Some((tool.clone(), spec_of(server, tool, name, known.change(tool))))
+        });
+        offered.collect()
+    }
+
+    /// Offers what there is now in place of what was there. What is offered no more ends with the calls that it
+    /// has.
+    fn offer(&self, bus: &SystemBus, served: &mut ServedTools) {
+        let offered = self.offered();
+        let is_same =
+            |name: &String, spec: &ToolSpec| offered.iter().any(|(_, now)| now.name == *name && now == spec);
+        let gone: Vec<String> = served
+            .now
+            .iter()
+            .filter(|(name, known)| !is_same(name, &known.spec))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for known in gone.iter().filter_map(|name| served.now.remove(name)) {
+            served.ending.spawn(known.serving.finish());
+        }
+        for (tool, spec) in offered {
+            if served.now.contains_key(&spec.name) {
+                continue;
+            }
+            let tool = McpTool::new(self.host.clone(), tool, spec.clone());
+            let serving = bus.serve_tool(Arc::new(tool));
+            served.now.insert(spec.name.clone(), ServedSpec { spec, serving });
+        }
+    }
+
+    /// Offers the tools as they become known until it is stopped.
+    async fn work(
+        self,
+        bus: SystemBus,
+        mut served: ServedTools,
+        mut changes: watch::Receiver<u64>,
+    ) -> Result<(), ReactorFailure> {
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                changed = changes.changed() => match changed {
+                    Ok(()) => self.offer(&bus, &mut served),
+                    Err(_) => break,
+                },
+                Some(_) = served.ending.join_next() => {}
+            }
+        }
+        for (_, known) in std::mem::take(&mut served.now) {
+            served.ending.spawn(known.serving.finish());
+        }
+        while served.ending.join_next().await.is_some() {}
+        self.close().await;
+        Ok(())
+    }
+}
+
+/// The tools that are offered, and those that end.
+#[derive(Default)]
+struct ServedTools {
+    now: BTreeMap<String, ServedSpec>,
+    ending: JoinSet<()>,
+}
+
+/// A tool that is offered now.
+struct ServedSpec {
+    spec: ToolSpec,
+    serving: Serving,
+}
+
+impl Reactor<SystemBus> for McpEnvironment {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
+        let changes = self.host.changes();
+        let mut served = ServedTools::default();
+        self.offer(&bus, &mut served);
+        Ok(ReactorTask::new(self.clone().work(bus, served, changes)))
+    }
+
+    async fn stop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Environment for McpEnvironment {
+    fn kind(&self) -> &str {
+        "mcp"
+    }
+}

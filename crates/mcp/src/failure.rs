@@ -1,0 +1,34 @@
+//! What goes wrong with a server, before it has a call. Texts of a server are in it as they were said, without
+//! the secrets that it was given.
+
+use std::time::Duration;
+
+/// The reason why a server cannot be used now.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum McpFailure {
+    /// Its program cannot be started.
+    #[error("it cannot be started: {0}")]
+    Start(String),
+    /// A header or address that no request can have.
+    #[error("it cannot be asked: {0}")]
+    Setup(String),
+    /// It took too long.
+    #[error("it did not answer within {} s while {during}; `start_timeout` sets how long it may take{said}", .limit.as_secs_f32())]
+    TimedOut {
+        /// The time that it had.
+        limit: Duration,
+        /// What it was doing.
+        during: &'static str,
+        /// What it said meanwhile, as words that follow; may be empty.
+        said: String,
+    },
+    /// It wants to know who asks.
+    #[error("it wants authorization; set a header for it, as `mcp.NAME.headers.Authorization: ${{TOKEN}}`")]
+    Unauthorized,
+    /// The connection ended, or never came about.
+    #[error("the connection failed: {0}")]
+    Connection(String),
+    /// What is known of servers cannot be kept.
+    #[error("what is known of it cannot be kept in {0}: {1}")]
+    Store(String, String),
+}

@@ -1,0 +1,337 @@
+//! A server as long as its tools are offered: it runs from its first call on, what it says about its tools is held
+//! against what is known, and a call has one outcome whatever becomes of the server.
+
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentx_config::McpServerSettings;
+use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_tools::ProgramEnvironment;
+use agentx_types::ToolStatus;
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, watch};
+
+use crate::call::{CallEnd, RemoteCall};
+use crate::connection::{Connection, chain};
+use crate::failure::McpFailure;
+use crate::hidden::HiddenValues;
+use crate::known_servers::{KnownServer, KnownServers};
+use crate::limits::McpLimits;
+use crate::result::outcome_of;
+use crate::server_tool::ServerTool;
+
+/// How a server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// Only its settings are there: it was never started, so its tools are not known.
+    Configured,
+    /// Its tools are known, and it does not run.
+    Known,
+    /// It runs.
+    Running,
+    /// It could not be started, for this reason. The next call tries again.
+    Failed(String),
+}
+
+impl ServerState {
+    /// Returns the state of a server that does not run, by what is known of it.
+    pub fn of(known: &KnownServer) -> Self {
+        match (&known.failure, &known.identity) {
+            (Some(why), _) => Self::Failed(why.clone()),
+            (None, None) => Self::Configured,
+            (None, Some(_)) => Self::Known,
+        }
+    }
+
+    /// Returns the word for tables.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Configured => "configured",
+            Self::Known => "known",
+            Self::Running => "running",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+/// What a server is run with.
+#[derive(Clone, Debug)]
+pub struct McpSurroundings {
+    /// Where it is kept what is known of servers.
+    pub known: KnownServers,
+    /// The variables that programs get.
+    pub environment: ProgramEnvironment,
+    /// The limits of servers that set none.
+    pub limits: McpLimits,
+}
+
+/// A server that its tools share.
+pub(crate) struct ServerHost {
+    pub(crate) server: McpServerSettings,
+    surroundings: McpSurroundings,
+    limits: McpLimits,
+    hidden: HiddenValues,
+    connection: Mutex<Option<Arc<Connection>>>,
+    known: StdMutex<KnownServer>,
+    /// Counts the changes of what is known.
+    changes: watch::Sender<u64>,
+}
+
+impl ServerHost {
+    pub(crate) fn new(server: McpServerSettings, surroundings: McpSurroundings) -> Self {
+        Self {
+            limits: surroundings.limits.of(&server),
+            hidden: HiddenValues::of(&server),
+            known: StdMutex::new(surroundings.known.of(&server)),
+            server,
+            surroundings,
+            connection: Mutex::default(),
+            changes: watch::Sender::new(0),
+        }
+    }
+
+    /// What is known of it.
+    pub(crate) fn known(&self) -> KnownServer {
+        self.lock().clone()
+    }
+
+    /// Tells when what is known of it changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// How it stands.
+    pub(crate) async fn state(&self) -> ServerState {
+        match &*self.connection.lock().await {
+            Some(connection) if !connection.is_closed() => ServerState::Running,
+            _ => ServerState::of(&self.lock()),
+        }
+    }
+
+    /// The connection: the one that is there, else a new one, whose tools are listed.
+    pub(crate) async fn connect(&self) -> Result<Arc<Connection>, McpFailure> {
+        let mut connection = self.connection.lock().await;
+        if let Some(open) = connection.as_ref().filter(|open| !open.is_closed()) {
+            return Ok(open.clone());
+        }
+        *connection = None;
+        let opened = self.open().await;
+        if let Err(failure) = &opened {
+            let why = failure.to_string();
+            // That the server failed is what counts; a file that cannot be written is told where it is needed.
+            let _ = self.learn(|known| known.failure = Some(why));
+        }
+        let opened = opened?;
+        *connection = Some(opened.clone());
+        Ok(opened)
+    }
+
+    async fn open(&self) -> Result<Arc<Connection>, McpFailure> {
+        let usual = &self.surroundings.environment;
+        let connection = Connection::open(&self.server, usual, self.limits.start).await?;
+        self.list(&connection).await?;
+        Ok(Arc::new(connection))
+    }
+
+    /// Lists its tools, and keeps them.
+    async fn list(&self, connection: &Connection) -> Result<(), McpFailure> {
+        let limit = self.limits.start;
+        let said = || self.hidden.removed_from(&connection.explanation());
+        let listed = tokio::time::timeout(limit, connection.tools()).await;
+        let listed = listed.map_err(|_| McpFailure::TimedOut {
+            limit,
+            during: "it listed its tools",
+            said: said(),
+        })?;
+        let (tools, left_out) = listed.map_err(|error| {
+            let what = format!(
+                "its tools cannot be listed: {}{}",
+                chain(&error),
+                connection.explanation()
+            );
+            McpFailure::Connection(self.hidden.removed_from(&what))
+        })?;
+        self.learn(|known| known.list(connection.identity.clone(), tools, left_out))
+    }
+
+    /// Changes what is known, on the disk and here.
+    fn learn(&self, change: impl FnOnce(&mut KnownServer)) -> Result<(), McpFailure> {
+        let known = self.surroundings.known.change(&self.server, change)?;
+        let mut current = self.lock();
+        if *current != known {
+            *current = known;
+            self.changes.send_modify(|count| *count += 1);
+        }
+        Ok(())
+    }
+
+    /// Accepts all tools as they are now.
+    pub(crate) fn accept_all(&self) -> Result<(), McpFailure> {
+        self.learn(|known| {
+            for tool in known.tools.clone() {
+                known.accept(&tool);
+            }
+        })
+    }
+
+    /// Forgets what is known of it.
+    pub(crate) fn forget_known(&self) -> std::io::Result<bool> {
+        self.surroundings.known.forget(&self.server)
+    }
+
+    /// Calls a tool as it was offered.
+    pub(crate) async fn call(&self, tool: &ServerTool, input: Value, context: &ToolContext) -> ToolOutcome {
+        let Value::Object(arguments) = input else {
+            let text = "The arguments of a tool of an MCP server are an object.";
+            return ToolOutcome::failed(ToolStatus::Invalid, text);
+        };
+        let connection = tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => {
+                return ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before the server was called.");
+            }
+            connected = self.connect() => connected,
+        };
+        let connection = match connection {
+            Ok(connection) => connection,
+            Err(failure) => {
+                let text = format!(
+                    "The MCP server {} cannot be used: {failure}. Nothing was done.",
+                    self.server.name
+                );
+                return ToolOutcome::failed(ToolStatus::Failed, text);
+            }
+        };
+        if let Some(refusal) = self.not_as_offered(tool) {
+            return refusal;
+        }
+        // Whoever let this call run has accepted the tool as it is.
+        if let Err(failure) = self.learn(|known| {
+            known.accept(tool);
+        }) {
+            tracing::warn!(%failure, "the accepted tool is not kept");
+        }
+        let outcome = self.answered(&connection, tool, arguments, context).await;
+        if connection.calls.tools_changed()
+            && !connection.is_closed()
+            && let Err(failure) = self.list(&connection).await
+        {
+            tracing::warn!(server = self.server.name, %failure, "the changed list of tools is not known");
+        }
+        outcome
+    }
+
+    /// The refusal of a tool that the server describes in another way than it was offered.
+    fn not_as_offered(&self, tool: &ServerTool) -> Option<ToolOutcome> {
+        let server = &self.server.name;
+        let known = self.lock();
+        let now = known.tools.iter().find(|now| now.name == tool.name);
+        let text = match now.map(|now| now.difference(tool)) {
+            Some(None) => return None,
+            None => format!(
+                "The MCP server {server} has no tool {:?} any more. Nothing was done.",
+                tool.name
+            ),
+            Some(Some(difference)) => format!(
+                "The MCP server {server} describes this tool in another way now, so it was not called. It is offered as it is now from the next run on, and a person is asked before.\n{difference}"
+            ),
+        };
+        Some(ToolOutcome::failed(ToolStatus::Failed, text))
+    }
+
+    /// The outcome of a call that was sent.
+    async fn answered(
+        &self,
+        connection: &Arc<Connection>,
+        tool: &ServerTool,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> ToolOutcome {
+        let call = RemoteCall {
+            connection,
+            hidden: &self.hidden,
+            limit: self.limits.call,
+        };
+        let end = call.run(&tool.name, arguments, context).await;
+        if end.is_lost() {
+            self.forget(connection).await;
+        }
+        if matches!(end, CallEnd::Lost(_)) {
+            connection.settle().await;
+        }
+        let name = &self.server.name;
+        match end {
+            CallEnd::Answered(answer) => {
+                outcome_of(*answer, self.limits.result_bytes, &self.hidden, &context.blobs).await
+            }
+            CallEnd::Refused(why) => {
+                let why = self.hidden.removed_from(&why);
+                ToolOutcome::failed(
+                    ToolStatus::Failed,
+                    format!("The MCP server {name} refused the call: {why}"),
+                )
+            }
+            CallEnd::NotSent(error) => {
+                let why = self.failure_of(&error);
+                let text = format!("The MCP server {name} could not be reached: {why}. Nothing was done.");
+                ToolOutcome::failed(ToolStatus::Failed, text)
+            }
+            CallEnd::Lost(error) => {
+                let why = format!("{}{}", chain(&error), connection.explanation());
+                unknown(&format!(
+                    "The connection to the MCP server {name} ended: {}",
+                    self.hidden.removed_from(&why)
+                ))
+            }
+            CallEnd::TimedOut => unknown(&format!(
+                "The MCP server {name} did not answer within {}; `mcp.{name}.call_timeout` sets how long a call may take",
+                seconds(self.limits.call)
+            )),
+            CallEnd::Cancelled => unknown(&format!(
+                "The call was stopped after the MCP server {name} had it"
+            )),
+        }
+    }
+
+    fn failure_of(&self, error: &ServiceError) -> String {
+        if error.is_authorization_required() || error.auth_challenge().is_some() {
+            McpFailure::Unauthorized.to_string()
+        } else {
+            self.hidden.removed_from(&chain(error))
+        }
+    }
+
+    /// Uses this connection no more: the next call begins another one. Calls that run on it end by themselves.
+    async fn forget(&self, connection: &Arc<Connection>) {
+        let mut current = self.connection.lock().await;
+        if current
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, connection))
+        {
+            *current = None;
+        }
+    }
+
+    /// Ends the connection, if no call has it any more.
+    pub(crate) async fn close(&self) {
+        let connection = self.connection.lock().await.take();
+        if let Some(connection) = connection.and_then(Arc::into_inner) {
+            connection.close().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, KnownServer> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The outcome of a call that the server had, and of which nobody knows what became. It is not repeated.
+fn unknown(why: &str) -> ToolOutcome {
+    let text = format!("{why}. Whether the call had its effect is not known; it was not repeated.");
+    ToolOutcome::failed(ToolStatus::Unknown, text)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f32())
+}

@@ -1,0 +1,262 @@
+//! What is known of servers that do not run: their tools as they were listed last, and as a person accepted them.
+//! A file for each server, so that its tools are offered without starting it.
+//!
+//! A file belongs to a command line or an address: where that changes, nothing is known of the server. What
+//! was listed first counts as accepted. Where a server describes a tool in another way later, the accepted
+//! description stays in the file until a person allows a call of the tool as it is now.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentx_config::{McpServerSettings, McpTarget};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::McpFailure;
+use crate::limits::FILE_BYTES;
+use crate::server_tool::{LeftOutTool, ServerTool};
+
+/// The version of the form of the files. What another version wrote is not read.
+const FORM: u32 = 1;
+
+/// Who a server says that it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerIdentity {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The version of the protocol that it and AgentX agreed on.
+    pub protocol: String,
+}
+
+/// What is known of a server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KnownServer {
+    /// The version of this form.
+    form: u32,
+    /// Its command line or address.
+    pub shown: String,
+    /// Who it said that it is; `None` before it was started once.
+    #[serde(default)]
+    pub identity: Option<ServerIdentity>,
+    /// Its tools as they were listed last, by name.
+    #[serde(default)]
+    pub tools: Vec<ServerTool>,
+    /// The tools that are not offered.
+    #[serde(default)]
+    pub left_out: Vec<LeftOutTool>,
+    /// Each tool as it was accepted.
+    #[serde(default)]
+    accepted: BTreeMap<String, ServerTool>,
+    /// Why it could not be started the last time.
+    #[serde(default)]
+    pub failure: Option<String>,
+}
+
+impl KnownServer {
+    /// Returns the difference between a tool now and as it was accepted; `None` if there is none.
+    pub fn change(&self, tool: &ServerTool) -> Option<String> {
+        tool.difference(self.accepted.get(&tool.name)?)
+    }
+
+    /// Takes over what the server says now. A tool that was never there counts as accepted.
+    pub(crate) fn list(
+        &mut self,
+        identity: ServerIdentity,
+        tools: Vec<ServerTool>,
+        left_out: Vec<LeftOutTool>,
+    ) {
+        for tool in &tools {
+            let known = self.accepted.entry(tool.name.clone());
+            known.or_insert_with(|| tool.clone());
+        }
+        self.identity = Some(identity);
+        self.tools = tools;
+        self.tools.sort_by(|a, b| a.name.cmp(&b.name));
+        self.left_out = left_out;
+        self.failure = None;
+    }
+
+    /// Accepts a tool as it is now. Returns whether that is news.
+    pub(crate) fn accept(&mut self, tool: &ServerTool) -> bool {
+        self.accepted.insert(tool.name.clone(), tool.clone()).as_ref() != Some(tool)
+    }
+}
+
+/// The files of all servers.
+#[derive(Clone, Debug)]
+pub struct KnownServers {
+    directory: PathBuf,
+}
+
+impl KnownServers {
+    /// Those in a directory, which is made when something is known.
+    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+        }
+    }
+
+    /// Returns what is known of a server: nothing if its file is not there or cannot be read.
+    pub fn of(&self, server: &McpServerSettings) -> KnownServer {
+        let known = self.read(&self.file_of(server));
+        let known = known.filter(|known| known.form == FORM && known.shown == server.shown);
+        known.unwrap_or_else(|| KnownServer {
+            form: FORM,
+            shown: server.shown.clone(),
+            ..KnownServer::default()
+        })
+    }
+
+    /// Changes what is known of a server. Returns it as it is then.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub(crate) fn change(
+        &self,
+        server: &McpServerSettings,
+        change: impl FnOnce(&mut KnownServer),
+    ) -> Result<KnownServer, McpFailure> {
+        let mut known = self.of(server);
+        let before = known.clone();
+        change(&mut known);
+        if known != before {
+            let file = self.file_of(server);
+            self.write(&file, &known)
+                .map_err(|error| McpFailure::Store(file.display().to_string(), error.to_string()))?;
+        }
+        Ok(known)
+    }
+
+    /// Forgets what is known of a server. Returns whether anything was.
+    ///
+    /// # Errors
+    /// Returns an error if its file cannot be removed.
+    pub fn forget(&self, server: &McpServerSettings) -> std::io::Result<bool> {
+        match std::fs::remove_file(self.file_of(server)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            removed => removed.map(|()| true),
+        }
+    }
+
+    /// A file has the server's name, for people, and a hash of how it is reached.
+    fn file_of(&self, server: &McpServerSettings) -> PathBuf {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |text: &str| {
+            hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        part(&server.shown);
+        if let McpTarget::Program { directory, .. } = &server.target
+            && server.of_folder
+        {
+            part(&directory.to_string_lossy());
+        }
+        server.values().iter().for_each(|value| part(&value.name));
+        let hash = hasher.finalize().to_hex();
+        self.directory
+            .join(format!("{}-{}.json", server.name, &hash[..16]))
+    }
+
+    fn read(&self, file: &Path) -> Option<KnownServer> {
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(file).ok()?;
+        opened.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
+        serde_json::from_slice(&bytes)
+            .inspect_err(|error| tracing::warn!(file = %file.display(), %error, "what is known of a server cannot be read"))
+            .ok()
+    }
+
+    /// Replaces a file as a whole, so that no reader sees a half of it.
+    fn write(&self, file: &Path, known: &KnownServer) -> std::io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        std::fs::create_dir_all(&self.directory)?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let new = file.with_extension(format!("{}-{number}.new", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let written = options
+            .open(&new)
+            .and_then(|mut file| file.write_all(&serde_json::to_vec_pretty(known)?))
+            .and_then(|()| std::fs::rename(&new, file));
+        if written.is_err() {
+            // It may not be there.
+            let _ = std::fs::remove_file(&new);
+        }
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, description: &str) -> ServerTool {
+        ServerTool {
+            name: name.into(),
+            description: description.into(),
+            schema: serde_json::Map::new(),
+            read_only: None,
+            idempotent: None,
+        }
+    }
+
+    #[test]
+    fn what_was_listed_is_known_until_the_command_line_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let servers = KnownServers::in_directory(folder.path().join("mcp"));
+        let server = McpServerSettings::program("s", "x", ["y"], "/");
+        assert_eq!(servers.of(&server).identity, None);
+        let list = |description: &str| {
+            let tools = vec![tool("b", description), tool("a", "same")];
+            servers.change(&server, |known| {
+                known.list(ServerIdentity::default(), tools, Vec::new())
+            })
+        };
+        let known = list("one").unwrap();
+        assert_eq!(
+            known
+                .tools
+                .iter()
+                .map(|tool| tool.name.as_str())
+                .collect::<Vec<_>>(),
+            ["a", "b"]
+        );
+        assert!(known.tools.iter().all(|tool| known.change(tool).is_none()));
+        let known = list("two").unwrap();
+        assert_eq!(known, servers.of(&server), "it is kept");
+        assert_eq!(known.change(&known.tools[0]), None);
+        let changed = known.change(&known.tools[1]).unwrap();
+        assert!(changed.contains("-one") && changed.contains("+two"), "{changed}");
+        let known = servers.change(&server, |known| {
+            let tool = known.tools[1].clone();
+            assert!(known.accept(&tool));
+        });
+        let known = known.unwrap();
+        assert_eq!(known.change(&known.tools[1]), None);
+        let other = McpServerSettings::program("s", "x", ["z"], "/");
+        assert!(servers.of(&other).tools.is_empty());
+        assert!(servers.forget(&server).unwrap() && !servers.forget(&server).unwrap());
+        assert!(servers.of(&server).tools.is_empty());
+    }
+
+    #[test]
+    fn a_broken_file_is_as_good_as_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let servers = KnownServers::in_directory(folder.path());
+        let server = McpServerSettings::address("s", "http://127.0.0.1:1");
+        std::fs::write(servers.file_of(&server), "{").unwrap();
+        assert!(servers.of(&server).tools.is_empty());
+        let listed = servers.change(&server, |known| {
+            known.list(ServerIdentity::default(), vec![tool("a", "b")], Vec::new());
+        });
+        assert_eq!(listed.unwrap().tools.len(), 1);
+        let below_a_file = KnownServers::in_directory(servers.file_of(&server));
+        let failed = below_a_file.change(&server, |known| known.failure = Some("x".into()));
+        assert!(matches!(failed, Err(McpFailure::Store(..))));
+    }
+}

@@ -1,0 +1,86 @@
+//! What a server may take: time, memory, and room in the conversation. A server is somebody else's program,
+//! so everything that it says is bounded here.
+
+use std::time::Duration;
+
+use agentx_config::McpServerSettings;
+
+/// The time to start, agree on a version and list the tools.
+const START: Duration = Duration::from_secs(30);
+/// The time of a call.
+const CALL: Duration = Duration::from_secs(600);
+/// The text of a result that the model sees.
+const RESULT_BYTES: usize = 32 << 10;
+
+/// One message of a server: a longer one ends the connection.
+pub(crate) const MESSAGE_BYTES: usize = 8 << 20;
+/// All that a program may say from the beginning of a call to that of the next, in bytes and in lines.
+pub(crate) const BYTES_BETWEEN_CALLS: u64 = 64 << 20;
+pub(crate) const LINES_BETWEEN_CALLS: u64 = 50_000;
+/// Tools of a server; the rest is left out, by name.
+pub(crate) const TOOLS: usize = 512;
+/// Pages of the list of tools.
+pub(crate) const PAGES: usize = 64;
+/// The description of a tool; the rest is cut off.
+pub(crate) const DESCRIPTION_BYTES: usize = 16 << 10;
+/// The schema of a tool's arguments as JSON; a tool with a longer one is left out.
+pub(crate) const SCHEMA_BYTES: usize = 64 << 10;
+/// How deep a schema may be nested.
+pub(crate) const SCHEMA_DEPTH: usize = 40;
+/// The name of a tool; a tool with a longer one is left out.
+pub(crate) const NAME_BYTES: usize = 128;
+/// Progress and log messages of a call that become output.
+pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
+/// One of them.
+pub(crate) const OUTPUT_LINE_BYTES: usize = 4 << 10;
+/// Those that wait to be written; further ones are counted and dropped.
+pub(crate) const OUTPUT_QUEUE: usize = 256;
+/// Pictures of a result.
+pub(crate) const PICTURES: usize = 16;
+/// One picture, as for the tool `read`.
+pub(crate) const PICTURE_BYTES: usize = 3_750_000;
+/// What is kept of a program's complaints, for errors.
+pub(crate) const STDERR_BYTES: usize = 4 << 10;
+/// From the end of its input until a program is asked to end, and from there until it is killed.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
+/// The time to reach a server at an address.
+pub(crate) const CONNECT: Duration = Duration::from_secs(10);
+/// The file with what is known of a server.
+pub(crate) const FILE_BYTES: u64 = 64 << 20;
+/// The lines and bytes of a difference.
+pub(crate) const DIFFERENCE_LINES: usize = 40;
+pub(crate) const DIFFERENCE_BYTES: usize = 4 << 10;
+
+/// The limits that a person may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct McpLimits {
+    /// The time to start a server, agree on a version and list its tools.
+    pub start: Duration,
+    /// The time of a call.
+    pub call: Duration,
+    /// The text of a result that the model sees, in bytes; the rest is kept.
+    pub result_bytes: usize,
+}
+
+impl Default for McpLimits {
+    fn default() -> Self {
+        Self {
+            start: START,
+            call: CALL,
+            result_bytes: RESULT_BYTES,
+        }
+    }
+}
+
+impl McpLimits {
+    /// Returns these limits as a server's settings set them. No call is longer than these limits allow.
+    #[must_use]
+    pub fn of(self, server: &McpServerSettings) -> Self {
+        let millis = |set: Option<u64>, usual: Duration| set.map_or(usual, Duration::from_millis);
+        Self {
+            start: millis(server.start_timeout_ms, self.start),
+            call: millis(server.call_timeout_ms, CALL.min(self.call)).min(self.call),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The servers of a person's settings together: each with the names that the others leave it.
+
+use std::time::Duration;
+
+use agentx_config::Settings;
+use agentx_tools::ProgramEnvironment;
+use agentx_types::ToolSpec;
+
+use crate::environment::McpEnvironment;
+use crate::host::McpSurroundings;
+use crate::known_servers::KnownServers;
+use crate::limits::McpLimits;
+
+/// The folder in the data directory with what is known of servers.
+const FOLDER: &str = "mcp";
+
+/// All servers of the settings, none of them started.
+#[derive(Clone, Default)]
+pub struct McpServers(Vec<McpEnvironment>);
+
+impl McpServers {
+    /// Those of the settings. `environment` has the variables that programs get, `taken` the names of other tools.
+    pub fn of(
+        settings: &Settings,
+        environment: &ProgramEnvironment,
+        taken: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let mut taken: Vec<String> = taken.into_iter().collect();
+        let usual = McpLimits::default();
+        let surroundings = McpSurroundings {
+            known: KnownServers::in_directory(settings.data_dir.join(FOLDER)),
+            environment: environment.clone(),
+            limits: McpLimits {
+                call: settings
+                    .tools
+                    .timeout_ms
+                    .map_or(usual.call, Duration::from_millis),
+                result_bytes: settings
+                    .tools
+                    .max_output_bytes
+                    .map_or(usual.result_bytes, |bytes| {
+                        usize::try_from(bytes).unwrap_or(usize::MAX)
+                    }),
+                ..usual
+            },
+        };
+        let environments = settings.mcp.iter().map(|server| {
+            let tools = settings.tools.clone();
+            let environment =
+                McpEnvironment::new(server.clone(), surroundings.clone(), taken.iter().cloned())
+                    .filtered(move |name| tools.offers(name));
+            taken.extend(environment.specs().into_iter().map(|spec| spec.name));
+            environment
+        });
+        Self(environments.collect())
+    }
+
+    /// Returns the tools of all servers, as far as they are known.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.0.iter().flat_map(McpEnvironment::specs).collect()
+    }
+
+    /// Returns each server.
+    pub fn iter(&self) -> impl Iterator<Item = &McpEnvironment> {
+        self.0.iter()
+    }
+}

@@ -1,0 +1,255 @@
+//! Servers at an address: both generations of the protocol, and what becomes of a call where the network or the
+//! server fails. The answers are made up after the specification.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
+
+use std::sync::{Arc, Mutex};
+
+use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
+use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLimits, McpSurroundings};
+use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_tools::ProgramEnvironment;
+use agentx_types::{Access, ContentPart, SessionId, ToolCallId, ToolStatus};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+/// How the server behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum How {
+    Legacy,
+    Modern,
+    Unauthorized,
+    Elsewhere,
+    CutsCalls,
+    Huge,
+}
+
+/// A server that writes down the heads of its requests.
+struct TestServer {
+    heads: Arc<Mutex<Vec<String>>>,
+    folder: tempfile::TempDir,
+    address: String,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl TestServer {
+    async fn new(how: How) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let kept = heads.clone();
+        let task = tokio::spawn(async move {
+            let mut connections = tokio::task::JoinSet::new();
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let heads = kept.clone();
+                connections.spawn(async move { while serve(&mut stream, how, &heads).await {} });
+            }
+        });
+        Self {
+            heads,
+            folder: tempfile::tempdir().unwrap(),
+            address,
+            task,
+        }
+    }
+
+    fn environment(&self) -> McpEnvironment {
+        let mut server = McpServerSettings::address("web", &self.address);
+        if let McpTarget::Address { headers, .. } = &mut server.target {
+            headers.push(McpValue {
+                name: "Authorization".into(),
+                from: vec!["TOKEN".into()],
+                value: Some(Secret::new("Bearer made-up-token")),
+            });
+        }
+        server.hidden.push(Secret::new("made-up-token"));
+        let surroundings = McpSurroundings {
+            known: KnownServers::in_directory(self.folder.path()),
+            environment: ProgramEnvironment::default(),
+            limits: McpLimits::default(),
+        };
+        McpEnvironment::new(server, surroundings, [])
+    }
+}
+
+/// Answers one request. Returns whether another may follow.
+async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> bool {
+    let Some((head, body)) = request(stream).await else {
+        return false;
+    };
+    heads.lock().unwrap().push(head.clone());
+    let message: Value = serde_json::from_str(&body).unwrap_or_default();
+    let (id, method) = (
+        message["id"].clone(),
+        message["method"].as_str().unwrap_or_default(),
+    );
+    let tool = json!({"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}});
+    let modern = |mut result: Value| {
+        if how != How::Legacy {
+            result["resultType"] = "complete".into();
+        }
+        json!({"jsonrpc": "2.0", "id": id, "result": result})
+    };
+    let info = json!({"name": "made-up", "version": "1"});
+    let answer = match method {
+        _ if head.starts_with("GET") => return reply(stream, "405 Method Not Allowed", "").await,
+        _ if how == How::Unauthorized => {
+            let status = "401 Unauthorized\r\nwww-authenticate: Bearer realm=\"made-up-token\"";
+            return reply(stream, status, "").await;
+        }
+        _ if how == How::Elsewhere => {
+            return reply(stream, "307 Temporary Redirect\r\nlocation: /other", "").await;
+        }
+        "server/discover" if how == How::Legacy => {
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}})
+        }
+        "server/discover" => modern(json!({
+            "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "serverInfo": info, "ttlMs": 0, "cacheScope": "private"
+        })),
+        "initialize" => modern(
+            json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}),
+        ),
+        "tools/list" => modern(json!({"tools": [tool], "ttlMs": 0, "cacheScope": "private"})),
+        "tools/call" if how == How::CutsCalls => return false,
+        "tools/call" if how == How::Huge => {
+            modern(json!({"content": [{"type": "text", "text": "x".repeat(9 << 20)}]}))
+        }
+        "tools/call" => modern(json!({"content": [{"type": "text", "text": "echo of made-up-token"}]})),
+        _ => return reply(stream, "202 Accepted", "").await,
+    };
+    reply(
+        stream,
+        "200 OK\r\ncontent-type: application/json",
+        &answer.to_string(),
+    )
+    .await
+}
+
+async fn request(stream: &mut TcpStream) -> Option<(String, String)> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..head_end]).to_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
+    let length: usize = length.unwrap_or(0);
+    while bytes.len() < head_end + length {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let first = String::from_utf8_lossy(&bytes[..4]).into_owned();
+    let body = String::from_utf8_lossy(&bytes[head_end..]).into_owned();
+    Some((format!("{first}{}", &head[4..]), body))
+}
+
+async fn reply(stream: &mut TcpStream, status: &str, body: &str) -> bool {
+    let text = format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(text.as_bytes()).await.is_ok()
+}
+
+async fn call(environment: &McpEnvironment) -> ToolOutcome {
+    let log = Arc::new(MemoryLog::new());
+    let blobs: Arc<dyn BlobStore> = log;
+    let context = ToolContext {
+        tool_call_id: ToolCallId::new("call_1"),
+        session_id: SessionId::new("ses_1"),
+        workspace: "/".into(),
+        outside_workspace: false,
+        output: ToolOutputSink::discard(),
+        journal: Journal::discard(),
+        blobs,
+        cancel: CancellationToken::new(),
+        values: Default::default(),
+        slots: CallSlots::default(),
+    };
+    let tool = environment.tools().into_iter().next().unwrap();
+    tool.call(json!({}), context).await
+}
+
+fn text(outcome: &ToolOutcome) -> &str {
+    outcome
+        .content
+        .iter()
+        .find_map(ContentPart::as_text)
+        .unwrap_or_default()
+}
+
+#[tokio::test]
+async fn both_generations_of_the_protocol_are_spoken() {
+    for (how, protocol) in [(How::Legacy, "2025-06-18"), (How::Modern, "2026-07-28")] {
+        let server = TestServer::new(how).await;
+        let environment = server.environment();
+        let known = environment.connect().await.unwrap();
+        assert_eq!(known.identity.unwrap().protocol, protocol);
+        let spec = &environment.specs()[0];
+        assert_eq!(spec.access, Access::Network);
+        assert_eq!(spec.reach.as_ref().unwrap().hosts, ["127.0.0.1"]);
+        let outcome = call(&environment).await;
+        assert_eq!(
+            (outcome.status, text(&outcome)),
+            (ToolStatus::Success, "echo of [hidden]")
+        );
+        environment.close().await;
+        let heads = server.heads.lock().unwrap();
+        let posts = heads.iter().filter(|head| head.starts_with("POST"));
+        assert!(posts.clone().count() > 2);
+        for head in posts {
+            assert!(head.contains("authorization: bearer made-up-token"), "{head}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_refuses_or_leads_elsewhere_says_so_and_gets_no_header_there() {
+    let server = TestServer::new(How::Unauthorized).await;
+    let failure = server.environment().connect().await.unwrap_err();
+    assert_eq!(failure, McpFailure::Unauthorized);
+    let server = TestServer::new(How::Elsewhere).await;
+    let failure = server.environment().connect().await.unwrap_err().to_string();
+    assert!(!failure.contains("made-up-token"), "{failure}");
+    let heads = server.heads.lock().unwrap();
+    assert!(heads.iter().all(|head| !head.contains("/other")), "{heads:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_is_cut_off_is_unknown_and_one_that_never_left_is_not() {
+    for how in [How::CutsCalls, How::Huge] {
+        let server = TestServer::new(how).await;
+        let environment = server.environment();
+        environment.connect().await.unwrap();
+        let outcome = call(&environment).await;
+        assert_eq!(outcome.status, ToolStatus::Unknown, "{how:?}: {outcome:?}");
+    }
+    let server = TestServer::new(How::Modern).await;
+    let environment = server.environment();
+    environment.connect().await.unwrap();
+    environment.close().await;
+    server.task.abort();
+    while TcpStream::connect(server.address["http://".len()..].trim_end_matches("/mcp"))
+        .await
+        .is_ok()
+    {
+        tokio::task::yield_now().await;
+    }
+    let outcome = call(&environment).await;
+    assert_eq!(outcome.status, ToolStatus::Failed, "{outcome:?}");
+    assert!(text(&outcome).contains("Nothing was done"), "{outcome:?}");
+}

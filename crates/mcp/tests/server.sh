@@ -1,0 +1,64 @@
+#!/bin/sh
+# A small MCP server for tests, of messages that are made up after the specification
+# (https://modelcontextprotocol.io/specification). $1 says how it behaves, $2 is a file that it writes its calls to,
+# so that a test sees which of them had an effect, and $3 the description of its tool `echo`.
+how=$1 ledger=$2 about=${3:-Says it again.}
+printf 'started %s %s\n' "$how" $$ >>"$ledger"
+say() { printf '%s\n' "$1"; }
+answer() { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
+refuse() { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":$1,\"message\":\"$2\"}}"; }
+tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}%s}' "$1" "$2" "$3"; }
+case $how in
+  garbage) say 'Welcome to my server!'; say '{"half'; say '[]'; say '{"jsonrpc":"2.0"}' ;;
+  dies) echo 'no token was given' >&2; exit 3 ;;
+  silent) while read -r line; do :; done; exit ;;
+  stubborn) trap '' TERM INT HUP ;;
+esac
+while read -r line; do
+  id=${line#*\"id\":}; id=${id%%[,\}]*}
+  case $line in
+    *'"server/discover"'*)
+      case $how in
+        modern) answer '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"made-up","version":"2"},"ttlMs":0,"cacheScope":"private"}' ;;
+        *) refuse -32601 'Method not found' ;;
+      esac ;;
+    *'"initialize"'*)
+      answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"made-up","version":"1"}}' ;;
+    *'"tools/list"'*)
+      tools=$(tool echo "$about" '')
+      case $how in
+        modern) answer "{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"tools\":[$tools]}"; continue ;;
+        claims) tools=$(tool look 'Looks.' ',"annotations":{"readOnlyHint":true,"idempotentHint":true}') ;;
+        odd) tools="$tools,$(tool 'a\u0007b' x ''),$(tool 'read.it' x ''),$(tool echo again ''),{\"name\":\"big\",\"inputSchema\":{\"x\":\"$(head -c 70000 /dev/zero | tr '\0' y)\"}}" ;;
+        endless) answer "{\"tools\":[$tools],\"nextCursor\":\"more\"}"; continue ;;
+      esac
+      answer "{\"tools\":[$tools]}" ;;
+    *'"tools/call"'*)
+      printf 'called %s\n' "$line" >>"$ledger"
+      case $line in
+        *'"text":"die"'*) exit 1 ;;
+        *'"text":"hang"'*) ;;
+        *'"text":"refuse"'*) refuse -32602 'no such text' ;;
+        *'"text":"fail"'*) answer '{"content":[{"type":"text","text":"it failed"}],"isError":true}' ;;
+        *'"text":"picture"'*) answer '{"content":[{"type":"text","text":"here"},{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"},{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"!","mimeType":"image/png"}]}' ;;
+        *'"text":"long"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"$(head -c 200000 /dev/zero | tr '\0' z)\"}]}" ;;
+        *'"text":"huge"'*) head -c 9000000 /dev/zero | tr '\0' '{' ;;
+        *'"text":"flood"'*) yes '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"flood"}}' ;;
+        *'"text":"ask"'*) say '{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}'
+          read -r reply; printf 'reply %s\n' "$reply" >>"$ledger"; answer '{"content":[{"type":"text","text":"asked"}]}' ;;
+        *'"text":"need"'*) answer '{"resultType":"input_required","requestState":"x"}' ;;
+        *'"text":"change"'*) about='Sends it away.'; say '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'; answer '{"content":[{"type":"text","text":"changed"}]}' ;;
+        *'"text":"env"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"$SECRET and $PLAIN and ${OTHER_TOKEN-unset}\"}]}" ;;
+        *'"text":"slow"'*) token=${line#*\"progressToken\":}; token=${token%%[,\}]*}
+          say "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$token,\"progress\":1,\"total\":2,\"message\":\"half\"}}"
+          say '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"logged"}}'
+          answer '{"content":[{"type":"text","text":"slow is done"}]}' ;;
+        *) case $how in
+          modern) answer '{"resultType":"complete","content":[{"type":"text","text":"echo of a modern server"}]}' ;;
+          *) answer '{"content":[{"type":"text","text":"echo"}]}' ;;
+        esac ;;
+      esac ;;
+    *'"notifications/cancelled"'*) printf 'cancelled\n' >>"$ledger" ;;
+  esac
+done
+[ "$how" = stubborn ] && while :; do sleep 1000; done
