@@ -143,6 +143,26 @@ mod tests {
         .into()
     }
 
+    fn decisions(by: &Option<OwnerId>) -> Vec<(EnvironmentEvent, &'static str)> {
+        use ApprovalDecision as D;
+        vec![
+            (
+                approval("call_1", D::Once, by.clone()),
+                "allowed a call of bash once",
+            ),
+            (
+                approval("call_1", D::Session, by.clone()),
+                "allowed a call of bash, and similar ones in this session",
+            ),
+            (
+                approval("call_1", D::Always, by.clone()),
+                "allowed a call of bash, and similar ones always",
+            ),
+            (approval("call_1", D::Deny, by.clone()), "refused a call of bash"),
+            (approval("call_2", D::Deny, by.clone()), "refused call call_2"),
+        ]
+    }
+
     /// Every kind of fact that may have `by` and has no derived event with it.
     fn table(by: &Option<OwnerId>) -> Vec<(EnvironmentEvent, &'static str)> {
         let revised = |mode| {
@@ -183,22 +203,8 @@ mod tests {
             instructions: None,
             by: by.clone(),
         };
-        use ApprovalDecision as D;
-        vec![
-            (
-                approval("call_1", D::Once, by.clone()),
-                "allowed a call of bash once",
-            ),
-            (
-                approval("call_1", D::Session, by.clone()),
-                "allowed a call of bash, and similar ones in this session",
-            ),
-            (
-                approval("call_1", D::Always, by.clone()),
-                "allowed a call of bash, and similar ones always",
-            ),
-            (approval("call_1", D::Deny, by.clone()), "refused a call of bash"),
-            (approval("call_2", D::Deny, by.clone()), "refused call call_2"),
+        let mut all = decisions(by);
+        all.extend([
             (revised(None), "took back the queued message msg_3"),
             (
                 revised(Some(InputMode::Queue)),
@@ -219,7 +225,8 @@ mod tests {
             (pin(false), "unpinned message msg_3"),
             (restored.into(), "restored the condensed events 3 to 9"),
             (restoring.into(), "restored files (0) as they were before event 7"),
-        ]
+        ]);
+        all
     }
 
     #[test]
