@@ -194,6 +194,7 @@ pub(crate) fn tool() -> ToolSpec {
             tools: vec!["read".into()],
             file: Some("0123456789abcdef0123".into()),
             replaces: true,
+            ..ToolReach::default()
         })
 }
 
