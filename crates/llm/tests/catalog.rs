@@ -417,3 +417,15 @@ fn calls_cost_what_the_price_lists_say() {
         );
     }
 }
+
+#[test]
+fn google_comes_last_so_that_nobodys_default_moves_to_it() {
+    let catalog = Catalog::builtin();
+    let names: Vec<&str> = catalog
+        .providers()
+        .iter()
+        .map(|provider| provider.name.as_str())
+        .collect();
+    assert_eq!(names.first(), Some(&"anthropic"));
+    assert!(names.ends_with(&["google", "vertex"]), "{names:?}");
+}

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::vendors::{
-    AnswerPart, Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer, ResponsesServer, VendorRefusal,
+    AnswerPart, Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ModelAnswer,
+    ResponsesServer, VendorRefusal,
 };
 use crate::{HttpRequest, ServerReply};
 
@@ -152,9 +153,9 @@ fn conversation_of(body: &Value) -> (String, usize) {
         words_of(&message["result"], &mut last);
     }
     let is_answer = |item: &Value| {
-        let is_call = item["type"]
-            .as_str()
-            .is_some_and(|kind| kind.ends_with("_call") || ["reasoning", "thought", "model_output"].contains(&kind));
+        let is_call = item["type"].as_str().is_some_and(|kind| {
+            kind.ends_with("_call") || ["reasoning", "thought", "model_output"].contains(&kind)
+        });
         item["role"] == "assistant" || item["role"] == "model" || is_call
     };
     let is_one_item = !body["input"].is_array();
