@@ -158,6 +158,10 @@ impl Catalog {
             .extended(&file)
             .expect("the embedded catalog is complete");
         let mut catalog = Self { own: 0, ..catalog };
+        // They joined later, and a key of Google's may be there for something else: nobody's default moves to them.
+        catalog
+            .providers
+            .sort_by_key(|provider| provider.api == Api::Gemini);
         for provider in &mut catalog.providers {
             let variable = || server::base_url_variable(&provider.name);
             provider.base_url_env.get_or_insert_with(variable);

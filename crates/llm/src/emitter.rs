@@ -1,4 +1,4 @@
-//! The rules of a model's stream, in one place: both decoders speak to the log through [`Emitter`].
+//! The rules of a model's stream, in one place: all decoders speak to the log through [`Emitter`].
 //!
 //! It opens the stream once, tells apart neighbouring parts of one kind by a `part_end`, parses finished tool
 //! arguments, mints what a server left out, and ends the stream once.

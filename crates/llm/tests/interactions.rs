@@ -301,7 +301,7 @@ fn why_it_stopped_is_told() {
         assert_eq!(accumulate(&events).stop_reason, expected, "{status}");
     }
     let begun = json!({"event_type": "interaction.created", "interaction": {"id": "v1_1", "model": "m"}});
-    let (events, result) = stream(&[begun.clone()]);
+    let (events, result) = stream(std::slice::from_ref(&begun));
     assert_eq!((result, events.len()), (Err(StreamError::Truncated), 1));
     let failed = json!({"event_type": "interaction.completed", "interaction": {"status": "failed",
         "errors": [{"code": "unavailable", "message": "Try later"}], "usage": {"total_input_tokens": 9}}});

@@ -12,12 +12,11 @@ use crate::common::{Ran, Sandbox};
 
 /// Thinks and runs two commands; then answers.
 fn works(request: &Value) -> ModelAnswer {
-    let contents = request["contents"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let lists = [&request["contents"], &request["input"]];
+    let list = lists.into_iter().find_map(Value::as_array);
+    let contents = list.map(Vec::as_slice).unwrap_or_default();
     let last = contents.last().map(Value::to_string).unwrap_or_default();
-    if last.contains("functionResponse") {
+    if last.contains("functionResponse") || last.contains("function_result") {
         return ModelAnswer::text("It printed two lines.");
     }
     let call = |word: &str| AnswerPart::Call {

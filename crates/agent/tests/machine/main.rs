@@ -55,6 +55,7 @@ mod rules;
 mod secrets;
 #[cfg(test)]
 mod settings;
+mod signatures;
 #[cfg(test)]
 mod small_window;
 mod spellings;

@@ -86,7 +86,7 @@ impl ProviderEntry {
 /// The address of a version of Gemini's API: a base that names a version or a publisher, or is the whole address of a
 /// method, is taken as it is; any other is a server with the version `v1beta`.
 fn gemini_version(base: &str) -> String {
-    let ends = ["/models", "/interactions"];
+    let ends = ["/models", "/interactions", "/openai"];
     let base = ends.iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
     let last = base.rsplit('/').next().unwrap_or_default();
     let is_version = last
