@@ -90,7 +90,7 @@ fn is_called(info: &ModelInfo, name: &str) -> bool {
 }
 
 /// The width of a terminal below which some columns have no room.
-const WIDE: usize = 100;
+const WIDE: usize = 130;
 /// The column of other names.
 const ALIASES: usize = 5;
 

@@ -117,7 +117,7 @@ fn key_in_words(decision: ApprovalDecision) -> &'static str {
 }
 
 /// The words that mean yes or no to people, but decide nothing here.
-const NEARLY: [&str; 16] = [
+const NEARLY: [&str; 21] = [
     "ok",
     "okay",
     "k",
@@ -134,6 +134,12 @@ const NEARLY: [&str; 16] = [
     "nah",
     "deny",
     "cancel",
+    // A person who asks what the answers are.
+    "?",
+    "??",
+    "help",
+    "what?",
+    "maybe",
 ];
 
 /// Returns whether a line was meant as an answer, but is none: a number, as other programs take it, or a word
@@ -151,7 +157,17 @@ mod tests {
     #[test]
     fn what_is_nearly_an_answer_is_no_message_while_a_question_is_open() {
         let told = "`1` is not one of the answers: y once, s session, a always, n no";
-        for line in [" 1 ", "ok", "OK!", "nope", "yes, please", "go ahead."] {
+        for line in [
+            " 1 ",
+            "ok",
+            "OK!",
+            "nope",
+            "yes, please",
+            "go ahead.",
+            "?",
+            "help",
+            "maybe",
+        ] {
             assert!(is_nearly_answer(line), "{line}");
         }
         assert_eq!(Answers::default().wrong(" 1 "), told);
