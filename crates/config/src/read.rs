@@ -77,13 +77,9 @@ pub(crate) fn environment(
             continue;
         };
         if !is_set(first) && is_set(other) {
-            let path = KeyPath::dotted("providers")
-                .child(&provider.name)
-                .child("api_key");
-            let (origin, at) = (
-                SettingOrigin::Env(other.clone()),
-                MistakeLocation::Env(other.clone()),
-            );
+            let path = KeyPath::dotted("providers").child(&provider.name);
+            let (origin, at) = (other.clone(), MistakeLocation::Env(other.clone()));
+            let (path, origin) = (path.child("api_key"), SettingOrigin::Env(origin));
             layer.take(path, &format!("${{{other}}}"), origin, at, mistakes);
         }
     }

@@ -57,6 +57,7 @@ pub use family::GeminiThinking;
 pub use request::{GeminiOptions, build};
 pub(crate) use request::{level_of, thinking_of};
 pub(crate) use schema::parameters;
+pub(crate) use state::tokens;
 pub use stream::GeminiDecoder;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).

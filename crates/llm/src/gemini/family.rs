@@ -1,5 +1,11 @@
 //! What the name of a model says about how it is asked. Google's names are open-ended: a newer one counts as the newest
 //! form.
+//!
+//! | name | reasoning | signatures | media within results |
+//! | --- | --- | --- | --- |
+//! | `gemini-3…`, `gemini-4…` and later | a level | wanted | yes |
+//! | `gemini-2.5…` | a budget | sent back | beside them |
+//! | older ones, Gemma, aliases without a version | not asked for | sent back | beside them |
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,19 @@
 //! The state of an answer of Gemini while its chunks are read.
+//!
+//! | `finishReason` | becomes |
+//! | --- | --- |
+//! | `STOP` | `tool_use` if there are calls, else `end_turn` |
+//! | `MAX_TOKENS` | `max_tokens` |
+//! | `SAFETY`, `RECITATION`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`, `MODEL_ARMOR`, and those of images | `refusal` |
+//! | `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL`, `MALFORMED_RESPONSE` | an error that is worth asking again |
+//! | any other: `LANGUAGE`, `OTHER`, `TOO_MANY_TOOL_CALLS`, new ones | `other` |
+//!
+//! The words are those of `FinishReason` in
+//! <https://github.com/googleapis/python-genai/blob/66807187f2123c6676175ac991f4e34eb09200d1/google/genai/types.py>.
+//!
+//! A text and its signature may come in different parts: `{"text":"Hel"}`, `{"text":"lo","thoughtSignature":"s"}`. Both
+//! become one part of ours, so that a front end shows one text; the attached data says where the signed part began, so
+//! that both go back as they came.
 
 use agentx_types::{EnvironmentEvent, StopReason, ToolCallId, Usage};
 use serde_json::value::RawValue;
@@ -326,26 +341,33 @@ impl UsageMetadata {
         self.prompt_token_count.is_some() || self.candidates_token_count.is_some()
     }
 
-    /// Tokens in kinds that do not overlap. Where a count cannot be, none of its side is taken from the server: the
-    /// caller estimates what is 0.
     fn tokens(&self) -> Usage {
         let read = [
             self.prompt_token_count,
             self.cached_content_token_count,
             self.tool_use_prompt_token_count,
         ];
-        let written = [self.candidates_token_count, self.thoughts_token_count];
-        let number = |count: &Option<LenientCount>| count.unwrap_or_default().number;
-        let mut usage = Usage::default();
-        if all_plausible(&read) {
-            let [prompt, cached, of_tools] = [number(&read[0]), number(&read[1]), number(&read[2])];
-            usage.cache_read_tokens = cached.min(prompt);
-            usage.input_tokens = prompt - usage.cache_read_tokens + of_tools;
-        }
-        if all_plausible(&written) {
-            usage.reasoning_tokens = number(&written[1]);
-            usage.output_tokens = number(&written[0]) + usage.reasoning_tokens;
-        }
-        usage
+        tokens(read, [self.candidates_token_count, self.thoughts_token_count])
     }
+}
+
+/// Tokens in kinds that do not overlap, for both APIs of Gemini.
+///
+/// `read` has the prompt, the part of it that was read from the cache, and what Google's own tools returned beside it.
+/// `written` has the answer, and the reasoning beside it. Where a count cannot be (1e30, -5), none of its side is taken
+/// from the server: the caller estimates what is 0.
+pub(crate) fn tokens(read: [Option<LenientCount>; 3], written: [Option<LenientCount>; 2]) -> Usage {
+    let number = |count: Option<LenientCount>| count.unwrap_or_default().number;
+    let mut usage = Usage::default();
+    if all_plausible(&read) {
+        let [prompt, cached, of_tools] = read.map(number);
+        usage.cache_read_tokens = cached.min(prompt);
+        usage.input_tokens = prompt - usage.cache_read_tokens + of_tools;
+    }
+    if all_plausible(&written) {
+        let [answer, thoughts] = written.map(number);
+        usage.reasoning_tokens = thoughts;
+        usage.output_tokens = answer + thoughts;
+    }
+    usage
 }

@@ -1,5 +1,16 @@
 //! The chunks of a stream as they are read. Every field may be missing, and unknown ones are ignored: new kinds of parts
 //! come without notice.
+//!
+//! ```text
+//! {"candidates":[{"index":0,"content":{"role":"model","parts":[
+//!     {"text":"**Plan**","thought":true},
+//!     {"functionCall":{"id":"c1","name":"read","args":{"path":"a.md"}},"thoughtSignature":"CiIB…"}]},
+//!   "finishReason":"STOP","finishMessage":"Model generated function call(s)."}],
+//!  "usageMetadata":{"promptTokenCount":54,"candidatesTokenCount":14,"thoughtsTokenCount":64,"totalTokenCount":132},
+//!  "modelVersion":"gemini-3.8-flash","responseId":"2ACz"}
+//! ```
+//!
+//! A blocked prompt has no candidates: `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,15 +22,21 @@ use crate::stream::StreamError;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct GeminiChunk<'a> {
+    /// The answers; one, because only one is requested.
     #[serde(borrow)]
     pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    /// Whether the prompt was blocked.
     #[serde(borrow)]
     pub(super) prompt_feedback: Option<PromptFeedback<'a>>,
+    /// Cumulative: the last one counts.
     pub(super) usage_metadata: Option<UsageMetadata>,
+    /// The model that answers; an alias is resolved.
     #[serde(borrow)]
     pub(super) model_version: Option<Str<'a>>,
+    /// The same in all chunks of an answer.
     #[serde(borrow)]
     pub(super) response_id: Option<Str<'a>>,
+    /// Instead of everything else, where the server fails in the middle.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -48,6 +65,7 @@ pub(super) struct Candidate<'a> {
     pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) content: Option<ContentWire<'a>>,
+    /// Why the model stopped; in the last chunk.
     #[serde(borrow)]
     pub(super) finish_reason: Option<Str<'a>>,
     /// Words for people about the reason.
@@ -77,11 +95,13 @@ pub(super) struct PromptFeedback<'a> {
 pub(super) struct UsageMetadata {
     /// Everything that was read, the cached tokens included.
     pub(super) prompt_token_count: Option<LenientCount>,
+    /// The part of the prompt that was read from the cache.
     pub(super) cached_content_token_count: Option<LenientCount>,
     /// What Google's own tools returned to the model; not part of the prompt.
     pub(super) tool_use_prompt_token_count: Option<LenientCount>,
     /// The answer without the reasoning.
     pub(super) candidates_token_count: Option<LenientCount>,
+    /// The reasoning, which is charged like the answer.
     pub(super) thoughts_token_count: Option<LenientCount>,
 }
 
@@ -93,6 +113,7 @@ pub(super) struct PartWire<'a> {
     pub(super) text: Option<Str<'a>>,
     #[serde(borrow)]
     thought: Option<&'a RawValue>,
+    /// What the model thought before this part, encrypted.
     #[serde(borrow)]
     pub(super) thought_signature: Option<Str<'a>>,
     #[serde(borrow)]
@@ -126,6 +147,7 @@ pub(super) struct FunctionCallWire<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) name: Option<Str<'a>>,
+    /// An object, whole; absent if there are no arguments.
     #[serde(borrow)]
     pub(super) args: Option<&'a RawValue>,
     /// Pieces of the arguments, where they are streamed (Vertex AI, on request).

@@ -1,4 +1,13 @@
 //! The steps of an answer while they stream, told apart by their index.
+//!
+//! | step | its pieces | what is kept |
+//! | --- | --- | --- |
+//! | `model_output` | `text` | the text |
+//! | `thought` | `thought_summary`, `thought_signature` | the words, and the signature attached to them |
+//! | `function_call` | `arguments_delta`, JSON as a string | the call, and its signature if it has one |
+//! | any other, such as `google_search_call` | its own fields | the step with all fields, as a part that only Google reads |
+//!
+//! A thought without a summary becomes thinking without words, to which its signature is attached.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,10 +5,8 @@ use agentx_types::{EnvironmentEvent, StopReason, Usage};
 use super::steps::Steps;
 use super::wire::{InteractionEvent, InteractionUsage, InteractionWire, parse};
 use crate::emitter::Emitter;
-use crate::error;
-use crate::lenient_json::{LenientCount, all_plausible};
-use crate::sse;
 use crate::stream::{Head, StreamContext, StreamError};
+use crate::{error, gemini, sse};
 
 /// Decodes one stream of the Interactions API; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
@@ -195,26 +193,12 @@ impl InteractionState {
 }
 
 impl InteractionUsage {
-    /// Tokens in kinds that do not overlap. Where a count cannot be, none of its side is taken from the server: the
-    /// caller estimates what is 0.
     fn tokens(&self) -> Usage {
         let read = [
             self.total_input_tokens,
             self.total_cached_tokens,
             self.total_tool_use_tokens,
         ];
-        let written = [self.total_output_tokens, self.total_thought_tokens];
-        let number = |count: &Option<LenientCount>| count.unwrap_or_default().number;
-        let mut usage = Usage::default();
-        if all_plausible(&read) {
-            let [input, cached, of_tools] = [number(&read[0]), number(&read[1]), number(&read[2])];
-            usage.cache_read_tokens = cached.min(input);
-            usage.input_tokens = input - usage.cache_read_tokens + of_tools;
-        }
-        if all_plausible(&written) {
-            usage.reasoning_tokens = number(&written[1]);
-            usage.output_tokens = number(&written[0]) + usage.reasoning_tokens;
-        }
-        usage
+        gemini::tokens(read, [self.total_output_tokens, self.total_thought_tokens])
     }
 }

@@ -1,5 +1,11 @@
 //! The events of a stream and the interaction itself, as they are read. Every field may be missing, and unknown ones are
 //! ignored.
+//!
+//! ```text
+//! {"event_type":"step.start","index":1,"step":{"type":"function_call","id":"61nz","name":"read","arguments":{}}}
+//! {"event_type":"step.delta","index":1,"delta":{"type":"arguments_delta","arguments":"{\"path\":\"a.md\"}"}}
+//! {"event_type":"step.stop","index":1}
+//! ```
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,6 +17,7 @@ use crate::stream::StreamError;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionEvent<'a> {
+    /// The kind of the event; the name of the server-sent event says the same.
     #[serde(borrow)]
     pub(super) event_type: Option<Str<'a>>,
     /// The interaction so far, or as a whole.
@@ -18,8 +25,10 @@ pub(super) struct InteractionEvent<'a> {
     pub(super) interaction: Option<&'a RawValue>,
     /// The place of a step.
     pub(super) index: Option<LenientCount>,
+    /// A step at its start.
     #[serde(borrow)]
     pub(super) step: Option<&'a RawValue>,
+    /// A piece of the step at `index`.
     #[serde(borrow)]
     pub(super) delta: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -30,16 +39,20 @@ pub(super) struct InteractionEvent<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InteractionWire<'a> {
+    /// Empty if nothing is stored.
     #[serde(borrow)]
     pub(super) id: Option<Str<'a>>,
+    /// The model that answers.
     #[serde(borrow)]
     pub(super) model: Option<Str<'a>>,
     /// `completed`, `requires_action`, `incomplete`, `failed` or `cancelled`.
     #[serde(borrow)]
     pub(super) status: Option<Str<'a>>,
+    /// All steps of the answer, where it was not streamed.
     #[serde(borrow)]
     pub(super) steps: Option<Vec<&'a RawValue>>,
     pub(super) usage: Option<InteractionUsage>,
+    /// Why it failed.
     #[serde(borrow)]
     pub(super) errors: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
@@ -52,11 +65,13 @@ pub(super) struct InteractionWire<'a> {
 pub(super) struct InteractionUsage {
     /// Everything that was read, the cached tokens included.
     pub(super) total_input_tokens: Option<LenientCount>,
+    /// The part of the input that was read from the cache.
     pub(super) total_cached_tokens: Option<LenientCount>,
     /// What Google's own tools returned to the model; not part of the input.
     pub(super) total_tool_use_tokens: Option<LenientCount>,
     /// The answer without the reasoning.
     pub(super) total_output_tokens: Option<LenientCount>,
+    /// The reasoning, which is charged like the answer.
     pub(super) total_thought_tokens: Option<LenientCount>,
 }
 
@@ -70,10 +85,13 @@ pub(super) struct StepWire<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) name: Option<Str<'a>>,
+    /// Of a call: an object.
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
+    /// Of a thought; of a call it is mostly empty.
     #[serde(borrow)]
     pub(super) signature: Option<Str<'a>>,
+    /// Of a thought: words for people.
     #[serde(borrow)]
     pub(super) summary: Option<Vec<TextWire<'a>>>,
     #[serde(borrow)]
