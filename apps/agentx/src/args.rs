@@ -164,11 +164,8 @@ pub(crate) enum Command {
         command: Option<AgentsCommand>,
     },
     /// Manage MCP servers: add, list, show, try, remove
-    Mcp {
-        /// What to do; lists them by default
-        #[command(subcommand)]
-        command: Option<McpCommand>,
-    },
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// List, test, add and remove approval rules, and try a rule on past sessions
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
