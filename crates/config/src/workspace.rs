@@ -21,7 +21,9 @@ use crate::models;
 use crate::read::SettingsLayer;
 use crate::trust::{self, IgnoredSetting};
 use crate::value::{KeyReference, Value};
-use crate::{ConfigPaths, FileAcceptance, Folder, FolderTrust, NamedFile, ProviderKey, Secret, guarded_files};
+use crate::{
+    ConfigPaths, FileAcceptance, Folder, FolderTrust, NamedFile, ProviderKey, Secret, guarded_files,
+};
 
 /// Other names of the offline demo.
 const DEMO: &str = "demo";

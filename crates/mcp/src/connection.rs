@@ -23,7 +23,7 @@ use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::ServerIdentity;
 use crate::limits::{CONNECT, MESSAGE_BYTES, PAGES, PATIENCE, TOOLS};
-use crate::listener::{ServerListener, RunningCalls};
+use crate::listener::{RunningCalls, ServerListener};
 use crate::server_tool::{LeftOutTool, ServerTool, cut};
 use crate::stdio::{self, ProgramOutput, StartedProgram};
 

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::McpFailure;
-use crate::host::{McpSurroundings, ServerHost, McpServerState};
+use crate::host::{McpServerState, McpSurroundings, ServerHost};
 use crate::known_servers::KnownServer;
 use crate::offered_names::offered_names;
 use crate::server_tool::ServerTool;

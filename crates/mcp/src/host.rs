@@ -12,7 +12,7 @@ use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, watch};
 
-use crate::call::{RemoteCallEnd, RemoteCall};
+use crate::call::{RemoteCall, RemoteCallEnd};
 use crate::connection::{McpConnection, chain};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;

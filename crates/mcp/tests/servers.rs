@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agentx_bus::{Bus, Reactors, Restart};
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
-use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLimits, McpSurroundings, McpServerState};
+use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLimits, McpServerState, McpSurroundings};
 use agentx_runtime::{
     ActionDispatcher, BlobStore, CallSlots, DriverParts, Journal, MemoryLog, SystemBus, SystemClock,
     ToolContext, ToolOutcome, ToolOutputSink,

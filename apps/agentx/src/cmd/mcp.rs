@@ -22,10 +22,11 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
         McpCommand::Show { name } => show(&find(&all(&loaded), &name)?, global.json, console),
         McpCommand::Add(args) => add(&args, &loaded, global, console),
         McpCommand::Remove { name } => remove(&name, &loaded, global, console),
-        McpCommand::Try { name, accept } => try_once(&find(&all(&loaded), &name)?, accept, global.json, console),
+        McpCommand::Try { name, accept } => {
+            try_once(&find(&all(&loaded), &name)?, accept, global.json, console)
+        }
     }
 }
-
 
 /// A note about servers whose tools nobody knows yet; empty if there are none.
 pub(crate) fn note(settings: &Settings) -> String {
@@ -39,13 +40,6 @@ pub(crate) fn note(settings: &Settings) -> String {
 fn all(loaded: &Loaded) -> McpServers {
     compose::servers(&loaded.settings, &[])
 }
-
-
-
-
-
-
-
 
 fn add(
     args: &AddServerArgs,
@@ -73,7 +67,6 @@ fn add(
     }
     try_once(&find(&all(&loaded), &server.name)?, false, global.json, console)
 }
-
 
 fn remove(name: &str, loaded: &Loaded, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let server = find(&all(loaded), name)?;
