@@ -21,7 +21,7 @@ pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use branches::{DiffArgs, ForkArgs, RewindArgs};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
-pub(crate) use mcp::{AddServerArgs, McpCommand};
+pub(crate) use mcp::McpCommand;
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{
@@ -170,11 +170,8 @@ pub(crate) enum Command {
         command: Option<AgentsCommand>,
     },
     /// Manage MCP servers: add, list, show, try, remove
-    Mcp {
-        /// What to do; lists them by default
-        #[command(subcommand)]
-        command: Option<McpCommand>,
-    },
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// List, test, add and remove approval rules, and try a rule on past sessions
     #[command(subcommand)]
     Approvals(ApprovalsCommand),

@@ -12,13 +12,13 @@ use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR, owner_of};
-use agentx::mcp::McpServers;
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, MirrorTask, RemoteRuntime, ServerEndpoint, keep};
 use agentx::runtime::{LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
 use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId, ToolSpec};
 
 use crate::error::ChatError;
+use crate::mcp_changes::servers;
 use crate::place::{self, TargetServer};
 
 /// The target of a command: this machine or a server, with what this process made for it.
@@ -227,12 +227,6 @@ pub(crate) async fn build_node(settings: &Settings) -> Result<WithFiles, ChatErr
         attached.map_err(|error| RuntimeError::Refused(error.to_string()))?;
     }
     Ok(built)
-}
-
-/// The MCP servers of the settings, beside these tools.
-pub(crate) fn servers(settings: &Settings, tools: &[ToolSpec]) -> McpServers {
-    let names = tools.iter().map(|tool| tool.name.clone());
-    McpServers::of(settings, &agentx::node::program_environment(settings), names)
 }
 
 fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {

@@ -74,7 +74,7 @@ pub(crate) fn settings_of_run(
     let loaded = settings_aloud(global, agent, console)?;
     console.say(&folder::note(&loaded));
     console.say(&check_tools(&loaded)?);
-    console.say(&crate::cmd::mcp::note(&loaded.settings));
+    console.say(&crate::mcp_changes::note(&loaded.settings));
     Ok(loaded)
 }
 

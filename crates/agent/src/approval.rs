@@ -166,17 +166,8 @@ fn judge_by(
         };
         return denied(reason, vec![index]);
     }
-    if let Some(why) = subject.always_asked() {
-        return asked_by_mode(config, &subject, mode, why, Vec::new());
-    }
-    if has_changed(tool) && subject.allowed_by(rules).is_none() {
-        return asked_by_mode(
-            config,
-            &subject,
-            mode,
-            &subject.default_reason("your"),
-            Vec::new(),
-        );
+    if let Some(why) = subject.asked_whatever_rules_say(rules) {
+        return asked_by_mode(config, &subject, mode, &why, Vec::new());
     }
     let asking = match subject.rule_that(RuleEffect::Ask, rules) {
         Some(index) => Some((format!("the rule {} asks", describe(&rules[index])), vec![index])),

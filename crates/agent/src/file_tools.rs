@@ -31,6 +31,14 @@ impl CallSubject<'_> {
         by_file() || (!needs_file && by_name()) || reads_files()
     }
 
+    /// The reason why a person must decide about it although a rule may allow it: it is always asked about, or
+    /// its server changed it and no rule allows it as it is now.
+    pub(crate) fn asked_whatever_rules_say(&self, rules: &[Rule]) -> Option<String> {
+        let is_news = || has_changed(self.tool) && self.allowed_by(rules).is_none();
+        let always = self.always_asked().map(str::to_owned);
+        always.or_else(|| is_news().then(|| self.default_reason("your")))
+    }
+
     /// The server and the tool as `SERVER/TOOL`, if an MCP server has the tool.
     pub(crate) fn server_tool(&self) -> Option<&str> {
         self.tool.reach.as_ref()?.mcp.as_deref()

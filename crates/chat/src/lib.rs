@@ -43,6 +43,8 @@ pub mod folder;
 pub mod follow;
 pub mod headless;
 mod keys;
+pub mod mcp_changes;
+pub mod mcp_servers;
 pub mod models;
 pub mod new_agent;
 pub mod other_server;

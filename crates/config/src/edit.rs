@@ -187,6 +187,40 @@ fn has(node: &YamlNode, path: &[String]) -> bool {
     }
 }
 
+/// The range of a value in its line, from this character on; `None` if it does not end in the line.
+pub(crate) fn span(line: &str, column: usize) -> Option<(usize, usize)> {
+    let from = line.char_indices().nth(column)?.0;
+    let rest = &line[from..];
+    let length = match rest.chars().next()? {
+        quote @ ('"' | '\'') => closing(rest, quote)? + 1,
+        '[' => rest.rfind(']')? + 1,
+        '|' | '>' | '&' | '*' | '!' | '{' => return None,
+        _ => {
+            let end = rest.find(" #").unwrap_or(rest.len());
+            rest[..end].trim_end().len()
+        }
+    };
+    Some((from, from + length))
+}
+
+/// The end of a quoted text.
+fn closing(text: &str, quote: char) -> Option<usize> {
+    let mut signs = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = signs.next() {
+        if c == '\\' && quote == '"' {
+            signs.next();
+        } else if c == quote {
+            // Two single quotes are one in the text.
+            let is_doubled = quote == '\'' && signs.peek().is_some_and(|(_, next)| *next == '\'');
+            if !is_doubled {
+                return Some(at);
+            }
+            signs.next();
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::edit::{index_of, insert_line, with_newline, written_path};
+use crate::edit::{index_of, insert_line, span, with_newline, written_path};
 use crate::files::{FileTurn, real, replace_file};
 use crate::load::{LoadRequest, load_as_if};
 use crate::symlinks::refuse_links;
@@ -343,40 +343,6 @@ fn over(text: &str, key: &YamlKey, node: &YamlNode, literal: &str) -> Option<Str
         &text[..start + from],
         &text[start + to..]
     ))
-}
-
-/// The range of a value in its line, from this character on; `None` if it does not end in the line.
-fn span(line: &str, column: usize) -> Option<(usize, usize)> {
-    let from = line.char_indices().nth(column)?.0;
-    let rest = &line[from..];
-    let length = match rest.chars().next()? {
-        quote @ ('"' | '\'') => closing(rest, quote)? + 1,
-        '[' => rest.rfind(']')? + 1,
-        '|' | '>' | '&' | '*' | '!' | '{' => return None,
-        _ => {
-            let end = rest.find(" #").unwrap_or(rest.len());
-            rest[..end].trim_end().len()
-        }
-    };
-    Some((from, from + length))
-}
-
-/// The end of a quoted text.
-fn closing(text: &str, quote: char) -> Option<usize> {
-    let mut signs = text.char_indices().skip(1).peekable();
-    while let Some((at, c)) = signs.next() {
-        if c == '\\' && quote == '"' {
-            signs.next();
-        } else if c == quote {
-            // Two single quotes are one in the text.
-            let is_doubled = quote == '\'' && signs.peek().is_some_and(|(_, next)| *next == '\'');
-            if !is_doubled {
-                return Some(at);
-            }
-            signs.next();
-        }
-    }
-    None
 }
 
 /// A line with a key and no value.

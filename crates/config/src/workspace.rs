@@ -21,7 +21,9 @@ use crate::models;
 use crate::read::SettingsLayer;
 use crate::trust::{self, IgnoredSetting};
 use crate::value::{KeyReference, Value};
-use crate::{ConfigPaths, FileAcceptance, Folder, FolderTrust, ProviderKey, Secret, guarded_files};
+use crate::{
+    ConfigPaths, FileAcceptance, Folder, FolderTrust, NamedFile, ProviderKey, Secret, guarded_files,
+};
 
 /// Other names of the offline demo.
 const DEMO: &str = "demo";
@@ -54,32 +56,6 @@ pub(crate) struct PersonalSettings<'a> {
     pub(crate) keys: &'a [ProviderKey],
     pub(crate) places: &'a ConfigPaths,
     pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
-}
-
-/// A file that a workspace's settings name, as it is now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedFile {
-    /// The key that names it.
-    pub key: String,
-    /// Its path below the workspace's root.
-    pub path: PathBuf,
-    /// What was read of it.
-    pub bytes: Vec<u8>,
-}
-
-impl NamedFile {
-    /// Returns whether it is the project's `.mcp.json`, which no setting names.
-    pub fn is_of_servers(&self) -> bool {
-        self.path == Path::new(crate::mcp_project::FILE)
-    }
-
-    /// Returns whether the file below `root` still holds what was read of it.
-    pub fn is_as_it_was(&self, root: &Path) -> bool {
-        let path = root.join(&self.path);
-        let is_as_long = std::fs::metadata(&path)
-            .is_ok_and(|found| found.is_file() && found.len() == self.bytes.len() as u64);
-        is_as_long && std::fs::read(&path).is_ok_and(|bytes| bytes == self.bytes)
-    }
 }
 
 /// The settings of a workspace's file that count.

@@ -9,12 +9,12 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, CallToolResult, Client
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::{Map, Value};
 
-use crate::connection::Connection;
+use crate::connection::McpConnection;
 use crate::hidden::HiddenValues;
 use crate::limits::OUTPUT_BYTES;
 
 /// How a call ended.
-pub(crate) enum CallEnd {
+pub(crate) enum RemoteCallEnd {
     /// The server answered.
     Answered(Box<CallToolResult>),
     /// The server refused it, or wants what AgentX does not give.
@@ -29,7 +29,7 @@ pub(crate) enum CallEnd {
     Cancelled,
 }
 
-impl CallEnd {
+impl RemoteCallEnd {
     /// Returns whether the connection is of no use any more: a server that does not answer hangs.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::TimedOut)
@@ -38,7 +38,7 @@ impl CallEnd {
 
 /// A call that is about to be made.
 pub(crate) struct RemoteCall<'a> {
-    pub(crate) connection: &'a Arc<Connection>,
+    pub(crate) connection: &'a Arc<McpConnection>,
     pub(crate) hidden: &'a HiddenValues,
     pub(crate) limit: Duration,
 }
@@ -50,7 +50,7 @@ impl RemoteCall<'_> {
         tool: &str,
         arguments: Map<String, Value>,
         context: &ToolContext,
-    ) -> CallEnd {
+    ) -> RemoteCallEnd {
         self.connection.call_begins();
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -60,7 +60,7 @@ impl RemoteCall<'_> {
             .send_cancellable_request(request, PeerRequestOptions::no_options());
         let mut handle = match sent.await {
             Ok(handle) => handle,
-            Err(error) => return CallEnd::NotSent(error),
+            Err(error) => return RemoteCallEnd::NotSent(error),
         };
         let mut heard = self.connection.calls.hear(handle.progress_token.0.to_string());
         let mut room = OUTPUT_BYTES;
@@ -76,8 +76,8 @@ impl RemoteCall<'_> {
                     }
                     return end_of(answer.unwrap_or(Err(ServiceError::TransportClosed)));
                 }
-                () = context.cancel.cancelled() => break CallEnd::Cancelled,
-                () = &mut deadline => break CallEnd::TimedOut,
+                () = context.cancel.cancelled() => break RemoteCallEnd::Cancelled,
+                () = &mut deadline => break RemoteCallEnd::TimedOut,
                 Some(line) = heard.lines.recv() => self.say(&line, &mut room, context).await,
             }
         };
@@ -109,24 +109,24 @@ async fn cancel(handle: RequestHandle<RoleClient>) {
     }
 }
 
-fn end_of(answer: Result<ServerResult, ServiceError>) -> CallEnd {
-    let unexpected = || CallEnd::Refused("its answer is none to a call of a tool".to_owned());
+fn end_of(answer: Result<ServerResult, ServiceError>) -> RemoteCallEnd {
+    let unexpected = || RemoteCallEnd::Refused("its answer is none to a call of a tool".to_owned());
     match answer {
-        Ok(ServerResult::CallToolResult(answer)) => CallEnd::Answered(Box::new(answer)),
+        Ok(ServerResult::CallToolResult(answer)) => RemoteCallEnd::Answered(Box::new(answer)),
         // An answer that has no content at all.
-        Ok(ServerResult::EmptyResult(_)) => CallEnd::Answered(Box::default()),
-        Ok(ServerResult::InputRequiredResult(_)) => CallEnd::Refused(
+        Ok(ServerResult::EmptyResult(_)) => RemoteCallEnd::Answered(Box::default()),
+        Ok(ServerResult::InputRequiredResult(_)) => RemoteCallEnd::Refused(
             "it wants an answer from a person (elicitation), or from a model, which AgentX does not give"
                 .to_owned(),
         ),
         Ok(ServerResult::CreateTaskResult(_)) => {
-            CallEnd::Refused("it answers later (tasks), which AgentX does not wait for".to_owned())
+            RemoteCallEnd::Refused("it answers later (tasks), which AgentX does not wait for".to_owned())
         }
         Ok(_) => unexpected(),
-        Err(ServiceError::McpError(error)) => CallEnd::Refused(error.to_string()),
+        Err(ServiceError::McpError(error)) => RemoteCallEnd::Refused(error.to_string()),
         Err(ServiceError::UnexpectedResponse) => unexpected(),
-        Err(error) if was_not_sent(&error) => CallEnd::NotSent(error),
-        Err(error) => CallEnd::Lost(error),
+        Err(error) if was_not_sent(&error) => RemoteCallEnd::NotSent(error),
+        Err(error) => RemoteCallEnd::Lost(error),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::ServerIdentity;
 use crate::limits::{CONNECT, MESSAGE_BYTES, PAGES, PATIENCE, TOOLS};
-use crate::listener::{Listener, RunningCalls};
+use crate::listener::{RunningCalls, ServerListener};
 use crate::server_tool::{LeftOutTool, ServerTool, cut};
 use crate::stdio::{self, ProgramOutput, StartedProgram};
 
@@ -31,8 +31,8 @@ use crate::stdio::{self, ProgramOutput, StartedProgram};
 const IDENTITY_BYTES: usize = 100;
 
 /// A connection. Dropping it kills the server's program.
-pub(crate) struct Connection {
-    service: RunningService<RoleClient, Listener>,
+pub(crate) struct McpConnection {
+    service: RunningService<RoleClient, ServerListener>,
     pub(crate) calls: RunningCalls,
     pub(crate) identity: ServerIdentity,
     process: Option<ServerProcess>,
@@ -51,7 +51,7 @@ impl Drop for ServerProcess {
     }
 }
 
-impl Connection {
+impl McpConnection {
     /// Starts a server, or asks it who it is. That may take as long as `limit`.
     pub(crate) async fn open(
         server: &McpServerSettings,
@@ -60,7 +60,7 @@ impl Connection {
     ) -> Result<Self, McpFailure> {
         let hidden = HiddenValues::of(server);
         let calls = RunningCalls::default();
-        let listener = Listener { calls: calls.clone() };
+        let listener = ServerListener { calls: calls.clone() };
         let (service, process) = match &server.target {
             McpTarget::Program {
                 command,

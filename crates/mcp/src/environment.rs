@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::McpFailure;
-use crate::host::{McpSurroundings, ServerHost, ServerState};
+use crate::host::{McpServerState, McpSurroundings, ServerHost};
 use crate::known_servers::KnownServer;
 use crate::offered_names::offered_names;
 use crate::server_tool::ServerTool;
@@ -68,7 +68,7 @@ impl McpEnvironment {
     }
 
     /// Returns how it stands.
-    pub async fn state(&self) -> ServerState {
+    pub async fn state(&self) -> McpServerState {
         self.host.state().await
     }
 

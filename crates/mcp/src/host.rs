@@ -12,8 +12,8 @@ use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, watch};
 
-use crate::call::{CallEnd, RemoteCall};
-use crate::connection::{Connection, chain};
+use crate::call::{RemoteCall, RemoteCallEnd};
+use crate::connection::{McpConnection, chain};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};
@@ -23,7 +23,7 @@ use crate::server_tool::ServerTool;
 
 /// How a server stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerState {
+pub enum McpServerState {
     /// Only its settings are there: it was never started, so its tools are not known.
     Configured,
     /// Its tools are known, and it does not run.
@@ -34,7 +34,7 @@ pub enum ServerState {
     Failed(String),
 }
 
-impl ServerState {
+impl McpServerState {
     /// Returns the state of a server that does not run, by what is known of it.
     pub fn of(known: &KnownServer) -> Self {
         match (&known.failure, &known.identity) {
@@ -72,7 +72,7 @@ pub(crate) struct ServerHost {
     surroundings: McpSurroundings,
     limits: McpLimits,
     hidden: HiddenValues,
-    connection: Mutex<Option<Arc<Connection>>>,
+    connection: Mutex<Option<Arc<McpConnection>>>,
     known: StdMutex<KnownServer>,
     /// Counts the changes of what is known.
     changes: watch::Sender<u64>,
@@ -102,15 +102,15 @@ impl ServerHost {
     }
 
     /// How it stands.
-    pub(crate) async fn state(&self) -> ServerState {
+    pub(crate) async fn state(&self) -> McpServerState {
         match &*self.connection.lock().await {
-            Some(connection) if !connection.is_closed() => ServerState::Running,
-            _ => ServerState::of(&self.lock()),
+            Some(connection) if !connection.is_closed() => McpServerState::Running,
+            _ => McpServerState::of(&self.lock()),
         }
     }
 
     /// The connection: the one that is there, else a new one, whose tools are listed.
-    pub(crate) async fn connect(&self) -> Result<Arc<Connection>, McpFailure> {
+    pub(crate) async fn connect(&self) -> Result<Arc<McpConnection>, McpFailure> {
         let mut connection = self.connection.lock().await;
         if let Some(open) = connection.as_ref().filter(|open| !open.is_closed()) {
             return Ok(open.clone());
@@ -127,15 +127,15 @@ impl ServerHost {
         Ok(opened)
     }
 
-    async fn open(&self) -> Result<Arc<Connection>, McpFailure> {
+    async fn open(&self) -> Result<Arc<McpConnection>, McpFailure> {
         let usual = &self.surroundings.environment;
-        let connection = Connection::open(&self.server, usual, self.limits.start).await?;
+        let connection = McpConnection::open(&self.server, usual, self.limits.start).await?;
         self.list(&connection).await?;
         Ok(Arc::new(connection))
     }
 
     /// Lists its tools, and keeps them.
-    async fn list(&self, connection: &Connection) -> Result<(), McpFailure> {
+    async fn list(&self, connection: &McpConnection) -> Result<(), McpFailure> {
         let limit = self.limits.start;
         let said = || self.hidden.removed_from(&connection.explanation());
         let listed = tokio::time::timeout(limit, connection.tools()).await;
@@ -243,7 +243,7 @@ impl ServerHost {
     /// The outcome of a call that was sent.
     async fn answered(
         &self,
-        connection: &Arc<Connection>,
+        connection: &Arc<McpConnection>,
         tool: &ServerTool,
         arguments: Map<String, Value>,
         context: &ToolContext,
@@ -257,38 +257,38 @@ impl ServerHost {
         if end.is_lost() {
             self.forget(connection).await;
         }
-        if matches!(end, CallEnd::Lost(_)) {
+        if matches!(end, RemoteCallEnd::Lost(_)) {
             connection.settle().await;
         }
         let name = &self.server.name;
         match end {
-            CallEnd::Answered(answer) => {
+            RemoteCallEnd::Answered(answer) => {
                 outcome_of(*answer, self.limits.result_bytes, &self.hidden, &context.blobs).await
             }
-            CallEnd::Refused(why) => {
+            RemoteCallEnd::Refused(why) => {
                 let why = self.hidden.removed_from(&why);
                 ToolOutcome::failed(
                     ToolStatus::Failed,
                     format!("The MCP server {name} refused the call: {why}"),
                 )
             }
-            CallEnd::NotSent(error) => {
+            RemoteCallEnd::NotSent(error) => {
                 let why = self.failure_of(&error);
                 let text = format!("The MCP server {name} could not be reached: {why}. Nothing was done.");
                 ToolOutcome::failed(ToolStatus::Failed, text)
             }
-            CallEnd::Lost(error) => {
+            RemoteCallEnd::Lost(error) => {
                 let why = format!("{}{}", chain(&error), connection.explanation());
                 unknown(&format!(
                     "The connection to the MCP server {name} ended: {}",
                     self.hidden.removed_from(&why)
                 ))
             }
-            CallEnd::TimedOut => unknown(&format!(
+            RemoteCallEnd::TimedOut => unknown(&format!(
                 "The MCP server {name} did not answer within {}; `mcp.{name}.call_timeout` sets how long a call may take",
                 seconds(self.limits.call)
             )),
-            CallEnd::Cancelled => unknown(&format!(
+            RemoteCallEnd::Cancelled => unknown(&format!(
                 "The call was stopped after the MCP server {name} had it"
             )),
         }
@@ -303,7 +303,7 @@ impl ServerHost {
     }
 
     /// Uses this connection no more: the next call begins another one. Calls that run on it end by themselves.
-    async fn forget(&self, connection: &Arc<Connection>) {
+    async fn forget(&self, connection: &Arc<McpConnection>) {
         let mut current = self.connection.lock().await;
         if current
             .as_ref()

@@ -105,7 +105,7 @@ impl Drop for HeardCall {
 }
 
 /// The client's side of a connection.
-pub(crate) struct Listener {
+pub(crate) struct ServerListener {
     pub(crate) calls: RunningCalls,
 }
 
@@ -115,7 +115,7 @@ fn refused(what: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
 }
 
-impl ClientHandler for Listener {
+impl ClientHandler for ServerListener {
     async fn create_message(
         &self,
         _: CreateMessageRequestParams,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agentx_bus::{Bus, Reactors, Restart};
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
-use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLimits, McpSurroundings, ServerState};
+use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLimits, McpServerState, McpSurroundings};
 use agentx_runtime::{
     ActionDispatcher, BlobStore, CallSlots, DriverParts, Journal, MemoryLog, SystemBus, SystemClock,
     ToolContext, ToolOutcome, ToolOutputSink,
@@ -96,14 +96,14 @@ async fn both_generations_of_the_protocol_are_spoken() {
     ] {
         let server = TestServer::new(how);
         let environment = server.environment();
-        assert_eq!(environment.state().await, ServerState::Configured);
+        assert_eq!(environment.state().await, McpServerState::Configured);
         let known = environment.connect().await.unwrap();
         assert_eq!(known.identity.unwrap().protocol, protocol);
-        assert_eq!(environment.state().await, ServerState::Running);
+        assert_eq!(environment.state().await, McpServerState::Running);
         let outcome = call(&environment, "x").await;
         assert_eq!((outcome.status, text(&outcome)), (ToolStatus::Success, said));
         environment.close().await;
-        assert_eq!(environment.state().await, ServerState::Known);
+        assert_eq!(environment.state().await, McpServerState::Known);
         let later = server.environment();
         assert_eq!(later.specs(), environment.specs(), "known without being started");
         assert_eq!(server.started(), 1);
@@ -130,7 +130,7 @@ async fn what_cannot_be_started_says_why() {
         let said = connected.unwrap_err().to_string();
         assert!(said.contains(why), "{said}");
         assert!(
-            matches!(server.environment().state().await, ServerState::Failed(_)),
+            matches!(server.environment().state().await, McpServerState::Failed(_)),
             "it is remembered"
         );
     }
@@ -364,5 +364,5 @@ async fn what_is_attached_is_offered_and_offered_again() {
     }
     assert!(reactors.stop(id, Duration::from_secs(60)).await);
     assert!(parts.tools.now().is_empty());
-    assert_eq!(environment.state().await, ServerState::Known);
+    assert_eq!(environment.state().await, McpServerState::Known);
 }

@@ -6,13 +6,14 @@ use tokio::sync::mpsc;
 use crate::args::{AgentArgs, Global};
 use crate::chat::appearance;
 use crate::chat_opening::{ChatRequest, hold_chat, read_inputs};
-use crate::cmd::{block_on, mcp};
+use crate::cmd::block_on;
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::folder::{self, FolderDecision};
 use crate::logging;
+use crate::mcp_changes;
 use crate::other_directory::place_of;
 use crate::picker::{self, PickerOutcome, PickerScope};
 use crate::session_opening::Target;
@@ -36,7 +37,7 @@ pub(crate) fn run(
     console.say(&start::notes(&loaded));
     console.say(&folder::note(&loaded));
     console.say(&start::check_tools(&loaded)?);
-    console.say(&mcp::note(&loaded.settings));
+    console.say(&mcp_changes::note(&loaded.settings));
     logging::start(&loaded.settings, console.terminal.output)?;
     appearance::settle(&loaded.settings.chat, console);
     let held = block_on(async {

@@ -38,9 +38,7 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{
-    AgentArgs, AgentsCommand, Cli, Command, Global, McpCommand, ModelsCommand, SessionArgs, ToolsCommand,
-};
+use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, ModelsCommand, SessionArgs, ToolsCommand};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -186,10 +184,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             reactors::run(place.runtime(), json, console).await
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
-        Command::Mcp { command } => {
-            only_here("mcp", global)?;
-            mcp::run(command.unwrap_or(McpCommand::List), global, console)
-        }
+        Command::Mcp(command) => mcp::run(command, global, console),
         Command::Approvals(command) => approvals::run(command, global, console),
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),

@@ -40,9 +40,7 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
         )
         .then_some(RULES),
-        Some(Command::Mcp {
-            command: Some(command),
-        }) => {
+        Some(Command::Mcp(command)) => {
             let shows = matches!(command, McpCommand::List | McpCommand::Show { .. });
             (!shows).then_some(SETTINGS)
         }

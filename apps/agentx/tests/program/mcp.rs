@@ -52,13 +52,13 @@ fn a_server_is_started_by_its_first_call_alone() {
     for command in [
         &["tools"][..],
         &["reactors"],
-        &["mcp"],
+        &["mcp", "list"],
         &["mcp", "show", "made-up"],
         &["sessions", "list"],
     ] {
         let shown = sandbox.run(command);
         assert_eq!(shown.code, Some(0), "{shown}");
-        let is_about_tools = command != ["sessions", "list"] && command != ["mcp"];
+        let is_about_tools = command != ["sessions", "list"] && command != ["mcp", "list"];
         assert!(
             !is_about_tools || shown.stdout.contains("made-up__echo"),
             "{shown}"
@@ -250,7 +250,7 @@ fn a_folders_servers_count_as_a_person_saw_them() {
     assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
     let accepted = tried();
     assert_eq!(accepted.code, Some(0), "{accepted}");
-    let listed = sandbox.run(&["mcp"]);
+    let listed = sandbox.run(&["mcp", "list"]);
     assert!(listed.stdout.contains("folder"), "{listed}");
     sandbox.write("ws/.mcp.json", file("modern"));
     let changed = tried();
@@ -261,7 +261,7 @@ fn a_folders_servers_count_as_a_person_saw_them() {
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));
     assert_eq!(tried().code, Some(2), "a folder that is only read starts nothing");
     sandbox.write("ws/.agentx/config.yaml", "mcp: {theirs: {command: sh}}\n");
-    let ignored = sandbox.run(&["mcp"]);
+    let ignored = sandbox.run(&["mcp", "list"]);
     assert!(ignored.stderr.contains("mcp.theirs.command"), "{ignored}");
 }
 

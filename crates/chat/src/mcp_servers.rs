@@ -1,0 +1,266 @@
+//! MCP servers as a person sees them: how they stand, their tools, what changed of them, and a new one as it is
+//! described on a command line.
+
+use agentx::config::{McpServerSettings, McpTarget, McpValue, nearest};
+use agentx::mcp::{KnownServer, McpEnvironment, McpServerState, McpServers};
+use agentx::types::ToolSpec;
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::table::table;
+
+/// A server as somebody adds it. Values are only ever named.
+#[derive(Clone, Copy, Debug)]
+pub struct DescribedServer<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The variables that a program gets: NAME, or NAME=VARIABLE.
+    pub env: &'a [String],
+    /// The headers for an address: NAME=VARIABLE.
+    pub header: &'a [String],
+    /// Whether its annotations are believed.
+    pub trust_annotations: bool,
+    /// The program and its arguments, or the address.
+    pub target: &'a [String],
+}
+
+/// A note about servers whose tools nobody knows yet, and those that could not be started the last time; empty if there are none.
+pub fn note(servers: &McpServers) -> String {
+    let unknown = servers.iter().filter(|known| known.known().identity.is_none());
+    let names: Vec<&str> = unknown.map(|known| known.server().name.as_str()).collect();
+    match names.first() {
+        Some(first) => format!(
+            "note: the tools of these MCP servers are not known yet, so they are not offered: {}\nhint: `agentx mcp try {first}` starts it once\n",
+            names.join(", ")
+        ),
+        None => String::new(),
+    }
+}
+
+/// The server of this name.
+///
+/// # Errors
+/// Returns an error with the nearest name if there is none.
+pub fn find(servers: &McpServers, name: &str) -> Result<McpEnvironment, ChatError> {
+    let found = servers.iter().find(|known| known.server().name == name).cloned();
+    found.ok_or_else(|| {
+        let names = servers.iter().map(|known| known.server().name.as_str());
+        let hint = match nearest(name, names, 1).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`agentx mcp list` lists them; those of an untrusted folder are left out".to_owned(),
+        };
+        ChatError::usage(format!("there is no MCP server {name:?}"), hint)
+    })
+}
+
+/// Lists the servers.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
+pub fn list(servers: &McpServers, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
+    if json {
+        let rows: Vec<Value> = servers.iter().map(in_json).collect();
+        console.out_pretty(&rows)?;
+        return Ok(Exit::Ok);
+    }
+    let mut rows = vec![
+        ["SERVER", "STATE", "TOOLS", "FROM", "RUNS"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for environment in servers.iter() {
+        let (server, known) = (environment.server(), environment.known());
+        let tools = known
+            .identity
+            .as_ref()
+            .map_or_else(|| "?".to_owned(), |_| environment.specs().len().to_string());
+        let from = if server.of_folder { "folder" } else { "you" };
+        let state = McpServerState::of(&known).word().to_owned();
+        rows.push(vec![
+            server.name.clone(),
+            state,
+            tools,
+            from.to_owned(),
+            visible(&server.shown),
+        ]);
+    }
+    console.out(&table(&rows, console.out_width()))?;
+    if rows.len() == 1 {
+        console.say("hint: `agentx mcp add NAME -- COMMAND` or `agentx mcp add NAME URL` adds one\n");
+    }
+    Ok(Exit::Ok)
+}
+
+fn in_json(environment: &McpEnvironment) -> Value {
+    let (server, known) = (environment.server(), environment.known());
+    let state = McpServerState::of(&known);
+    let failure = match &state {
+        McpServerState::Failed(why) => Some(why.clone()),
+        _ => None,
+    };
+    let tools = environment.specs();
+    let tools: Vec<Value> = tools.iter().map(tool_in_json).collect();
+    json!({
+        "name": server.name,
+        "state": state.word(),
+        "failure": failure,
+        "runs": server.shown,
+        "variables": server.variables(),
+        "of_folder": server.of_folder,
+        "trust_annotations": server.trust_annotations,
+        "identity": known.identity,
+        "tools": tools,
+        "left_out": known.left_out,
+    })
+}
+
+fn tool_in_json(spec: &ToolSpec) -> Value {
+    let reach = spec.reach.as_deref();
+    json!({
+        "name": spec.name,
+        "tool": reach.and_then(|reach| reach.mcp.clone()),
+        "description": spec.description,
+        "input_schema": spec.input_schema,
+        "access": spec.access,
+        "idempotent": spec.idempotent,
+        "changed": reach.and_then(|reach| reach.changed.clone()),
+    })
+}
+
+/// Shows a server: what it gets, its tools, and how it stands.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
+pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
+    if json {
+        console.out_pretty(&in_json(environment))?;
+        return Ok(Exit::Ok);
+    }
+    let server = environment.server();
+    let known = environment.known();
+    console.out(&format!("{}: {}\n", server.name, visible(&server.shown)))?;
+    if !server.variables().is_empty() {
+        console.out(&format!(
+            "gets the values of: {}\n",
+            server.variables().join(", ")
+        ))?;
+    }
+    if server.trust_annotations {
+        console.out("what it says about its tools is believed\n")?;
+    }
+    console.out(&state_in_words(&known))?;
+    console.out(&tools_in_words(environment))?;
+    Ok(Exit::Ok)
+}
+
+fn state_in_words(known: &KnownServer) -> String {
+    let state = McpServerState::of(known);
+    let mut text = format!("state: {}", state.word());
+    if let McpServerState::Failed(why) = &state {
+        text.push_str(&format!(": {}", visible(why)));
+    }
+    if state == McpServerState::Configured {
+        text.push_str(
+            ": it was never started, so its tools are not known and not offered; `agentx mcp try` starts it",
+        );
+    }
+    if let Some(identity) = &known.identity {
+        let (name, version) = (visible(&identity.name), visible(&identity.version));
+        text.push_str(&format!(
+            "\nit is {name} {version}, protocol {}",
+            visible(&identity.protocol)
+        ));
+    }
+    text + "\n"
+}
+
+/// The tools that are offered, what changed of them, and those that are left out.
+fn tools_in_words(environment: &McpEnvironment) -> String {
+    let mut text = String::new();
+    for spec in environment.specs() {
+        let first = spec.description.lines().next().unwrap_or_default();
+        text.push_str(&format!("  {}  {}\n", spec.name, visible(first)));
+        if let Some(changed) = spec.reach.as_ref().and_then(|reach| reach.changed.as_ref()) {
+            text.push_str("    changed since it was accepted; a person is asked before its next use:\n");
+            text.extend(changed.lines().map(|line| format!("      {}\n", visible(line))));
+        }
+    }
+    for tool in environment.known().left_out {
+        text.push_str(&format!(
+            "  {:?} is not offered: {}\n",
+            tool.name,
+            visible(&tool.why)
+        ));
+    }
+    text
+}
+
+/// The server that the arguments describe. Values are only ever named.
+///
+/// # Errors
+/// Returns an error if it makes no sense.
+pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatError> {
+    let (first, rest) = args.target.split_first().ok_or_else(|| {
+        ChatError::usage(
+            "a server needs a command or an address",
+            "agentx mcp add NAME -- COMMAND",
+        )
+    })?;
+    let is_address = first.starts_with("http://") || first.starts_with("https://");
+    let named = |pair: &String, same: bool| {
+        let (name, variable) = match pair.split_once('=') {
+            Some((name, variable)) => (name, variable),
+            None if same => (pair.as_str(), pair.as_str()),
+            None => (pair.as_str(), ""),
+        };
+        let variable = variable.trim_start_matches("${").trim_end_matches('}');
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if variable.is_empty() || !variable.chars().all(is_name) {
+            let what = format!("{name} needs the name of the environment variable that has its value");
+            return Err(ChatError::usage(
+                what,
+                "values are not written into settings; export them",
+            ));
+        }
+        Ok(McpValue {
+            name: name.to_owned(),
+            from: vec![variable.to_owned()],
+            value: None,
+        })
+    };
+    let mut server = if is_address {
+        if !rest.is_empty() || !args.env.is_empty() {
+            return Err(ChatError::usage(
+                "an address takes no arguments and no --env",
+                "use --header NAME=VARIABLE",
+            ));
+        }
+        McpServerSettings::address(args.name, first)
+    } else {
+        if !args.header.is_empty() {
+            return Err(ChatError::usage("a program gets no headers", "use --env NAME"));
+        }
+        McpServerSettings::program(args.name, first, rest, ".")
+    };
+    server.trust_annotations = args.trust_annotations;
+    match &mut server.target {
+        McpTarget::Program { variables, .. } => {
+            *variables = args
+                .env
+                .iter()
+                .map(|pair| named(pair, true))
+                .collect::<Result<_, _>>()?;
+        }
+        McpTarget::Address { headers, .. } => {
+            *headers = args
+                .header
+                .iter()
+                .map(|pair| named(pair, false))
+                .collect::<Result<_, _>>()?;
+        }
+    }
+    Ok(server)
+}
