@@ -155,7 +155,7 @@ const CASES: [(u16, &str, C, &str); 27] = [
 /// Who says so, status, body, how much fits, how much was asked with.
 type Overflown = (u16, &'static str, Option<u64>, Option<u64>);
 
-const OVERFLOWS: [Overflown; 24] = [
+const OVERFLOWS: [Overflown; 36] = [
     // Anthropic.
     (
         400,
@@ -308,6 +308,80 @@ const OVERFLOWS: [Overflown; 24] = [
         Some(16_000),
         None,
     ),
+    // GitHub Models, SambaNova, watsonx, SiliconFlow, Vertex, Z.AI, Atlas, Together, and servers of their kind.
+    (
+        413,
+        r#"{"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4o model. Max size: 8000 tokens.","details":"Request body too large for gpt-4o model. Max size: 8000 tokens."}}"#,
+        Some(8_000),
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Requested generation length 1 is not possible! The provided prompt is 4309 tokens long, so generating 1 tokens requires a sequence length of 4310, but the maximum supported sequence length is just 4096!"}}"#,
+        Some(4_096),
+        Some(4_309),
+    ),
+    (
+        400,
+        r#"{"errors":[{"code":"invalid_input_argument","message":"Invalid input argument for Model 'm': the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model"}],"status_code":400}"#,
+        Some(8_192),
+        Some(9_000),
+    ),
+    (
+        400,
+        r#"{"code":20015,"message":"number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.","data":null}"#,
+        Some(202_752),
+        Some(204_703),
+    ),
+    (
+        400,
+        r#"{"error":{"code":400,"message":"Unable to submit request because the input token count is 32825 but model only supports up to 32768.","status":"INVALID_ARGUMENT"}}"#,
+        Some(32_768),
+        Some(32_825),
+    ),
+    (
+        400,
+        r#"{"error":{"code":"1210","message":"tokens in request more than max tokens allowed"}}"#,
+        None,
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Prompt too long: 5152 tokens exceeds max_seq_len 2048 (leave room for output tokens)"}}"#,
+        Some(2_048),
+        Some(5_152),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"The input (516368 tokens) is longer than the model's context length (262144 tokens)."}}"#,
+        Some(262_144),
+        Some(516_368),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Input length (11680) exceeds model's maximum context length (4096).","type":"BadRequestError","param":null,"code":400}}"#,
+        Some(4_096),
+        Some(11_680),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Prompt has 5,958,968 tokens, but the configured context size is 256,000 tokens"}}"#,
+        Some(256_000),
+        Some(5_958_968),
+    ),
+    // vLLM, where what is left for the answer is less than nothing.
+    (
+        400,
+        r#"{"error":{"message":"max_tokens must be at least 1, got -7584. (parameter=max_tokens, value=-7584)","type":"BadRequestError","param":"max_tokens","code":400}}"#,
+        None,
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"max_completion_tokens must be at least 1, got -7584.","type":"BadRequestError","param":"max_completion_tokens","code":400}}"#,
+        None,
+        None,
+    ),
 ];
 
 #[test]
@@ -351,6 +425,11 @@ fn what_only_sounds_like_a_full_window_is_none() {
         (
             400,
             r#"{"error":{"message":"messages.0.content.1.image.source.base64: image exceeds the maximum length 5242880 bytes","type":"invalid_request_error"}}"#,
+            C::BadRequest,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"max_tokens must be at least 1, got 0.","type":"BadRequestError","param":"max_tokens","code":400}}"#,
             C::BadRequest,
         ),
         (

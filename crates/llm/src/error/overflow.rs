@@ -15,7 +15,22 @@
 //! DashScope ("Range of input length should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>),
 //! text-generation-inference ("`inputs` tokens + `max_new_tokens` must be <= M",
 //! <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds
-//! the maximum allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`).
+//! the maximum allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`),
+//! GitHub Models (413 `tokens_limit_reached`, "Request body too large for gpt-4o model. Max size: 8000
+//! tokens.", <https://github.com/eslint/tsc-meetings/pull/593>), SambaNova ("the maximum supported sequence
+//! length is just M", <https://github.com/cline/cline/issues/294>), SiliconFlow ("number of input tokens (N) has
+//! exceeded max_prompt_tokens (M) limit", <https://github.com/leookun/cursor-byok/issues/129>), Vertex ("the
+//! input token count is N but model only supports up to M",
+//! <https://github.com/NousResearch/hermes-agent/pull/99701>), Atlas ("Prompt too long: N tokens exceeds
+//! max_seq_len M", <https://github.com/0xBakeer/inference-atlas/pull/186>), Together and OpenAI-compatible
+//! servers ("The input (N tokens) is longer than the model's context length (M tokens)", as
+//! <https://github.com/earendil-works/pi> has collected them). The words of watsonx ("the number of input
+//! tokens N cannot exceed the total tokens limit M"), of Z.AI ("tokens in request more than max tokens
+//! allowed") and of Chinese gateways ("超过最大长度", "上下文长度") are told by programs that know them.
+//!
+//! Some servers take what is read from the window and find the rest too small for any answer: vLLM "max_tokens
+//! must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody asks for a
+//! negative number of tokens, so the window is full.
 //!
 //! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length
 //! is 2048"), OpenAI says "Invalid 'messages': array too long. Expected an array with maximum length 2048"
@@ -32,6 +47,7 @@ const CODES: &[&str] = &[
     "context_length_exceeded",
     "exceed_context_size_error",
     "model_context_window_exceeded",
+    "tokens_limit_reached",
     "string_above_max_context",
 ];
 /// Pieces of a message, in lower case.
@@ -74,6 +90,15 @@ const PHRASES: &[&str] = &[
     "tokens exceed",
     "token count of",
     "input token count",
+    "supported sequence length",
+    "total tokens limit",
+    "max_prompt_tokens",
+    "max_model_len",
+    "number of input tokens",
+    "tokens in request more than max tokens allowed",
+    "request input tokens exceed",
+    "超过最大长度",
+    "上下文长度",
 ];
 /// Messages about too many messages, whatever their size is.
 const TOO_MANY: &[&str] = &[
@@ -117,8 +142,14 @@ pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bo
         return true;
     }
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
-    let says_so = has(PHRASES) || has(TOO_MANY) || said.words.iter().any(|word| word == "too_many_tokens");
+    let says_so = has(PHRASES) || has(TOO_MANY) || leaves_no_room(message) || said.words.iter().any(|word| word == "too_many_tokens");
     says_so && status != Some(429) && !has(LATER) && !has(OTHER_LENGTHS)
+}
+
+/// Returns whether a server counts less than no room for the answer.
+fn leaves_no_room(message: &str) -> bool {
+    const NAMES: &[&str] = &["max_tokens", "max_completion_tokens", "max_new_tokens"];
+    NAMES.iter().any(|name| message.contains(name)) && message.contains("must be at least 1, got -")
 }
 
 /// Returns the sizes that a refusal names.
@@ -133,9 +164,20 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "context length is only ",
         "context length is ",
         "context length of ",
+        "context length (",
+        "context length: ",
         "context window of ",
         "context window is ",
         "context size (",
+        "context size is ",
+        "sequence length is just ",
+        "sequence length is ",
+        "total tokens limit ",
+        "max_prompt_tokens (",
+        "max_seq_len ",
+        "max_model_len ",
+        "max size: ",
+        "supports up to ",
         "model length of ",
         "prompt length is ",
         "model token limit: ",
@@ -152,13 +194,22 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "`inputs` must have less than ",
         "limit of ",
         "limit ",
+        "cannot exceed ",
     ]);
     let asked = first(&[
         "prompt is too long: ",
+        "prompt too long: ",
+        "prompt has ",
+        "provided prompt is ",
+        "the input (",
+        "input length (",
+        "number of input tokens (",
+        "number of input tokens ",
         "resulted in ",
         "request (",
         "token count (",
         "token count of ",
+        "token count is ",
         "request contains ",
         "request has ",
         "exceed context limit: ",
