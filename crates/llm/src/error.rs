@@ -8,6 +8,7 @@ mod extract;
 mod http_date;
 mod max_tokens;
 mod overflow;
+mod refused_media;
 mod refused_parts;
 mod refused_setting;
 mod retry_after;

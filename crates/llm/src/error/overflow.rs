@@ -142,7 +142,10 @@ pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bo
         return true;
     }
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
-    let says_so = has(PHRASES) || has(TOO_MANY) || leaves_no_room(message) || said.words.iter().any(|word| word == "too_many_tokens");
+    let says_so = has(PHRASES)
+        || has(TOO_MANY)
+        || leaves_no_room(message)
+        || said.words.iter().any(|word| word == "too_many_tokens");
     says_so && status != Some(429) && !has(LATER) && !has(OTHER_LENGTHS)
 }
 
