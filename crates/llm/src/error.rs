@@ -136,6 +136,8 @@ pub struct ModelError {
     pub refused: Option<RequestPart>,
     /// The maximum length of an answer in tokens that the provider names when it refuses a longer one.
     pub longest_answer: Option<u64>,
+    /// The most pictures and other media that the provider takes in one request, when it refuses their number.
+    pub most_media: Option<u16>,
 }
 
 impl ModelError {
@@ -197,6 +199,7 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         _ if of_a_day => format!("{said} ({})", retry_after::UNTIL_MIDNIGHT),
         _ => said,
     };
+    let refused = refused_parts::refused(code, status, &extracted);
     ModelError {
         code,
         message,
@@ -205,7 +208,8 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
             .wait_ms
             .or_else(|| retry_after::in_words(&extracted.message))
             .filter(|_| code.is_retryable()),
-        refused: refused_parts::refused(code, status, &extracted),
+        most_media: refused_media::most(&extracted.message).filter(|_| refused == Some(RequestPart::Media)),
+        refused,
         longest_answer: max_tokens::allowed(code, &extracted.message),
         status,
         overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),

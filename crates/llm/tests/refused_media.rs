@@ -122,3 +122,77 @@ fn a_picture_that_a_server_cannot_read_is_no_outage() {
     let loading = error(503, &json!({"error": {"message": "The image model is loading"}}));
     assert_eq!((loading.code, loading.refused), (ErrorCode::Overloaded, None));
 }
+
+#[test]
+fn a_number_of_pictures_that_is_refused_is_named() {
+    for (status, words, most) in [
+        (400, "At most 1 image(s) may be provided in one request.", Some(1)),
+        (400, "At most 0 image(s) may be provided in one request.", Some(0)),
+        (
+            400,
+            "Too many images provided. This model supports up to 5 images",
+            Some(5),
+        ),
+        (400, "Too many images in request. Max is 10.", Some(10)),
+        (
+            400,
+            "Too many images in request: 11 images provided, but the model supports a maximum of 10 images.",
+            Some(10),
+        ),
+        (
+            400,
+            "messages: too many images and documents: 120 + 0 > 100",
+            Some(100),
+        ),
+        (
+            400,
+            "Too much media: 0 document pages + 107 images > 100",
+            Some(100),
+        ),
+        (
+            400,
+            "request contains 52 images, exceeding the maximum of 50 allowed per request",
+            Some(50),
+        ),
+        (
+            400,
+            "Too many images were provided, we currently limit the number of images per conversation to 60",
+            Some(60),
+        ),
+        (400, "Too many images in request: 11 > 8", Some(8)),
+        (400, "Exceeded limit on max data-uri per request: 250", Some(250)),
+        (500, "too many images in the message, max allowed is 16", Some(16)),
+        (413, "Too many images", Some(1)),
+        (
+            400,
+            "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
+            None,
+        ),
+        (
+            400,
+            "image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+            None,
+        ),
+        (400, "Each image may be at most 20 MB", None),
+        (400, "Could not process image", None),
+    ] {
+        let error = error(
+            status,
+            &json!({"error": {"message": words, "type": "invalid_request_error"}}),
+        );
+        assert_eq!(
+            (error.refused, error.most_media),
+            (Some(RequestPart::Media), most),
+            "{words}: {error}"
+        );
+        assert!(!error.retryable, "{words}");
+    }
+    let later = error(
+        429,
+        &json!({"error": {"message": "Rate limit reached: too many images per min: Limit 5"}}),
+    );
+    assert_eq!(
+        (later.code, later.refused, later.most_media),
+        (ErrorCode::RateLimited, None, None)
+    );
+}

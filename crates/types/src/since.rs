@@ -294,3 +294,6 @@ pub const TAILS_LEAVE_ROOM: u32 = 9;
 
 /// What a person says that they ran stays between the quotes of its tag where another person ran it.
 pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
+
+/// If a provider refuses the number of pictures, the newest are sent, as many as it takes.
+pub const PICTURES_ARE_COUNTED: u32 = 9;

@@ -254,7 +254,7 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
     let is_vague = status.is_none_or(|status| telling_status(status).is_none());
     let is_refusal = template::is_one(&message);
     let is_filtered = || find(&[FILTERED]).is_some();
-    if (is_vague && is_refusal)
+    if (is_vague && (is_refusal || refused_media::is_their_number(&message)))
         || template::takes_no_tools(&message)
         || (refused_media::is_one(extracted, &message) && !is_filtered())
     {
