@@ -164,7 +164,8 @@ impl ModelError {
 /// assert_eq!(error.message, "Slow down");
 /// ```
 pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Timestamp) -> ModelError {
-    let extracted = extract::from_body(body);
+    let mut extracted = extract::from_body(body);
+    overflow::note_headers(|name| header(headers, name), &mut extracted);
     let resets_at = extracted
         .resets_at_ms
         .or_else(|| header(headers, "x-ratelimit-reset").and_then(retry_after::time_or_delay_ms));
@@ -199,11 +200,12 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         _ if of_a_day => format!("{said} ({})", retry_after::UNTIL_MIDNIGHT),
         _ => said,
     };
+    let for_hours = of_a_day || (code == ErrorCode::RateLimited && retry_after::is_used_up(&extracted));
     let refused = refused_parts::refused(code, status, &extracted);
     ModelError {
         code,
         message,
-        retryable: (code.is_retryable() && !of_a_day) || asks_again(code, &extracted.message),
+        retryable: (code.is_retryable() && !for_hours) || asks_again(code, &extracted.message),
         retry_after_ms: extracted
             .wait_ms
             .or_else(|| retry_after::in_words(&extracted.message))

@@ -1167,3 +1167,68 @@ fn what_is_asked_for_the_answer_is_no_part_of_the_prompt() {
         assert_eq!(read.overflow, Some(sizes), "{message}");
     }
 }
+
+#[test]
+fn a_limit_that_holds_for_hours_is_not_waited_for() {
+    for body in [
+        r#"{"error":{"code":"1308","message":"Usage limit reached for 5 hour. Your limit will reset at 2026-11-28 18:41:50"}}"#,
+        r#"{"error":{"code":"1310","message":"made up"}}"#,
+        r#"{"error":{"code":1316,"message":"Weekly usage limit reached. Your limit will reset at 2026-12-01 00:00:00"}}"#,
+        r#"{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus"}}"#,
+        r#"{"error":{"type":"rate_limit_reached_error","message":"You've reached your usage limit for this billing cycle."}}"#,
+        r#"{"message":"Tokens per day limit exceeded - too many tokens processed.","type":"too_many_tokens_error","param":"quota","code":"token_quota_exceeded"}"#,
+    ] {
+        let error = error(429, body);
+        assert_eq!((error.code, error.retryable), (C::RateLimited, false), "{body}");
+    }
+    let now = Timestamp(1_777_922_696_000_000);
+    let codex = |fields: &str| {
+        let body = format!(
+            r#"{{"error":{{"type":"usage_limit_reached","message":"The usage limit has been reached",{fields}}}}}"#
+        );
+        let error = decode_error(429, &[], body.as_bytes(), now);
+        (error.retryable, error.retry_after_ms)
+    };
+    assert_eq!(codex(r#""resets_in_seconds":13872"#), (true, Some(13_872_000)));
+    assert_eq!(codex(r#""resets_at":1777936568"#), (true, Some(13_872_000)));
+    let day = error(
+        429,
+        r#"{"error":{"code":"RateLimitReached","message":"Rate limit of 50 per 86400s exceeded for UserByModelByDay. Please wait 62391 seconds before retrying."}}"#,
+    );
+    assert_eq!((day.code, day.retry_after_ms), (C::RateLimited, Some(62_391_000)));
+}
+
+#[test]
+fn a_rate_that_one_request_exceeds_is_a_full_window() {
+    let body = r#"{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your organization's rate limit of 30,000 input tokens per minute (org: x, model: y)."}}"#;
+    let refused = |remaining| {
+        let headers = [
+            ("retry-after", "5"),
+            ("anthropic-ratelimit-input-tokens-limit", "30000"),
+            ("anthropic-ratelimit-input-tokens-remaining", remaining),
+        ];
+        decode_error(429, &headers, body.as_bytes(), Timestamp(0))
+    };
+    let never = refused("30000");
+    let sizes = |window| {
+        Some(Overflow {
+            window: Some(window),
+            asked: None,
+        })
+    };
+    assert_eq!((never.code, never.retryable), (C::ContextWindow, false));
+    assert_eq!(never.overflow, sizes(30_000));
+    let later = refused("12000");
+    assert_eq!(
+        (later.code, later.retry_after_ms, later.overflow),
+        (C::RateLimited, Some(5_000), None)
+    );
+    let long = error(
+        429,
+        r#"{"type":"error","error":{"type":"rate_limit_error","message":"Extra usage is required for long context requests."}}"#,
+    );
+    assert_eq!(
+        (long.code, long.retryable, long.overflow),
+        (C::ContextWindow, false, sizes(200_000))
+    );
+}

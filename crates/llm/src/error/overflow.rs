@@ -32,6 +32,12 @@
 //! must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody asks for a
 //! negative number of tokens, so the window is full.
 //!
+//! Two limits are told as limits of a rate, yet no wait helps: Anthropic's of the tokens in a minute, where the
+//! request alone is larger ("This request would exceed your organization's rate limit of 30,000 input tokens per
+//! minute", <https://github.com/moltis-org/moltis/issues/117>, while the headers say that all of it remains), and
+//! that of a subscription without long contexts (429 "Extra usage is required for long context requests.", from
+//! 200,000 tokens on, <https://github.com/NousResearch/hermes-agent/pull/4747>).
+//!
 //! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length
 //! is 2048"), OpenAI says "Invalid 'messages': array too long. Expected an array with maximum length 2048"
 //! (its words for another list: <https://github.com/openai/openai-dotnet/issues/317>). Less of it fits, so
@@ -113,6 +119,10 @@ const TOO_MANY: &[&str] = &[
 /// however long one waits. OpenAI (429) and Groq (413) both say "Request too large for model …: Limit M,
 /// Requested N".
 const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
+/// The message of Anthropic where a subscription has no long contexts.
+const NO_LONG_CONTEXT: &str = "extra usage is required for long context";
+/// The tokens that such a subscription may send.
+const WITHOUT_LONG_CONTEXT: u64 = 200_000;
 /// Words with which a provider wants the caller to wait: Bedrock's "Too many tokens, please wait before
 /// trying again".
 const LATER: &[&str] = &[
@@ -138,6 +148,8 @@ pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bo
         .iter()
         .any(|code| said.words.iter().any(|word| word == code))
         || message.contains(TOO_LARGE_FOR_A_MINUTE)
+        || message.contains(NO_LONG_CONTEXT)
+        || said.never_passes
     {
         return true;
     }
@@ -155,12 +167,32 @@ fn leaves_no_room(message: &str) -> bool {
     NAMES.iter().any(|name| message.contains(name)) && message.contains("must be at least 1, got -")
 }
 
+/// Notes a limit of the tokens in a minute that the request alone exceeds: all of it remains, and it is refused.
+pub(super) fn note_headers<'h>(header: impl Fn(&str) -> Option<&'h str>, into: &mut Extracted) {
+    let number = |name| header(name)?.parse::<u64>().ok();
+    let limit = number("anthropic-ratelimit-input-tokens-limit").filter(|limit| *limit > 0);
+    let message = into.message.to_ascii_lowercase();
+    if limit.is_some()
+        && limit == number("anthropic-ratelimit-input-tokens-remaining")
+        && message.contains("input tokens per minute")
+    {
+        into.never_passes = true;
+        into.window = into.window.or(limit);
+    }
+}
+
 /// Returns the sizes that a refusal names.
 pub(super) fn read(said: &Extracted) -> Overflow {
     let message = said.message.to_ascii_lowercase();
     if TOO_MANY.iter().any(|phrase| message.contains(phrase)) {
         // What it counts are no tokens.
         return Overflow::default();
+    }
+    if message.contains(NO_LONG_CONTEXT) {
+        return Overflow {
+            window: Some(WITHOUT_LONG_CONTEXT),
+            asked: said.asked,
+        };
     }
     let first = |phrases: &[&str]| phrases.iter().find_map(|phrase| number_after(&message, phrase));
     let window = first(&[
