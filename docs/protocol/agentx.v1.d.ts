@@ -767,6 +767,11 @@ export interface AttemptFailed {
    * its limit.
    */
   longest_answer?: number | null;
+  /**
+   * The most pictures and other media that the provider takes in one request, if it refuses the request
+   * for their number.
+   */
+  most_media?: number | null;
 }
 
 /** The sizes that a server names when it refuses a conversation as too long; absent if it names none. */

@@ -143,6 +143,7 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
                 overflow: None,
                 refused: None,
                 longest_answer: None,
+                most_media: None,
             }
             .into()
         }

@@ -305,6 +305,7 @@ impl Session {
                         overflow: None,
                         refused: None,
                         longest_answer: None,
+                        most_media: None,
                     },
                 );
             }

@@ -203,6 +203,7 @@ fn failed(message: &str) -> Vec<EnvironmentEvent> {
         overflow: None,
         refused: None,
         longest_answer: None,
+        most_media: None,
     };
     vec![
         end(StopReason::Broken),

@@ -8,6 +8,7 @@ mod extract;
 mod http_date;
 mod max_tokens;
 mod overflow;
+mod refused_media;
 mod refused_parts;
 mod refused_setting;
 mod retry_after;
@@ -135,6 +136,8 @@ pub struct ModelError {
     pub refused: Option<RequestPart>,
     /// The maximum length of an answer in tokens that the provider names when it refuses a longer one.
     pub longest_answer: Option<u64>,
+    /// The most pictures and other media that the provider takes in one request, when it refuses their number.
+    pub most_media: Option<u16>,
 }
 
 impl ModelError {
@@ -175,7 +178,8 @@ impl ModelError {
 /// assert_eq!(error.message, "Slow down");
 /// ```
 pub fn decode_error(status: u16, headers: &[(&str, &str)], body: &[u8], now: Timestamp) -> ModelError {
-    let extracted = extract::from_body(body);
+    let mut extracted = extract::from_body(body);
+    overflow::note_headers(|name| header(headers, name), &mut extracted);
     let resets_at = extracted
         .resets_at_ms
         .or_else(|| header(headers, "x-ratelimit-reset").and_then(retry_after::time_or_delay_ms));
@@ -210,15 +214,18 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         _ if of_a_day => format!("{said} ({})", retry_after::UNTIL_MIDNIGHT),
         _ => said,
     };
+    let for_hours = of_a_day || (code == ErrorCode::RateLimited && retry_after::is_used_up(&extracted));
+    let refused = refused_parts::refused(code, status, &extracted);
     ModelError {
         code,
         message,
-        retryable: (code.is_retryable() && !of_a_day) || asks_again(code, &extracted.message),
+        retryable: (code.is_retryable() && !for_hours) || asks_again(code, &extracted.message),
         retry_after_ms: extracted
             .wait_ms
             .or_else(|| retry_after::in_words(&extracted.message))
             .filter(|_| code.is_retryable()),
-        refused: refused_parts::refused(code, status, &extracted),
+        most_media: refused_media::most(&extracted.message).filter(|_| refused == Some(RequestPart::Media)),
+        refused,
         longest_answer: max_tokens::allowed(code, &extracted.message),
         status,
         overflow: (code == ErrorCode::ContextWindow).then(|| overflow::read(&extracted)),

@@ -133,6 +133,7 @@ impl StreamError {
             overflow: None,
             refused: None,
             longest_answer: None,
+            most_media: None,
         }
     }
 }

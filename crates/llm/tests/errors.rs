@@ -155,7 +155,7 @@ const CASES: [(u16, &str, C, &str); 27] = [
 /// Who says so, status, body, how much fits, how much was asked with.
 type Overflown = (u16, &'static str, Option<u64>, Option<u64>);
 
-const OVERFLOWS: [Overflown; 24] = [
+const OVERFLOWS: [Overflown; 36] = [
     // Anthropic.
     (
         400,
@@ -308,6 +308,80 @@ const OVERFLOWS: [Overflown; 24] = [
         Some(16_000),
         None,
     ),
+    // GitHub Models, SambaNova, watsonx, SiliconFlow, Vertex, Z.AI, Atlas, Together, and servers of their kind.
+    (
+        413,
+        r#"{"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4o model. Max size: 8000 tokens.","details":"Request body too large for gpt-4o model. Max size: 8000 tokens."}}"#,
+        Some(8_000),
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Requested generation length 1 is not possible! The provided prompt is 4309 tokens long, so generating 1 tokens requires a sequence length of 4310, but the maximum supported sequence length is just 4096!"}}"#,
+        Some(4_096),
+        Some(4_309),
+    ),
+    (
+        400,
+        r#"{"errors":[{"code":"invalid_input_argument","message":"Invalid input argument for Model 'm': the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model"}],"status_code":400}"#,
+        Some(8_192),
+        Some(9_000),
+    ),
+    (
+        400,
+        r#"{"code":20015,"message":"number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.","data":null}"#,
+        Some(202_752),
+        Some(204_703),
+    ),
+    (
+        400,
+        r#"{"error":{"code":400,"message":"Unable to submit request because the input token count is 32825 but model only supports up to 32768.","status":"INVALID_ARGUMENT"}}"#,
+        Some(32_768),
+        Some(32_825),
+    ),
+    (
+        400,
+        r#"{"error":{"code":"1210","message":"tokens in request more than max tokens allowed"}}"#,
+        None,
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Prompt too long: 5152 tokens exceeds max_seq_len 2048 (leave room for output tokens)"}}"#,
+        Some(2_048),
+        Some(5_152),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"The input (516368 tokens) is longer than the model's context length (262144 tokens)."}}"#,
+        Some(262_144),
+        Some(516_368),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Input length (11680) exceeds model's maximum context length (4096).","type":"BadRequestError","param":null,"code":400}}"#,
+        Some(4_096),
+        Some(11_680),
+    ),
+    (
+        400,
+        r#"{"error":{"message":"Prompt has 5,958,968 tokens, but the configured context size is 256,000 tokens"}}"#,
+        Some(256_000),
+        Some(5_958_968),
+    ),
+    // vLLM, where what is left for the answer is less than nothing.
+    (
+        400,
+        r#"{"error":{"message":"max_tokens must be at least 1, got -7584. (parameter=max_tokens, value=-7584)","type":"BadRequestError","param":"max_tokens","code":400}}"#,
+        None,
+        None,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"max_completion_tokens must be at least 1, got -7584.","type":"BadRequestError","param":"max_completion_tokens","code":400}}"#,
+        None,
+        None,
+    ),
 ];
 
 #[test]
@@ -351,6 +425,11 @@ fn what_only_sounds_like_a_full_window_is_none() {
         (
             400,
             r#"{"error":{"message":"messages.0.content.1.image.source.base64: image exceeds the maximum length 5242880 bytes","type":"invalid_request_error"}}"#,
+            C::BadRequest,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"max_tokens must be at least 1, got 0.","type":"BadRequestError","param":"max_tokens","code":400}}"#,
             C::BadRequest,
         ),
         (
@@ -1087,4 +1166,69 @@ fn what_is_asked_for_the_answer_is_no_part_of_the_prompt() {
         };
         assert_eq!(read.overflow, Some(sizes), "{message}");
     }
+}
+
+#[test]
+fn a_limit_that_holds_for_hours_is_not_waited_for() {
+    for body in [
+        r#"{"error":{"code":"1308","message":"Usage limit reached for 5 hour. Your limit will reset at 2026-11-28 18:41:50"}}"#,
+        r#"{"error":{"code":"1310","message":"made up"}}"#,
+        r#"{"error":{"code":1316,"message":"Weekly usage limit reached. Your limit will reset at 2026-12-01 00:00:00"}}"#,
+        r#"{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus"}}"#,
+        r#"{"error":{"type":"rate_limit_reached_error","message":"You've reached your usage limit for this billing cycle."}}"#,
+        r#"{"message":"Tokens per day limit exceeded - too many tokens processed.","type":"too_many_tokens_error","param":"quota","code":"token_quota_exceeded"}"#,
+    ] {
+        let error = error(429, body);
+        assert_eq!((error.code, error.retryable), (C::RateLimited, false), "{body}");
+    }
+    let now = Timestamp(1_777_922_696_000_000);
+    let codex = |fields: &str| {
+        let body = format!(
+            r#"{{"error":{{"type":"usage_limit_reached","message":"The usage limit has been reached",{fields}}}}}"#
+        );
+        let error = decode_error(429, &[], body.as_bytes(), now);
+        (error.retryable, error.retry_after_ms)
+    };
+    assert_eq!(codex(r#""resets_in_seconds":13872"#), (true, Some(13_872_000)));
+    assert_eq!(codex(r#""resets_at":1777936568"#), (true, Some(13_872_000)));
+    let day = error(
+        429,
+        r#"{"error":{"code":"RateLimitReached","message":"Rate limit of 50 per 86400s exceeded for UserByModelByDay. Please wait 62391 seconds before retrying."}}"#,
+    );
+    assert_eq!((day.code, day.retry_after_ms), (C::RateLimited, Some(62_391_000)));
+}
+
+#[test]
+fn a_rate_that_one_request_exceeds_is_a_full_window() {
+    let body = r#"{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your organization's rate limit of 30,000 input tokens per minute (org: x, model: y)."}}"#;
+    let refused = |remaining| {
+        let headers = [
+            ("retry-after", "5"),
+            ("anthropic-ratelimit-input-tokens-limit", "30000"),
+            ("anthropic-ratelimit-input-tokens-remaining", remaining),
+        ];
+        decode_error(429, &headers, body.as_bytes(), Timestamp(0))
+    };
+    let never = refused("30000");
+    let sizes = |window| {
+        Some(Overflow {
+            window: Some(window),
+            asked: None,
+        })
+    };
+    assert_eq!((never.code, never.retryable), (C::ContextWindow, false));
+    assert_eq!(never.overflow, sizes(30_000));
+    let later = refused("12000");
+    assert_eq!(
+        (later.code, later.retry_after_ms, later.overflow),
+        (C::RateLimited, Some(5_000), None)
+    );
+    let long = error(
+        429,
+        r#"{"type":"error","error":{"type":"rate_limit_error","message":"Extra usage is required for long context requests."}}"#,
+    );
+    assert_eq!(
+        (long.code, long.retryable, long.overflow),
+        (C::ContextWindow, false, sizes(200_000))
+    );
 }

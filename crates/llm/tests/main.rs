@@ -19,6 +19,7 @@ mod other_models;
 mod pictures;
 mod recorded_requests;
 mod recordings;
+mod refused_media;
 mod request_bytes;
 mod requests;
 mod responses;

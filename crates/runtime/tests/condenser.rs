@@ -246,6 +246,7 @@ impl Effector for Away {
                     overflow: None,
                     refused: None,
                     longest_answer: None,
+                    most_media: None,
                 };
                 if attempt > 10 {
                     return;

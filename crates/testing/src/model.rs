@@ -139,6 +139,7 @@ impl ModelScript {
             overflow: None,
             refused: None,
             longest_answer: None,
+            most_media: None,
         };
         self.steps.insert(attempt, ScriptStep::Before(failed.into()));
         self
@@ -331,6 +332,7 @@ async fn end(answer: ModelScript, events: &EventSink) {
                 overflow: None,
                 refused: None,
                 longest_answer: None,
+                most_media: None,
             };
             last.extend([stop(StopReason::Broken), failed.into(), error.into()]);
         }

@@ -297,3 +297,6 @@ pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
 
 /// What an attempt came to loses its thinking if messages join the conversation before it is asked again.
 pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
+
+/// If a provider refuses the number of pictures, the newest are sent, as many as it takes.
+pub const PICTURES_ARE_COUNTED: u32 = 9;

@@ -8,6 +8,7 @@ mod declined_turns;
 mod dropped_beginning;
 mod estimate;
 mod max_tokens;
+mod media_limit;
 mod model_switch;
 mod pinned_messages;
 mod refusable_parts;
@@ -236,7 +237,7 @@ impl Conversation {
             changed |= stays != self.stays;
             self.stays = stays;
         }
-        changed |= self.shorten_what_is_left(config);
+        changed |= self.shorten_what_is_left(config) | self.replaces_media();
         if changed {
             self.beginning_changed(config);
         }
@@ -293,6 +294,9 @@ impl Conversation {
         }
         let entries = self.entries[self.window_start..].iter();
         messages.extend(entries.filter_map(|entry| self.repairs.sent(entry.seq, &entry.message)));
+        if let Some(most) = self.repairs.most_media {
+            media_limit::keep_newest(&mut messages, most);
+        }
         messages.into_iter().map(other_authors::marked).collect()
     }
 

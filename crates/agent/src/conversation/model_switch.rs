@@ -23,6 +23,9 @@ pub(super) struct MediaOf {
     media: u64,
     /// The value of `Repairs::media_of` while that model was asked.
     media_of: Vec<u64>,
+    /// The most pictures that it takes in one request, if it has said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    most_media: Option<u32>,
 }
 
 impl MediaOf {
@@ -70,12 +73,13 @@ impl Repairs {
     /// Remembers what this model refused of pictures, and sends all of them again. The oldest of more than
     /// eight models is forgotten.
     fn keep_media_of(&mut self, model: &ModelSpec) {
-        let (media, media_of) = (
+        let (media, media_of, most_media) = (
             std::mem::take(&mut self.media),
             std::mem::take(&mut self.media_of),
+            self.most_media.take(),
         );
         self.media_of_others.retain(|other| !other.is_of(model));
-        if media == 0 && media_of.is_empty() {
+        if media == 0 && media_of.is_empty() && most_media.is_none() {
             return;
         }
         if self.media_of_others.len() >= MOST {
@@ -86,6 +90,7 @@ impl Repairs {
             model: model.id.clone(),
             media,
             media_of,
+            most_media,
         });
     }
 
@@ -93,7 +98,7 @@ impl Repairs {
     fn take_media_of(&mut self, model: &ModelSpec) {
         if let Some(at) = self.media_of_others.iter().position(|other| other.is_of(model)) {
             let other = self.media_of_others.remove(at);
-            (self.media, self.media_of) = (other.media, other.media_of);
+            (self.media, self.media_of, self.most_media) = (other.media, other.media_of, other.most_media);
         }
     }
 }

@@ -36,6 +36,9 @@ pub(super) struct Repairs {
     /// time of a refusal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of: Vec<u64>,
+    /// The most pictures that a request may have; the newest stay: see [`super::media_limit`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) most_media: Option<u32>,
     /// The pictures that other models of the session refused: see [`super::model_switch`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) media_of_others: Vec<MediaOf>,
@@ -181,19 +184,26 @@ impl Conversation {
     /// Where a refusal names nothing, the request is sent once more as it was, before anything changes for
     /// good: gateways answer 400 to what passes, with a page or without a word.
     ///
-    /// Each part is left out once. What comes after that is sent as it is, so this ends. `answer` is how many
-    /// tokens the provider lets an answer have, where it refuses the longest answer and says so.
+    /// Each part is left out once. What comes after that is sent as it is, so this ends. `most` is how many
+    /// tokens the provider lets an answer have, or how many pictures a request, where it refuses more and says so.
     pub(crate) fn repair(
         &mut self,
         refused: RequestPart,
-        answer: Option<u64>,
+        most: Option<u64>,
         config: &AgentConfig,
     ) -> Option<RequestPart> {
         if self.ask_unchanged(refused, config) {
             return Some(RequestPart::Unknown);
         }
-        let part = self.repairable_part(refused, answer, config);
-        self.leave_out(part, refused, answer, config);
+        let counts = refused != RequestPart::Media || config.rules_version >= since::PICTURES_ARE_COUNTED;
+        let most = most.filter(|_| counts);
+        let part = if self.limit_media(refused, most) {
+            Some(RequestPart::Media)
+        } else {
+            let part = self.repairable_part(refused, most, config);
+            self.leave_out(part, refused, most, config);
+            part
+        };
         // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than was counted.
         let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
         if may_be_more || config.rules_version < since::COUNTS_OUTLIVE_REPAIRS {
@@ -249,7 +259,10 @@ impl Conversation {
             Some(RequestPart::Blocks) => self.leave_out_blocks(latest, config),
             Some(setting) if setting.is_setting() => self.repairs.without.push(setting),
             Some(RequestPart::Media) => match newest {
-                Some(seq) if before.media_of == self.repairs.media_of => self.repairs.media_of.push(seq),
+                // Of too many the newest is not the one at fault.
+                Some(seq) if answer.is_none() && before.media_of == self.repairs.media_of => {
+                    self.repairs.media_of.push(seq);
+                }
                 _ => {
                     self.repairs.media = latest;
                     self.repairs.media_of.clear();
@@ -328,9 +341,10 @@ impl Conversation {
     /// Returns whether pictures or other media are sent.
     fn has_media(&self) -> bool {
         let repairs = &self.repairs;
-        self.has_where(repairs.media, |seq, part| {
-            has_media(part) && !repairs.media_of.contains(&seq)
-        })
+        repairs.most_media != Some(0)
+            && self.has_where(repairs.media, |seq, part| {
+                has_media(part) && !repairs.media_of.contains(&seq)
+            })
     }
 
     /// The event of the last message with pictures or other media, where one before it has some too: what was

@@ -88,7 +88,7 @@ impl ReactAgent {
         }
         let repaired = self
             .conversation
-            .repair(refused.part, refused.longest_answer, &self.config);
+            .repair(refused.part, refused.most(), &self.config);
         let Some(part) = repaired else {
             return false;
         };

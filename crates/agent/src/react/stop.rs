@@ -40,6 +40,7 @@ impl ReactAgent {
         let refused = failed.refused.map(|part| RefusedRequest {
             part,
             longest_answer: failed.longest_answer.map(u64::from),
+            most_media: failed.most_media,
             tools: match part {
                 RequestPart::Tools => self.conversation.tools_named(&failed.message, &self.config),
                 _ => Vec::new(),

@@ -25,6 +25,7 @@ impl Session {
             overflow: (code == "context_window").then(Overflow::default),
             refused: (code == "too_large").then_some(RequestPart::Media),
             longest_answer: None,
+            most_media: None,
         };
         self.model(vec![failed.into(), error_event(code, "no")]);
     }

@@ -231,6 +231,7 @@ fn broken(tokens: u64) -> Vec<EnvironmentEvent> {
         overflow: None,
         refused: None,
         longest_answer: None,
+        most_media: None,
     };
     said.push(failed.into());
     said

@@ -43,6 +43,7 @@ impl Server {
             overflow: Some(Overflow { window, asked }),
             refused: None,
             longest_answer: None,
+            most_media: None,
         };
         vec![failed.into(), error_event("context_window", "too long")]
     }
@@ -211,6 +212,7 @@ fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
         overflow: None,
         refused: None,
         longest_answer: None,
+        most_media: None,
     };
     session.model(vec![failed.into(), error_event("context_window", "too long")]);
     assert_eq!(session.react().config().model.context_window, 128_000);
@@ -268,6 +270,7 @@ pub(crate) fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
         }),
         refused: None,
         longest_answer: None,
+        most_media: None,
     };
     vec![failed.into(), error_event("context_window", "too long")]
 }
@@ -413,6 +416,7 @@ fn an_answer_that_does_not_fit_beside_the_conversation_is_asked_for_shorter() {
                 }),
                 refused: None,
                 longest_answer: None,
+                most_media: None,
             };
             session.model(vec![failed.into(), error_event("context_window", "too long")]);
         }

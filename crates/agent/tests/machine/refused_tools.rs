@@ -30,6 +30,7 @@ impl Session {
             overflow: None,
             refused: Some(RequestPart::Tools),
             longest_answer: None,
+            most_media: None,
         };
         self.model(vec![failed.into(), error_event("bad_request", message)]);
     }

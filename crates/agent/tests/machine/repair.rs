@@ -49,6 +49,11 @@ impl Session {
     }
 
     fn refused_as(&mut self, code: &str, status: u16, part: RequestPart) {
+        self.refused_beyond(code, status, part, None);
+    }
+
+    /// The call is refused, with the most pictures that a request may have.
+    fn refused_beyond(&mut self, code: &str, status: u16, part: RequestPart, most_media: Option<u16>) {
         let failed = AttemptFailed {
             attempt: 1,
             code: code.into(),
@@ -59,6 +64,7 @@ impl Session {
             overflow: None,
             refused: Some(part),
             longest_answer: None,
+            most_media,
         };
         self.model(vec![failed.into(), error_event(code, "no")]);
     }
@@ -361,6 +367,119 @@ fn of_several_pictures_the_newest_is_left_out_first_and_then_all() {
     }
 }
 
+/// Shows so many pictures in one message.
+fn shows(session: &mut Session, id: &str, pictures: usize) {
+    let mut content = vec![ContentPart::text("look")];
+    content.extend(std::iter::repeat_n(picture(), pictures));
+    session.happens(UserMessage {
+        message_id: id.into(),
+        content,
+        mode: InputMode::Queue,
+        idempotency_key: None,
+        by: None,
+    });
+}
+
+/// The number of pictures in each message about pictures that is sent.
+fn pictures_sent(session: &Session) -> Vec<usize> {
+    let request = session.request();
+    let is_look = |part: &ContentPart| part.as_text() == Some("look");
+    let looks = request
+        .messages
+        .iter()
+        .filter(|message| message.content.iter().any(is_look));
+    looks
+        .map(|message| {
+            let images = message
+                .content
+                .iter()
+                .filter(|part| matches!(part, ContentPart::Image(_)));
+            images.count()
+        })
+        .collect()
+}
+
+#[test]
+fn of_too_many_pictures_the_newest_are_sent() {
+    for (version, expected) in [(RULES_VERSION, [0, 1, 2]), (8, [2, 2, 0])] {
+        let mut session = Session::with(|config| {
+            config.model.context_window = 200_000;
+            config.rules_version = version;
+        });
+        for number in 0..3 {
+            shows(&mut session, &format!("msg_picture_{number}"), 2);
+            if number < 2 {
+                session.answer("I see");
+            }
+        }
+        session.refused_beyond("bad_request", 400, RequestPart::Media, Some(3));
+        assert_eq!(pictures_sent(&session), expected, "{version}");
+        assert_eq!(session.repairs(), [RequestPart::Media]);
+        session.answer("I see the last");
+        session.check_replay();
+        if version < RULES_VERSION {
+            continue;
+        }
+        shows(&mut session, "msg_picture_3", 1);
+        assert_eq!(
+            pictures_sent(&session),
+            [0, 0, 2, 1],
+            "the limit holds without another refusal"
+        );
+        let told = session.sent().concat();
+        assert!(
+            told.contains("shot.png (image/png) is left out: the model's provider takes 3"),
+            "{told}"
+        );
+        session.refused_beyond("bad_request", 400, RequestPart::Media, Some(1));
+        assert_eq!(pictures_sent(&session), [0, 0, 0, 1]);
+        session.refused_beyond("bad_request", 400, RequestPart::Media, Some(1));
+        assert_eq!(pictures_sent(&session), [0; 4], "a number in vain leaves out all");
+        // Then the roles are changed, and then there is nothing left.
+        session.refused_beyond("bad_request", 400, RequestPart::Media, Some(1));
+        session.refused_beyond("bad_request", 400, RequestPart::Media, Some(1));
+        assert!(session.asked().is_none(), "it ends");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn a_server_that_takes_no_picture_is_sent_none() {
+    let mut session = Session::with_rules(RULES_VERSION, |config| config.model.context_window = 200_000);
+    shows(&mut session, "msg_a", 1);
+    session.refused_beyond("bad_request", 400, RequestPart::Media, Some(0));
+    assert_eq!(pictures_sent(&session), [0]);
+    session.answer("I see none");
+    shows(&mut session, "msg_b", 1);
+    assert_eq!(pictures_sent(&session), [0, 0]);
+    session.check_replay();
+}
+
+/// A beginning that changes with each new picture ends the thinking that was bound to it.
+#[test]
+fn thinking_before_a_picture_that_was_replaced_is_sent_no_more() {
+    let mut session = Session::with_rules(RULES_VERSION, |config| {
+        keeping(config);
+        config.model.context_window = 200_000;
+    });
+    shows(&mut session, "msg_a", 1);
+    session.thinking_round("a", 1);
+    session.answer("seen");
+    shows(&mut session, "msg_b", 1);
+    session.refused_beyond("bad_request", 400, RequestPart::Media, Some(1));
+    session.thinking_round("b", 1);
+    assert!(
+        session.thoughts().contains(&"b".to_owned()),
+        "{:?}",
+        session.thoughts()
+    );
+    session.answer("seen");
+    shows(&mut session, "msg_c", 1);
+    assert_eq!(pictures_sent(&session), [0, 0, 1]);
+    assert!(session.thoughts().is_empty(), "{:?}", session.thoughts());
+    session.check_replay();
+}
+
 #[test]
 fn what_nobody_names_is_left_out_part_by_part_and_comes_back_where_that_was_in_vain() {
     for version in OLDEST_AND_NEWEST {
@@ -621,6 +740,7 @@ impl Session {
             overflow: None,
             refused: Some(RequestPart::LongestAnswer),
             longest_answer: most,
+            most_media: None,
         };
         self.model(vec![failed.into(), error_event("bad_request", "no")]);
     }

@@ -16,6 +16,7 @@ fn attempt_failed() -> Event {
         overflow: None,
         refused: None,
         longest_answer: None,
+        most_media: None,
     }
     .into()
 }

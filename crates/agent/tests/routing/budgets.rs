@@ -395,6 +395,7 @@ fn a_router_looks_at_its_budget_between_two_attempts() {
             overflow: None,
             refused: None,
             longest_answer: None,
+            most_media: None,
         };
         family.answers(&action, failed.into());
         (family, action)

@@ -1,7 +1,7 @@
 //! Maps a provider's refusal to one of our codes. The status alone is not enough: a full context window is a
 //! 400 here and a 413 there, an empty account a 400, 402, 403 or 429.
 
-use super::{ErrorCode, Extracted, overflow, template};
+use super::{ErrorCode, Extracted, overflow, refused_media, template};
 
 /// A code by the words that stand for it.
 struct CodeRule {
@@ -35,12 +35,20 @@ struct CodeRule {
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
 ///
 /// What a filter refuses says so whatever the status: OpenRouter's moderation and guardrails are a 403
-/// (<https://openrouter.ai/docs/api/reference/errors-and-debugging>), OpenAI's `cyber_policy` a 400.
+/// (<https://openrouter.ai/docs/api/reference/errors-and-debugging>), OpenAI's `cyber_policy` a 400;
+/// its `image_content_policy_violation`, `bio_policy` and `misalignment_policy_violation` come in the
+/// `response.failed` of a stream
+/// (<https://docs.rs/dynamo-protocols/8.1.0/dynamo_protocols/types/responses/enum.ResponseErrorCode.html>).
 const BEFORE_STATUS: &[CodeRule] = &[FILTERED, OUT_OF_MONEY, ACCOUNT_CLOSED];
 
 const FILTERED: CodeRule = CodeRule {
     code: ErrorCode::ContentFilter,
-    words: &["cyber_policy"],
+    words: &[
+        "cyber_policy",
+        "bio_policy",
+        "misalignment_policy_violation",
+        "image_content_policy_violation",
+    ],
     phrases: &[
         "your input was flagged",
         "blocked by guardrail",
@@ -225,7 +233,7 @@ const SIDES: &[CodeRule] = &[
 ];
 
 /// The kind of an error, by the first of these that decides: a context window that is too small, refusals of
-/// a chat template, words of `BEFORE_STATUS`, a status with one meaning, words of `AFTER_STATUS`, the class
+/// a chat template or of pictures, words of `BEFORE_STATUS`, a status with one meaning, words of `AFTER_STATUS`, the class
 /// of the status, words of `SIDES`. An error without any of them is a [`ErrorCode::ServerError`].
 pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
     let message = extracted.message.to_ascii_lowercase();
@@ -245,7 +253,10 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
     }
     let is_vague = status.is_none_or(|status| telling_status(status).is_none());
     let is_refusal = template::is_one(&message);
-    if (is_vague && is_refusal) || template::takes_no_tools(&message) || template::takes_no_pictures(&message)
+    let is_filtered = || find(&[FILTERED]).is_some();
+    if (is_vague && (is_refusal || refused_media::is_their_number(&message)))
+        || template::takes_no_tools(&message)
+        || (refused_media::is_one(extracted, &message) && !is_filtered())
     {
         return ErrorCode::BadRequest;
     }

@@ -36,6 +36,8 @@ pub(crate) struct Extracted {
     pub(crate) resets_at_ms: Option<u64>,
     /// Whether a quota of a whole day is used up.
     pub(crate) of_a_day: bool,
+    /// Whether the request alone is more than a limit allows in a minute.
+    pub(crate) never_passes: bool,
     /// The setting of the request that the error is about, if a field of the body names it.
     pub(crate) param: Option<String>,
 }

@@ -15,7 +15,28 @@
 //! DashScope ("Range of input length should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>),
 //! text-generation-inference ("`inputs` tokens + `max_new_tokens` must be <= M",
 //! <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds
-//! the maximum allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`).
+//! the maximum allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`),
+//! GitHub Models (413 `tokens_limit_reached`, "Request body too large for gpt-4o model. Max size: 8000
+//! tokens.", <https://github.com/eslint/tsc-meetings/pull/593>), SambaNova ("the maximum supported sequence
+//! length is just M", <https://github.com/cline/cline/issues/294>), SiliconFlow ("number of input tokens (N) has
+//! exceeded max_prompt_tokens (M) limit", <https://github.com/leookun/cursor-byok/issues/129>), Vertex ("the
+//! input token count is N but model only supports up to M",
+//! <https://github.com/NousResearch/hermes-agent/pull/99701>), Atlas ("Prompt too long: N tokens exceeds
+//! max_seq_len M", <https://github.com/0xBakeer/inference-atlas/pull/186>), Together and OpenAI-compatible
+//! servers ("The input (N tokens) is longer than the model's context length (M tokens)", as
+//! <https://github.com/earendil-works/pi> has collected them). The words of watsonx ("the number of input
+//! tokens N cannot exceed the total tokens limit M"), of Z.AI ("tokens in request more than max tokens
+//! allowed") and of Chinese gateways ("超过最大长度", "上下文长度") are told by programs that know them.
+//!
+//! Some servers take what is read from the window and find the rest too small for any answer: vLLM "max_tokens
+//! must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody asks for a
+//! negative number of tokens, so the window is full.
+//!
+//! Two limits are told as limits of a rate, yet no wait helps: Anthropic's of the tokens in a minute, where the
+//! request alone is larger ("This request would exceed your organization's rate limit of 30,000 input tokens per
+//! minute", <https://github.com/moltis-org/moltis/issues/117>, while the headers say that all of it remains), and
+//! that of a subscription without long contexts (429 "Extra usage is required for long context requests.", from
+//! 200,000 tokens on, <https://github.com/NousResearch/hermes-agent/pull/4747>).
 //!
 //! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length
 //! is 2048"), OpenAI says "Invalid 'messages': array too long. Expected an array with maximum length 2048"
@@ -32,6 +53,7 @@ const CODES: &[&str] = &[
     "context_length_exceeded",
     "exceed_context_size_error",
     "model_context_window_exceeded",
+    "tokens_limit_reached",
     "string_above_max_context",
 ];
 /// Pieces of a message, in lower case.
@@ -74,6 +96,15 @@ const PHRASES: &[&str] = &[
     "tokens exceed",
     "token count of",
     "input token count",
+    "supported sequence length",
+    "total tokens limit",
+    "max_prompt_tokens",
+    "max_model_len",
+    "number of input tokens",
+    "tokens in request more than max tokens allowed",
+    "request input tokens exceed",
+    "超过最大长度",
+    "上下文长度",
 ];
 /// Messages about too many messages, whatever their size is.
 const TOO_MANY: &[&str] = &[
@@ -88,6 +119,10 @@ const TOO_MANY: &[&str] = &[
 /// however long one waits. OpenAI (429) and Groq (413) both say "Request too large for model …: Limit M,
 /// Requested N".
 const TOO_LARGE_FOR_A_MINUTE: &str = "request too large for";
+/// The message of Anthropic where a subscription has no long contexts.
+const NO_LONG_CONTEXT: &str = "extra usage is required for long context";
+/// The tokens that such a subscription may send.
+const WITHOUT_LONG_CONTEXT: u64 = 200_000;
 /// Words with which a provider wants the caller to wait: Bedrock's "Too many tokens, please wait before
 /// trying again".
 const LATER: &[&str] = &[
@@ -113,12 +148,37 @@ pub(super) fn is_one(status: Option<u16>, said: &Extracted, message: &str) -> bo
         .iter()
         .any(|code| said.words.iter().any(|word| word == code))
         || message.contains(TOO_LARGE_FOR_A_MINUTE)
+        || message.contains(NO_LONG_CONTEXT)
+        || said.never_passes
     {
         return true;
     }
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));
-    let says_so = has(PHRASES) || has(TOO_MANY) || said.words.iter().any(|word| word == "too_many_tokens");
+    let says_so = has(PHRASES)
+        || has(TOO_MANY)
+        || leaves_no_room(message)
+        || said.words.iter().any(|word| word == "too_many_tokens");
     says_so && status != Some(429) && !has(LATER) && !has(OTHER_LENGTHS)
+}
+
+/// Returns whether a server counts less than no room for the answer.
+fn leaves_no_room(message: &str) -> bool {
+    const NAMES: &[&str] = &["max_tokens", "max_completion_tokens", "max_new_tokens"];
+    NAMES.iter().any(|name| message.contains(name)) && message.contains("must be at least 1, got -")
+}
+
+/// Notes a limit of the tokens in a minute that the request alone exceeds: all of it remains, and it is refused.
+pub(super) fn note_headers<'h>(header: impl Fn(&str) -> Option<&'h str>, into: &mut Extracted) {
+    let number = |name| header(name)?.parse::<u64>().ok();
+    let limit = number("anthropic-ratelimit-input-tokens-limit").filter(|limit| *limit > 0);
+    let message = into.message.to_ascii_lowercase();
+    if limit.is_some()
+        && limit == number("anthropic-ratelimit-input-tokens-remaining")
+        && message.contains("input tokens per minute")
+    {
+        into.never_passes = true;
+        into.window = into.window.or(limit);
+    }
 }
 
 /// Returns the sizes that a refusal names.
@@ -128,14 +188,31 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         // What it counts are no tokens.
         return Overflow::default();
     }
+    if message.contains(NO_LONG_CONTEXT) {
+        return Overflow {
+            window: Some(WITHOUT_LONG_CONTEXT),
+            asked: said.asked,
+        };
+    }
     let first = |phrases: &[&str]| phrases.iter().find_map(|phrase| number_after(&message, phrase));
     let window = first(&[
         "context length is only ",
         "context length is ",
         "context length of ",
+        "context length (",
+        "context length: ",
         "context window of ",
         "context window is ",
         "context size (",
+        "context size is ",
+        "sequence length is just ",
+        "sequence length is ",
+        "total tokens limit ",
+        "max_prompt_tokens (",
+        "max_seq_len ",
+        "max_model_len ",
+        "max size: ",
+        "supports up to ",
         "model length of ",
         "prompt length is ",
         "model token limit: ",
@@ -152,13 +229,22 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "`inputs` must have less than ",
         "limit of ",
         "limit ",
+        "cannot exceed ",
     ]);
     let asked = first(&[
         "prompt is too long: ",
+        "prompt too long: ",
+        "prompt has ",
+        "provided prompt is ",
+        "the input (",
+        "input length (",
+        "number of input tokens (",
+        "number of input tokens ",
         "resulted in ",
         "request (",
         "token count (",
         "token count of ",
+        "token count is ",
         "request contains ",
         "request has ",
         "exceed context limit: ",

@@ -4,7 +4,7 @@
 
 use agentx_types::RequestPart;
 
-use super::{ErrorCode, Extracted, extra_keys, max_tokens, refused_setting, template};
+use super::{ErrorCode, Extracted, extra_keys, max_tokens, refused_media, refused_setting, template};
 
 /// Words that name a part, in lower case; the first that fits counts.
 ///
@@ -194,7 +194,9 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     if code == ErrorCode::BadRequest && template::is_one(&message) && !template::takes_no_tools(&message) {
         return Some(RequestPart::Roles);
     }
-    if code == ErrorCode::BadRequest && template::takes_no_pictures(&message) {
+    if code == ErrorCode::BadRequest
+        && (refused_media::is_one(said, &message) || refused_media::is_their_number(&message))
+    {
         return Some(RequestPart::Media);
     }
     if !about_its_form || template::takes_no_tools(&message) {

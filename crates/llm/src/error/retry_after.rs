@@ -1,13 +1,24 @@
 //! How long a provider wants the caller to wait, where it says so in words alone: OpenAI and Groq "Please try
 //! again in 1m0.36s", "in 579ms" (<https://github.com/Pythagora-io/gpt-pilot/pull/608>), Gemini "Please retry
-//! in 34.07s", Azure "Please retry after 26 seconds".
+//! in 34.07s", Azure "Please retry after 26 seconds", GitHub Models "Please wait 62391 seconds before retrying",
+//! Copilot "Please wait 8 hours 24 minutes and try again"
+//! (<https://github.com/microsoft/vscode-copilot-release/issues/3210>), "wait for your limit to reset in 3 hours
+//! 49 minutes" (<https://github.com/github/copilot-cli/issues/3819>).
 
 use serde_json::{Map, Value};
 
 use super::Extracted;
 
 /// The words before the time, in lower case.
-const BEFORE: &[&str] = &["try again in ", "retry in ", "retry after ", "try again after "];
+const BEFORE: &[&str] = &[
+    "try again in ",
+    "retry in ",
+    "retry after ",
+    "try again after ",
+    "please wait ",
+    "reset in ",
+    "resets in ",
+];
 
 /// Milliseconds that a message asks to wait, if it does.
 pub(super) fn in_words(message: &str) -> Option<u64> {
@@ -20,7 +31,8 @@ pub(super) fn in_words(message: &str) -> Option<u64> {
 
 /// Notes what an object of an error says in fields: Google's `RetryInfo` has `retryDelay: "4s"`
 /// (<https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto>), OpenRouter hands
-/// on `X-RateLimit-Reset` in `metadata.headers`.
+/// on `X-RateLimit-Reset` in `metadata.headers`, and ChatGPT says `resets_in_seconds` and `resets_at`, in
+/// seconds since 1970 (<https://github.com/earendil-works/pi/issues/4172>).
 pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     let delay = object.get("retryDelay").and_then(Value::as_str).and_then(time);
     into.wait_ms = into.wait_ms.or(delay);
@@ -31,6 +43,40 @@ pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     let reset = headers.and_then(|headers| headers.get("X-RateLimit-Reset"));
     let reset = reset.and_then(|reset| reset.as_str().map_or_else(|| reset.as_u64(), time_or_delay_ms));
     into.resets_at_ms = into.resets_at_ms.or(reset.filter(|at| *at >= MILLIS));
+    let seconds = |key: &str| object.get(key)?.as_u64()?.checked_mul(1_000);
+    into.wait_ms = into.wait_ms.or_else(|| seconds("resets_in_seconds"));
+    into.resets_at_ms = into.resets_at_ms.or_else(|| seconds("resets_at"));
+}
+
+/// Codes of a limit that holds for hours: ChatGPT's, and Z.AI's of its plans, of five hours, a week or a month
+/// (<https://docs.z.ai/api-reference/api-code>).
+const USED_UP: &[&str] = &[
+    "usage_limit_reached",
+    "1308",
+    "1310",
+    "1316",
+    "1317",
+    "1318",
+    "1319",
+    "1320",
+    "1321",
+];
+/// Words for the same, in lower case: Z.AI "Usage limit reached for 5 hour. Your limit will reset at …", Kimi
+/// "You've reached your usage limit for this billing cycle" (made up after its page), Cerebras "Tokens per day limit
+/// exceeded".
+const USED_UP_WORDS: &[&str] = &[
+    "usage limit reached",
+    "usage limit has been reached",
+    "reached your usage limit",
+    "per day limit exceeded",
+];
+
+/// Returns whether a limit is used up that holds for hours, without a word about how long it is to be waited.
+pub(super) fn is_used_up(said: &Extracted) -> bool {
+    let message = said.message.to_ascii_lowercase();
+    let is_named = said.words.iter().any(|word| USED_UP.contains(&word.as_str()))
+        || USED_UP_WORDS.iter().any(|words| message.contains(words));
+    is_named && said.wait_ms.is_none() && said.resets_at_ms.is_none() && in_words(&message).is_none()
 }
 
 /// The words about a quota for a whole day: Gemini's "reset at midnight Pacific time"
@@ -105,6 +151,17 @@ mod tests {
             ("Please retry in 34.074824224s.", Some(34_075)),
             ("Please retry after 26 seconds.", Some(26_000)),
             ("Try again in 1 hour 5 minutes", Some(3_900_000)),
+            ("Please wait 62391 seconds before retrying.", Some(62_391_000)),
+            (
+                "Please wait 10 hours 58 minutes before trying again.",
+                Some(39_480_000),
+            ),
+            (
+                "Please wait for your limit to reset in 3 hours 49 minutes or",
+                Some(13_740_000),
+            ),
+            ("try again in 8 s", Some(8_000)),
+            ("Please wait a moment before trying again", None),
             ("Please try again in a moment", None),
             ("Please try again later", None),
             ("try again in 3 fortnights", None),

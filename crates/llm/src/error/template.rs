@@ -29,16 +29,6 @@ const PHRASES: &[&str] = &[
     "no user query found",
 ];
 
-/// Servers of models without eyes, in lower case: llama.cpp answers 500 ("image input is not supported -
-/// hint: if this is unexpected, you may need to provide the mmproj",
-/// <https://github.com/ggml-org/llama.cpp/issues/13566>), Ollama 500 ("missing data required for image
-/// input"), OpenRouter 404 ("No endpoints found that support image input").
-const NO_PICTURES: &[&str] = &[
-    "image input is not supported",
-    "data required for image input",
-    "support image input",
-];
-
 /// Servers and models that take no tools, in lower case: Ollama ("registry.ollama.ai/library/gemma3:4b does
 /// not support tools", <https://github.com/ollama/ollama/issues/11131>), vLLM ("\"auto\" tool choice requires
 /// --enable-auto-tool-choice and --tool-call-parser to be set",
@@ -90,9 +80,4 @@ pub(super) fn takes_no_tools(message: &str) -> bool {
 /// Returns whether this message, in lower case, is about the roles of a conversation or the template that renders it.
 pub(super) fn is_one(message: &str) -> bool {
     PHRASES.iter().any(|phrase| message.contains(phrase))
-}
-
-/// Returns whether this message, in lower case, says that the model takes no pictures.
-pub(super) fn takes_no_pictures(message: &str) -> bool {
-    NO_PICTURES.iter().any(|phrase| message.contains(phrase))
 }

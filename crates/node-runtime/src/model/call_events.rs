@@ -39,6 +39,7 @@ pub(super) fn attempt_failed(
         longest_answer: failure
             .longest_answer
             .and_then(|tokens| u32::try_from(tokens).ok()),
+        most_media: failure.most_media,
     }
     .into()
 }

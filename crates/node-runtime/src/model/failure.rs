@@ -57,6 +57,8 @@ pub(super) struct AttemptFailure {
     /// The longest answer that the provider accepts, in tokens, if it refuses the requested one and names its
     /// limit.
     pub(super) longest_answer: Option<u64>,
+    /// The most pictures and other media that the provider takes in one request, if it refuses their number.
+    pub(super) most_media: Option<u16>,
 }
 
 impl AttemptFailure {
@@ -73,6 +75,7 @@ impl AttemptFailure {
             overflow: None,
             refused: None,
             longest_answer: None,
+            most_media: None,
         }
     }
 
@@ -184,6 +187,7 @@ impl AttemptFailure {
             overflow: error.overflow,
             refused: error.refused,
             longest_answer: error.longest_answer,
+            most_media: error.most_media,
             ..Self::setup(message)
         }
     }

@@ -295,6 +295,7 @@ mod tests {
             overflow: None,
             refused: None,
             longest_answer: None,
+            most_media: None,
             nobody_listens: false,
         }
     }

@@ -55,6 +55,7 @@ mod tests {
             overflow: None,
             refused: None,
             longest_answer: None,
+            most_media: None,
         };
         check(
             ErrorReceptor::default(),

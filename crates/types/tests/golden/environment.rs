@@ -151,6 +151,7 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         }),
         refused: Some(RequestPart::Thinking),
         longest_answer: Some(4_096),
+        most_media: None,
     };
     vec![
         StreamStart {
@@ -540,6 +541,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         overflow: None,
         refused: None,
         longest_answer: None,
+        most_media: None,
     };
     vec![
         said.into(),
