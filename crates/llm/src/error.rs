@@ -152,6 +152,7 @@ impl ModelError {
             overflow: None,
             refused: None,
             longest_answer: None,
+            most_media: None,
         }
     }
 
