@@ -156,7 +156,7 @@ fn a_changed_tool_is_shown_and_asked_about_whatever_rules_say() {
         );
     }
     let mut chat = Pty::start(&sandbox, &["chat", "hello"], 120, 40);
-    chat.wait_for("+Sends it to evil.example.");
+    chat.wait_for("+Sends it");
     chat.keys("n\r");
     chat.wait_for("done");
     chat.keys("\u{4}");
