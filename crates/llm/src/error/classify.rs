@@ -170,6 +170,10 @@ const AFTER_STATUS: &[CodeRule] = &[
             "overloaded",
             "engine_overloaded_error",
             "server_overloaded",
+            // OpenAI's, within a stream (<https://github.com/tontinton/maki/pull/897>).
+            "server_is_overloaded",
+            "service_unavailable_error",
+            "slow_down",
             "unavailable",
         ],
         phrases: &["overloaded", "over capacity", "at capacity"],
