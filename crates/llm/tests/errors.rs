@@ -1232,3 +1232,25 @@ fn a_rate_that_one_request_exceeds_is_a_full_window() {
         (C::ContextWindow, false, sizes(200_000))
     );
 }
+
+#[test]
+fn what_a_server_cannot_do_yet_is_asked_for_again() {
+    let early = error(425, r#"{"error":{"message":"Too early"}}"#);
+    assert_eq!((early.code, early.retryable), (C::Conflict, true));
+    let flex = error(
+        498,
+        r#"{"error":{"message":"Flex tier capacity exceeded","code":"capacity_exceeded"}}"#,
+    );
+    assert_eq!((flex.code, flex.retryable), (C::Overloaded, true));
+}
+
+#[test]
+fn a_model_that_is_streamed_to_verified_organizations_alone_is_not_asked_in_other_forms() {
+    let body = r#"{"error":{"message":"Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.","type":"invalid_request_error","param":"stream","code":"unsupported_value"}}"#;
+    let error = error(400, body);
+    assert_eq!(
+        (error.code, error.retryable, error.refused),
+        (C::Forbidden, false, None)
+    );
+    assert!(error.message.contains("Verify Organization"), "{error}");
+}

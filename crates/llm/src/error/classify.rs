@@ -96,10 +96,16 @@ const OUT_OF_MONEY: CodeRule = CodeRule {
 
 /// The account may not be used at all, whatever is sent: Anthropic says so in a 400 with the type of any bad
 /// request (<https://github.com/anthropics/claude-code/issues/19028>).
+///
+/// OpenAI streams some models to verified organizations alone, and says what to do
+/// (<https://github.com/lobehub/lobehub/issues/9385>): no other form of the request is streamed.
 const ACCOUNT_CLOSED: CodeRule = CodeRule {
     code: ErrorCode::Forbidden,
     words: &[],
-    phrases: &["this organization has been disabled"],
+    phrases: &[
+        "this organization has been disabled",
+        "organization must be verified to stream",
+    ],
 };
 
 /// Words that count more than a status with many meanings (400, 422, 500), and that count without a status.
@@ -170,6 +176,10 @@ const AFTER_STATUS: &[CodeRule] = &[
             "overloaded",
             "engine_overloaded_error",
             "server_overloaded",
+            // OpenAI's, within a stream (<https://github.com/tontinton/maki/pull/897>).
+            "server_is_overloaded",
+            "service_unavailable_error",
+            "slow_down",
             "unavailable",
         ],
         phrases: &["overloaded", "over capacity", "at capacity"],
@@ -270,6 +280,9 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
 
 /// Statuses that mean one thing.
 ///
+/// 425 asks for the same request a little later (RFC 8470). 498 is Groq's for a flex tier without capacity, and
+/// wants to be asked again (<https://console.groq.com/docs/flex-processing>).
+///
 /// 501, 505, 506 and 510 say that the server cannot do this at all, so the same request fails again: they
 /// count as an address that is not there. Tabby answers so where it was started without a model
 /// (<https://github.com/TabbyML/tabby/issues/4281>). The SDKs of Anthropic and OpenAI and the AI SDK of
@@ -282,10 +295,10 @@ fn telling_status(status: u16) -> Option<ErrorCode> {
         403 => ErrorCode::Forbidden,
         404 | 405 | 410 | 501 | 505 | 506 | 510 => ErrorCode::NotFound,
         408 | 504 | 524 => ErrorCode::Timeout,
-        409 => ErrorCode::Conflict,
+        409 | 425 => ErrorCode::Conflict,
         413 => ErrorCode::TooLarge,
         429 => ErrorCode::RateLimited,
-        503 | 529 => ErrorCode::Overloaded,
+        498 | 503 | 529 => ErrorCode::Overloaded,
         _ => return None,
     })
 }

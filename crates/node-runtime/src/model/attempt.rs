@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use super::call::Call;
 use super::call_events;
-use super::content_coding::IncomingBody;
+use super::content_coding::{IncomingBody, is_no_object};
 use super::endpoint::Endpoint;
 use super::estimate::TokenEstimate;
-use super::failure::AttemptFailure;
+use super::failure::{AttemptFailure, CallEnd};
 use super::stream_pace::StreamPace;
 
 /// Maximum number of bytes read of a refusal's body.
@@ -24,18 +24,6 @@ const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
 const REUSE_TIME: Duration = Duration::from_millis(200);
 /// Comments and pings keep an answer without text alive for this many times the limit on silence.
 const WORDLESS: u32 = 6;
-
-/// The end of an attempt. Only after `Failed` another attempt may follow.
-pub(super) enum CallEnd {
-    /// The answer is whole; its end was said.
-    Answered,
-    /// The call failed.
-    Failed(AttemptFailure),
-    /// The call was cancelled.
-    Interrupted,
-    /// The session is gone.
-    NobodyListens,
-}
 
 /// An attempt of a call.
 pub(super) struct Attempt<'a> {
@@ -48,6 +36,8 @@ pub(super) struct Attempt<'a> {
     counted: TokenEstimate,
     began: Instant,
     started: bool,
+    /// Whether anything of the answer itself came.
+    begun: bool,
     ended: bool,
 }
 
@@ -82,6 +72,7 @@ impl<'a> Attempt<'a> {
             counted: TokenEstimate::default(),
             began: Instant::now(),
             started: false,
+            begun: false,
             ended: false,
         }
     }
@@ -96,9 +87,20 @@ impl<'a> Attempt<'a> {
         self.began.elapsed()
     }
 
-    /// Returns whether a part of an answer came.
+    /// Returns whether a part of an answer came: its announcement alone is none.
     pub(super) fn has_begun(&self) -> bool {
-        self.started
+        self.begun
+    }
+
+    /// Ends an answer that failed, if it was announced. A refusal before its first word costs what the provider
+    /// says and no more.
+    pub(super) fn broken(&self, outcome: &CallEnd) -> Vec<EnvironmentEvent> {
+        let is_refusal = matches!(outcome, CallEnd::Failed(failure) if failure.was_said);
+        match (self.stream_is_open(), is_refusal && !self.begun) {
+            (false, _) => Vec::new(),
+            (true, true) => vec![call_events::stream_end(StopReason::Broken)],
+            (true, false) => self.cut_off(StopReason::Broken),
+        }
     }
 
     /// Ends an answer that is cut off here, with an estimate of its cost if the provider reported none.
@@ -357,6 +359,7 @@ impl<'a> Attempt<'a> {
                 uncounted = cost.map(|cost| (index, cost));
             }
             self.started |= matches!(event, EnvironmentEvent::StreamStart(_));
+            self.begun |= call_events::is_of_an_answer(event);
             self.ended |= matches!(event, EnvironmentEvent::StreamEnd(_));
             self.given.note(event);
             self.counted.note(event);
@@ -390,11 +393,4 @@ impl<'a> Attempt<'a> {
 
 fn failed(failure: AttemptFailure) -> CallEnd {
     CallEnd::Failed(failure)
-}
-
-/// Returns whether a body begins with anything but a JSON object, after a byte order mark and spaces.
-fn is_no_object(body: &[u8]) -> bool {
-    let begins = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    let first = begins.trim_ascii_start().first();
-    first.is_some_and(|byte| *byte != b'{')
 }

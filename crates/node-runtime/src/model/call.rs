@@ -29,10 +29,10 @@ use reqwest::{Method, Request};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{Attempt, CallEnd};
+use super::attempt::Attempt;
 use super::client::ModelClients;
 use super::endpoint::Endpoint;
-use super::failure::AttemptFailure;
+use super::failure::{AttemptFailure, CallEnd};
 use super::policy::{FailedAttempt, RetryDecision, Tries};
 use super::{ModelParts, call_events};
 use crate::blobs::load_blobs;
@@ -148,11 +148,7 @@ impl Call {
             let number = tries.attempts() + 1;
             let mut attempt = Attempt::new(self, endpoint, number, taken.clone());
             let outcome = attempt.run(request).await;
-            let broken = if attempt.stream_is_open() {
-                attempt.cut_off(StopReason::Broken)
-            } else {
-                Vec::new()
-            };
+            let broken = attempt.broken(&outcome);
             let (begun, took) = (attempt.has_begun(), attempt.took());
             match outcome {
                 CallEnd::Answered | CallEnd::NobodyListens => return,

@@ -18,6 +18,17 @@ pub(super) fn stream_end(stop_reason: StopReason) -> EnvironmentEvent {
     .into()
 }
 
+/// Returns whether an event has something of an answer, other than that it begins, ends, or what it costs.
+pub(super) fn is_of_an_answer(event: &EnvironmentEvent) -> bool {
+    !matches!(
+        event,
+        EnvironmentEvent::StreamStart(_)
+            | EnvironmentEvent::StreamEnd(_)
+            | EnvironmentEvent::UsageReport(_)
+            | EnvironmentEvent::ModelFellBack(_)
+    )
+}
+
 /// Attempt number `attempt` failed; the next one follows in `retry_in`, or none does. The server is waited
 /// for within `gives_up_in`.
 pub(super) fn attempt_failed(

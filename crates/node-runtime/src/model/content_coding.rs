@@ -126,3 +126,10 @@ impl UnreadableBody {
         }
     }
 }
+
+/// Returns whether a body begins with anything but a JSON object, after a byte order mark and spaces.
+pub(super) fn is_no_object(body: &[u8]) -> bool {
+    let begins = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let first = begins.trim_ascii_start().first();
+    first.is_some_and(|byte| *byte != b'{')
+}

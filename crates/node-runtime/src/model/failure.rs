@@ -46,6 +46,8 @@ pub(super) struct AttemptFailure {
     /// Whether the server is overloaded, failing or not there: it is waited for. Anything else is tried a few
     /// times.
     pub(super) unavailable: bool,
+    /// Whether the provider itself said so.
+    pub(super) was_said: bool,
     /// Whether nothing listens at the server's address.
     pub(super) nobody_listens: bool,
     /// The delay that the provider requests.
@@ -61,6 +63,18 @@ pub(super) struct AttemptFailure {
     pub(super) most_media: Option<u16>,
 }
 
+/// The end of an attempt. Only after `Failed` another attempt may follow.
+pub(super) enum CallEnd {
+    /// The answer is whole; its end was said.
+    Answered,
+    /// The call failed.
+    Failed(AttemptFailure),
+    /// The call was cancelled.
+    Interrupted,
+    /// The session is gone.
+    NobodyListens,
+}
+
 impl AttemptFailure {
     /// Nothing can be sent as things are set up.
     pub(super) fn setup(message: String) -> Self {
@@ -70,6 +84,7 @@ impl AttemptFailure {
             status: None,
             retryable: false,
             unavailable: false,
+            was_said: false,
             nobody_listens: false,
             retry_after: None,
             overflow: None,
@@ -165,7 +180,10 @@ impl AttemptFailure {
             words if error.takes_no_tools() => format!("{who} says: {words} ({WITHOUT_TOOLS})"),
             words => format!("{who} says: {words}"),
         };
-        Self::of(error, message)
+        Self {
+            was_said: true,
+            ..Self::of(error, message)
+        }
     }
 
     /// Returns the failure of a malformed answer.

@@ -115,7 +115,7 @@ pub(super) enum RetryDecision {
 pub(super) struct FailedAttempt<'a> {
     /// The failure of the attempt.
     pub(super) failure: &'a AttemptFailure,
-    /// Whether a part of an answer came.
+    /// Whether a part of an answer came; that one begins, and a failure before its first word, is none.
     pub(super) begun: bool,
     /// The duration of the attempt.
     pub(super) took: Duration,
@@ -297,6 +297,7 @@ mod tests {
             longest_answer: None,
             most_media: None,
             nobody_listens: false,
+            was_said: true,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Refusals by status: which are tried again, when, and how often.
 
 use agentx_testing::{ServerReply, TestServer, wire};
-use serde_json::json;
+use agentx_types::{Api, EnvironmentEvent as E};
+use serde_json::{Value, json};
 
 use crate::{Caller, answered, check, failing, message, story};
 
@@ -149,4 +150,100 @@ async fn the_body_of_a_refusal_is_not_waited_for_without_end() {
         ],
     )
     .await;
+}
+
+/// A stream of these events.
+fn stream_of(events: &[Value]) -> ServerReply {
+    ServerReply::stream().then(
+        events
+            .iter()
+            .map(|event| format!("data: {event}\n\n"))
+            .collect::<String>(),
+    )
+}
+
+/// Refusals within a 200: the answer is announced, or not even that, and then refused. What is around the codes is
+/// made up.
+fn refusals_within_a_stream() -> Vec<(Api, Vec<Value>, &'static str)> {
+    let created = json!({"type": "response.created", "response": {"id": "resp_1", "model": "m"}});
+    let failed = |code: &str, words: &str| {
+        json!({"type": "response.failed", "response": {"id": "resp_1", "status": "failed", "output": [],
+            "error": {"code": code, "message": words}}})
+    };
+    let started = json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
+        "model": "m", "content": [], "usage": {"input_tokens": 7, "output_tokens": 1}}});
+    let busy = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let words = "Our servers are busy. Please try again later.";
+    vec![
+        (
+            Api::OpenaiResponses,
+            vec![created.clone(), failed("server_is_overloaded", words)],
+            "overloaded",
+        ),
+        (
+            Api::OpenaiResponses,
+            vec![
+                created.clone(),
+                failed("rate_limit_exceeded", "Rate limit reached"),
+            ],
+            "rate_limited",
+        ),
+        (
+            Api::OpenaiResponses,
+            vec![
+                created.clone(),
+                json!({"type": "error", "code": "server_is_overloaded", "message": words, "param": null}),
+            ],
+            "overloaded",
+        ),
+        (
+            Api::OpenaiResponses,
+            vec![
+                json!({"type": "error", "error": {"type": "service_unavailable_error", "code": "server_is_overloaded", "message": words}}),
+            ],
+            "overloaded",
+        ),
+        (Api::Anthropic, vec![started, busy.clone()], "overloaded"),
+        (Api::Anthropic, vec![busy], "overloaded"),
+    ]
+}
+
+#[tokio::test]
+async fn a_refusal_within_a_stream_is_waited_for_like_one_by_status() {
+    for (api, events, code) in refusals_within_a_stream() {
+        let server = TestServer::start((0..100).map(|_| stream_of(&events))).await;
+        let caller = Caller::with(&server.url(), api, |_| {});
+        let said = caller.call().await;
+        let waited: u128 = caller.pause.millis().iter().sum();
+        assert!((590_000..=600_000).contains(&waited), "{waited}: {events:?}");
+        let is_failure = |line: &String| line.starts_with(&format!("attempt_failed 1 {code} in 250"));
+        assert!(story(&said).iter().any(is_failure), "{:?}", story(&said));
+        let estimated = said.events.iter().any(|event| match event {
+            E::UsageReport(report) => report.usage.is_estimated(),
+            _ => false,
+        });
+        assert!(!estimated, "it costs what the vendor says: {events:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_within_a_stream_is_kept() {
+    let refused = stream_of(&[
+        json!({"type": "response.created", "response": {"id": "resp_1", "model": "m"}}),
+        json!({"type": "response.failed", "response": {"id": "resp_1", "status": "failed", "output": [],
+            "error": {"code": "rate_limit_exceeded", "message": "Rate limit reached. Please try again in 2.5s."}}}),
+    ]);
+    let whole = stream_of(&[
+        json!({"type": "response.completed", "response": {"id": "resp_2", "model": "m", "status": "completed",
+            "output": [{"type": "message", "content": [{"type": "output_text", "text": "hello"}]}]}}),
+    ]);
+    let server = TestServer::start([refused, whole]).await;
+    let caller = Caller::with(&server.url(), Api::OpenaiResponses, |_| {});
+    let said = caller.call().await;
+    assert_eq!(caller.pause.millis(), [2_500]);
+    assert!(
+        story(&said).contains(&"text hello".to_owned()),
+        "{:?}",
+        story(&said)
+    );
 }
