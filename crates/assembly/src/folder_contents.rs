@@ -130,9 +130,10 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         );
     }
     for file in &settings.named_files {
-        let role = match file.is_of_servers() {
-            true => FileRole::Servers,
-            false => FileRole::Named,
+        let role = if file.is_of_servers() {
+            FileRole::Servers
+        } else {
+            FileRole::Named
         };
         add(file.path.clone(), file.bytes.clone(), role);
     }
