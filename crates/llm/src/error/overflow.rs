@@ -181,6 +181,30 @@ pub(super) fn note_headers<'h>(header: impl Fn(&str) -> Option<&'h str>, into: &
     }
 }
 
+/// The words before the size of the request, the most telling first.
+const BEFORE_ASKED: &[&str] = &[
+    "prompt is too long: ",
+    "prompt too long: ",
+    "prompt has ",
+    "provided prompt is ",
+    "the input (",
+    "input length (",
+    "number of input tokens (",
+    "number of input tokens ",
+    "resulted in ",
+    "request (",
+    "token count (",
+    "token count of ",
+    "token count is ",
+    "request contains ",
+    "request has ",
+    "exceed context limit: ",
+    "prompt contains ",
+    "prompt contains at least ",
+    "input length ",
+    "requested ",
+];
+
 /// Returns the sizes that a refusal names.
 pub(super) fn read(said: &Extracted) -> Overflow {
     let message = said.message.to_ascii_lowercase();
@@ -231,28 +255,7 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "limit ",
         "cannot exceed ",
     ]);
-    let asked = first(&[
-        "prompt is too long: ",
-        "prompt too long: ",
-        "prompt has ",
-        "provided prompt is ",
-        "the input (",
-        "input length (",
-        "number of input tokens (",
-        "number of input tokens ",
-        "resulted in ",
-        "request (",
-        "token count (",
-        "token count of ",
-        "token count is ",
-        "request contains ",
-        "request has ",
-        "exceed context limit: ",
-        "prompt contains ",
-        "prompt contains at least ",
-        "input length ",
-        "requested ",
-    ]);
+    let asked = first(BEFORE_ASKED);
     Overflow {
         window: said.window.or(window),
         asked: said.asked.or_else(|| parts_of_the_prompt(&message)).or(asked),
