@@ -3,6 +3,7 @@
 mod agent;
 mod approvals;
 mod branches;
+mod debug;
 mod files;
 mod identity;
 mod mcp;
@@ -19,14 +20,13 @@ use std::time::Duration;
 pub(crate) use agent::{AgentArgs, Approve, SessionArgs};
 pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use branches::{DiffArgs, ForkArgs, RewindArgs};
+pub(crate) use debug::{ApiArg, DebugCommand};
 pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use mcp::McpCommand;
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
-pub(crate) use upkeep::{
-    CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, RefreshModelsArgs, UsageArgs,
-};
+pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
 
 use agentx::runtime::View;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
@@ -378,32 +378,4 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         workspace: bool,
     },
-}
-
-/// `agentx debug`
-#[derive(Debug, Subcommand)]
-pub(crate) enum DebugCommand {
-    /// Decode a response body of a model API into events, one JSON object per line
-    Decode {
-        /// The protocol of the body
-        #[arg(long, value_name = "API")]
-        api: ApiArg,
-        /// The raw response body; `-` reads standard input
-        file: PathBuf,
-    },
-}
-
-/// The protocols that can be decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ApiArg {
-    /// Anthropic Messages
-    Anthropic,
-    /// OpenAI Chat Completions
-    OpenaiChat,
-    /// OpenAI Responses
-    OpenaiResponses,
-    /// Gemini
-    Gemini,
-    /// Gemini's Interactions
-    GeminiInteractions,
 }

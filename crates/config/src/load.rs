@@ -135,15 +135,14 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
         places: &places,
         lookup,
     };
-    let admitted =
-        workspace.map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person));
-    let admitted = admitted.unwrap_or_default();
+    let admitted = workspace
+        .map(|file| workspace::admitted(file, (&trust_dir, &folder), &merged, &of_person))
+        .unwrap_or_default();
     keys.extend(models::keys(&admitted.layer, lookup));
     for layer in [admitted.layer, environment, flags] {
         merged.lay(layer);
     }
-    let (catalog, unreadable) = refreshed_models::catalog(&trust_dir);
-    found.warnings.extend(unreadable);
+    let catalog = refreshed_models::catalog(&trust_dir, &mut found.warnings);
     let mut settings = assemble::settings(
         catalog,
         &merged,

@@ -92,13 +92,14 @@ pub fn forget_refreshed_models(data_dir: &Path) -> Result<bool, ConfigError> {
     }
 }
 
-/// The built-in catalog with the models of this data directory, and what was wrong with its file: a program
-/// starts all the same.
-pub(crate) fn catalog(data_dir: &Path) -> (Catalog, Option<ConfigMistake>) {
-    match refreshed_models(data_dir) {
-        Ok(read) => (catalog_of(read.as_ref()), None),
-        Err(error) => (Catalog::builtin(), Some(warning(data_dir, &error))),
-    }
+/// The built-in catalog with the models of this data directory. A program starts all the same where the file is
+/// damaged; what is wrong with it is a warning.
+pub(crate) fn catalog(data_dir: &Path, warnings: &mut Vec<ConfigMistake>) -> Catalog {
+    let read = refreshed_models(data_dir).unwrap_or_else(|error| {
+        warnings.push(warning(data_dir, &error));
+        None
+    });
+    catalog_of(read.as_ref())
 }
 
 /// The built-in catalog with these models.

@@ -19,6 +19,7 @@
 //! ```
 
 mod config;
+mod error;
 pub mod models_dev;
 mod server;
 mod suggestions;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::anthropic;
 use crate::request::WireOptions;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
+pub use error::CatalogError;
 pub use server::origin;
 pub use suggestions::nearest;
 pub use unknown_models::tools_need_responses;
@@ -94,45 +96,6 @@ pub struct ModelEntry {
     pub snapshots: Vec<String>,
     /// Options of this model's wire protocol; `None` if they are those of its provider.
     pub wire: Option<WireOptions>,
-}
-
-/// A name that the catalog does not know, or a configuration that it cannot use.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CatalogError {
-    /// The catalog has no model of this name, and the name has no provider.
-    #[error("unknown model `{name}`")]
-    UnknownModel {
-        /// The name that was asked for.
-        name: String,
-        /// The nearest names, nearest first; may be empty.
-        nearest: Vec<String>,
-    },
-    /// The catalog has no provider of this name.
-    #[error("unknown provider `{name}`")]
-    UnknownProvider {
-        /// The name that was asked for.
-        name: String,
-        /// The nearest names, nearest first; may be empty.
-        nearest: Vec<String>,
-    },
-    /// A new provider in the configuration lacks a field that every provider needs.
-    #[error("provider `{name}` needs `{field}`")]
-    Incomplete {
-        /// The name of the provider.
-        name: String,
-        /// The missing field.
-        field: &'static str,
-    },
-}
-
-impl CatalogError {
-    /// Returns similar names that the catalog knows, nearest first; may be empty.
-    pub fn nearest(&self) -> &[String] {
-        match self {
-            Self::UnknownModel { nearest, .. } | Self::UnknownProvider { nearest, .. } => nearest,
-            Self::Incomplete { .. } => &[],
-        }
-    }
 }
 
 /// Models and providers.

@@ -20,7 +20,6 @@ pub(crate) mod models;
 mod parameter_names;
 mod passphrase;
 pub(crate) mod reactors;
-pub(crate) mod refresh_models;
 pub(crate) mod replay;
 pub(crate) mod rewind;
 pub(crate) mod run;
@@ -38,7 +37,7 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, ModelsCommand, SessionArgs, ToolsCommand};
+use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, SessionArgs, ToolsCommand};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -171,15 +170,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Context(args) => with_runtime(global, console, async |place, _, console| {
             context::run(place.runtime(), &args, json, console).await
         }),
-        Command::Models { command } => with_runtime(global, console, async |place, loaded, console| {
-            match command.unwrap_or(ModelsCommand::List) {
-                ModelsCommand::List => models::run(place, loaded, json, console).await,
-                ModelsCommand::Show { name } => models::show(loaded, &name, json, console),
-                ModelsCommand::Refresh(args) => {
-                    refresh_models::run(global, loaded, &args, json, console).await
-                }
-            }
-        }),
+        Command::Models { command } => models::run(command, global, console),
         Command::Reactors => with_runtime(global, console, async |place, _, console| {
             reactors::run(place.runtime(), json, console).await
         }),

@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role, since,
+    AgentConfig, CondensedRange, ContentPart, ContextCondensed, ContextRange, Message, MessageId, Role,
 };
 use serde::{Deserialize, Serialize};
 
@@ -160,17 +160,6 @@ impl Conversation {
             summary_tokens: 0,
         };
         Some(Part { range, kept, said })
-    }
-
-    /// The most tokens that the latest units may keep: a quarter of the window, and a third of what instructions
-    /// and tools leave of it. In a small window that they fill by half, a quarter would be most of what is left,
-    /// and every few exchanges would be condensed.
-    fn longest_tail(&mut self, config: &AgentConfig) -> u64 {
-        let quarter = config.model.context_window / 4;
-        if config.rules_version < since::TAILS_LEAVE_ROOM {
-            return quarter;
-        }
-        quarter.min(self.budget(config) / 3)
     }
 
     /// The number of latest units that stay: `wanted` of them as far as they fit into `most` tokens, but two

@@ -14,6 +14,7 @@ mod pinned_messages;
 mod refusable_parts;
 mod refused_tools;
 mod repair;
+mod repairs;
 mod shorten;
 mod token_budget;
 mod window_guess;
@@ -35,7 +36,7 @@ use dropped_beginning::ServerCounts;
 use estimate::{estimate_message, estimate_tool};
 pub use estimate::{estimate_request, estimate_text};
 use pinned_messages::Landmarks;
-use repair::Repairs;
+use repairs::Repairs;
 use window_guess::BeforeGuess;
 
 /// A message with the event that completed it. `seq` never decreases along the entries, except for a summary,
@@ -267,12 +268,6 @@ impl Conversation {
         let left_out = &self.repairs.tools;
         self.prefix
             .get_or(|| RequestPrefix::of(config, condensed, left_out))
-    }
-
-    /// Estimates the tokens of a request with the whole window.
-    fn size(&mut self, config: &AgentConfig) -> u64 {
-        let prefix = self.prefix(config).tokens;
-        prefix.saturating_add(self.tokens_in_window())
     }
 
     /// The messages of a request.

@@ -8,7 +8,8 @@ use agentx_types::{AgentConfig, ModelSpec, since};
 use serde::{Deserialize, Serialize};
 
 use super::Conversation;
-use super::repair::{ALL, Repairs};
+use super::repair::ALL;
+use super::repairs::Repairs;
 
 /// The maximum number of models to remember; the latest stay.
 const MOST: usize = 8;

@@ -8,7 +8,7 @@
 use agentx_types::{AgentConfig, ToolSpec, since};
 
 use super::Conversation;
-use super::repair::Repairs;
+use super::repairs::Repairs;
 
 /// Maximum number of refusals in a row to follow. Each usually names one tool.
 const MOST_AT_ONCE: usize = 16;

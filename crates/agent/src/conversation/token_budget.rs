@@ -66,6 +66,23 @@ impl Conversation {
         self.room(config).saturating_sub(prefix)
     }
 
+    /// The most tokens that the latest units may keep: a quarter of the window, and a third of what instructions
+    /// and tools leave of it. In a small window that they fill by half, a quarter would be most of what is left,
+    /// and every few exchanges would be condensed.
+    pub(super) fn longest_tail(&mut self, config: &AgentConfig) -> u64 {
+        let quarter = config.model.context_window / 4;
+        if config.rules_version < since::TAILS_LEAVE_ROOM {
+            return quarter;
+        }
+        quarter.min(self.budget(config) / 3)
+    }
+
+    /// Estimates the tokens of a request with the whole window.
+    pub(super) fn size(&mut self, config: &AgentConfig) -> u64 {
+        let prefix = self.prefix(config).tokens;
+        prefix.saturating_add(self.tokens_in_window())
+    }
+
     /// Settings of the next call, with no longer answer than fits beside what is read.
     ///
     /// vLLM (<https://github.com/vllm-project/vllm/issues/42474>) and others refuse a request whose longest

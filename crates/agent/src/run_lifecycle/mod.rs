@@ -17,6 +17,7 @@
 
 mod config_change;
 mod inputs;
+mod refused_request;
 mod run;
 mod spending;
 mod stops;
@@ -34,8 +35,9 @@ pub(crate) use config_change::{add_strict, followed, made_by};
 pub use config_change::{apply, bind_by, hold_to, keep_from};
 pub use inputs::{InputBacklog, RunInput};
 pub(crate) use inputs::{InputDecision, InputQueue};
+pub use refused_request::RefusedRequest;
 pub(crate) use run::RunStep;
-pub use run::{PendingRun, RefusedRequest, Run, RunCost, StopCause, StopRecord};
+pub use run::{PendingRun, Run, RunCost, StopCause, StopRecord};
 pub use spending::Totals;
 pub(crate) use stops::StopConsequence;
 

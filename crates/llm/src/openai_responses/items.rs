@@ -45,6 +45,14 @@ pub(super) struct PiecePlace<'a> {
     pub(super) part: u64,
 }
 
+/// A part of an item that is known.
+#[derive(Clone, Copy, Debug)]
+struct PieceAt {
+    /// The index of the item.
+    at: usize,
+    part: u64,
+}
+
 /// An item that has begun.
 #[derive(Clone, Debug, Default)]
 struct StreamedItem {
@@ -124,12 +132,13 @@ impl Items {
             emitter.next_part();
             self.all.push(StreamedItem::default());
         }
-        self.chunk_at((at, place.part), kind, text, emitter, out);
+        let at = PieceAt { at, part: place.part };
+        self.chunk_at(at, kind, text, emitter, out);
     }
 
     fn chunk_at(
         &mut self,
-        (at, part): (usize, u64),
+        PieceAt { at, part }: PieceAt,
         kind: PartKind,
         text: String,
         emitter: &mut Emitter,
@@ -250,8 +259,9 @@ impl Items {
                 };
                 let refusal = of(&part.refusal);
                 self.refused |= !refusal.is_empty();
-                self.chunk_at((at, number), PartKind::Text, of(&part.text), emitter, out);
-                self.chunk_at((at, number), PartKind::Text, refusal, emitter, out);
+                let at = PieceAt { at, part: number };
+                self.chunk_at(at, PartKind::Text, of(&part.text), emitter, out);
+                self.chunk_at(at, PartKind::Text, refusal, emitter, out);
             }
             if !self.has_said(at) {
                 return;
@@ -276,7 +286,8 @@ impl Items {
             let parts = [&item.summary, &item.content];
             let said = parts.into_iter().flatten().find(|parts| !parts.is_empty());
             for (number, part) in (0_u64..).zip(said.into_iter().flatten()) {
-                self.chunk_at((at, number), PartKind::Thinking, words(part), emitter, out);
+                let at = PieceAt { at, part: number };
+                self.chunk_at(at, PartKind::Thinking, words(part), emitter, out);
             }
         }
         if item.encrypted_content.is_some()

@@ -151,7 +151,7 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         }),
         refused: Some(RequestPart::Thinking),
         longest_answer: Some(4_096),
-        most_media: None,
+        most_media: Some(4),
     };
     vec![
         StreamStart {

@@ -1,4 +1,4 @@
-//! `agentx models refresh`: newer windows, limits and prices of models, from a list that a person names.
+//! Newer windows, limits and prices of models, from a list that a person names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,6 @@ use agentx::node::model::published_list;
 use agentx::types::{ModelSpec, Prices};
 use serde_json::json;
 
-use super::only_here;
-use crate::args::{Global, RefreshModelsArgs};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -32,15 +30,24 @@ struct Differences {
     changed: Vec<String>,
 }
 
+/// A person's wish to read a list of models.
+#[derive(Clone, Debug)]
+pub struct RefreshWish {
+    /// The file or address of the list.
+    pub from: String,
+    /// Whether to show the differences only, and keep nothing.
+    pub dry_run: bool,
+    /// Whether to forget the list that was kept before, in place of reading one.
+    pub forget: bool,
+    /// Whether to say it as JSON.
+    pub json: bool,
+}
+
 /// Reads a list, shows the differences and keeps it.
-pub(crate) async fn run(
-    global: &Global,
-    loaded: &Loaded,
-    args: &RefreshModelsArgs,
-    json: bool,
-    console: &mut Console,
-) -> Result<Exit, ChatError> {
-    only_here("models refresh", global)?;
+///
+/// # Errors
+/// Returns an error if the list cannot be read or used, or cannot be kept.
+pub async fn refresh(loaded: &Loaded, args: &RefreshWish, console: &mut Console) -> Result<Exit, ChatError> {
     if args.forget {
         let had = forget_refreshed_models(&loaded.trust_dir)?;
         let words = if had {
@@ -67,7 +74,7 @@ pub(crate) async fn run(
     if !args.dry_run {
         write_refreshed_models(&loaded.trust_dir, &kept)?;
     }
-    tell(&kept, &read, &differences, (args.dry_run, json), console)?;
+    tell(&kept, &read, &differences, args, console)?;
     Ok(Exit::Ok)
 }
 
@@ -131,7 +138,7 @@ fn figures(spec: &ModelSpec) -> String {
 }
 
 /// Returns dollars per million tokens.
-pub(super) fn dollars(nano_per_token: u64) -> f64 {
+pub(crate) fn dollars(nano_per_token: u64) -> f64 {
     nano_per_token as f64 / 1e3
 }
 
@@ -178,14 +185,14 @@ fn tell(
     kept: &RefreshedModels,
     read: &ModelsDev,
     found: &Differences,
-    (dry_run, json): (bool, bool),
+    wish: &RefreshWish,
     console: &mut Console,
 ) -> Result<(), ChatError> {
-    if json {
+    if wish.json {
         return console.out_pretty(&json!({
             "source": kept.source,
             "day": kept.day,
-            "kept": !dry_run,
+            "kept": !wish.dry_run,
             "added": found.added,
             "changed": found.changed,
             "of_other_providers": read.of_other_providers,
@@ -204,7 +211,11 @@ fn tell(
     for line in read.invalid.iter().take(SHOWN_INVALID) {
         console.say(&format!("warning: left out {}\n", visible(line)));
     }
-    let done = if dry_run { "would be changed" } else { "changed" };
+    let done = if wish.dry_run {
+        "would be changed"
+    } else {
+        "changed"
+    };
     console.out(&format!(
         "{} {done}, {} added; left out: {} of other providers, {} that an agent cannot use, {} invalid\n",
         units::counted(found.changed.len(), "model"),

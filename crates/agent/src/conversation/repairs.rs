@@ -1,0 +1,129 @@
+//! The parts that requests leave out after refusals, and a message as it is sent without them. `repair` decides
+//! which parts these are.
+
+use std::sync::Arc;
+
+use agentx_types::{ContentPart, Message, RequestPart, Role};
+use serde::{Deserialize, Serialize};
+
+use super::model_switch::MediaOf;
+use super::refusable_parts::{
+    has_attached, has_media, in_words, is_block, is_exchange, is_reasoning, is_signed, is_signed_thinking,
+    without_attached, without_media, without_signature,
+};
+
+/// The parts that requests leave out. Each number is the event up to which requests leave out a part, or 0.
+///
+/// The conversation itself keeps everything: a front end shows it, and another model may be sent it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Repairs {
+    /// Thinking that its provider signs.
+    pub(super) thinking: u64,
+    /// Pictures and other media.
+    pub(super) media: u64,
+    /// The events of single messages whose pictures and other media requests leave out: the last ones at the
+    /// time of a refusal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) media_of: Vec<u64>,
+    /// The most pictures that a request may have; the newest stay: see [`super::media_limit`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) most_media: Option<u32>,
+    /// The pictures that other models of the session refused: see [`super::model_switch`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) media_of_others: Vec<MediaOf>,
+    /// Calls and results as such: they are told in plain words. [`ALL`] for a template that knows no role for
+    /// tools.
+    pub(super) tool_calls: u64,
+    /// Whether settings are left out that a server of the same API may not know.
+    pub(super) plain: bool,
+    /// Whether only a person and the assistant speak, and in turns.
+    pub(super) roles: bool,
+    /// The most tokens that an answer may have; 0 if the server is to decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<u64>,
+    /// Parts of answers that only their provider reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) blocks: u64,
+    /// Data attached to text and calls that only their provider reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) attached: u64,
+    /// Reasoning that servers of Chat Completions are sent back.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) reasoning: u64,
+    /// Signatures of Gemini's, and parts that only it reads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) signatures: u64,
+    /// The settings that requests leave out, in the order of their refusals.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) without: Vec<RequestPart>,
+    /// Tools that are not on offer, by name: see [`super::refused_tools`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Repairs {
+    /// Returns whether requests are sent whole.
+    pub(super) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns whether pictures and other media are left out of the message of this event.
+    pub(super) fn leaves_out_media(&self, seq: u64) -> bool {
+        seq <= self.media || self.media_of.contains(&seq)
+    }
+
+    /// The message of the event `seq` as it is sent; `None` if nothing of it is left. It is cloned only
+    /// where something changes.
+    pub(super) fn sent(&self, seq: u64, message: &Arc<Message>) -> Option<Arc<Message>> {
+        let changes = |part: &ContentPart| {
+            (seq <= self.thinking && is_signed_thinking(part))
+                || (seq <= self.reasoning && is_reasoning(part))
+                || (seq <= self.blocks && is_block(part))
+                || (seq <= self.attached && has_attached(part))
+                || (seq <= self.signatures && is_signed(part))
+                || (has_media(part) && self.leaves_out_media(seq))
+                || (seq <= self.tool_calls && is_exchange(part))
+        };
+        if !message.content.iter().any(changes) {
+            return Some(message.clone());
+        }
+        let mut content = message.content.clone();
+        if seq <= self.thinking {
+            content.retain(|part| !is_signed_thinking(part));
+        }
+        if seq <= self.reasoning {
+            content.retain(|part| !is_reasoning(part));
+        }
+        if seq <= self.blocks {
+            content.retain(|part| !is_block(part));
+        }
+        if seq <= self.attached {
+            content = content.into_iter().map(without_attached).collect();
+        }
+        if seq <= self.signatures {
+            content = content.into_iter().filter_map(without_signature).collect();
+        }
+        if self.leaves_out_media(seq) {
+            content = content.into_iter().map(without_media).collect();
+        }
+        let mut role = message.role;
+        if seq <= self.tool_calls {
+            content = content.into_iter().map(in_words).collect();
+            role = if role == Role::Tool { Role::User } else { role };
+        }
+        (!content.is_empty()).then(|| {
+            Arc::new(Message {
+                message_id: message.message_id.clone(),
+                role,
+                content,
+                by: message.by.clone(),
+            })
+        })
+    }
+}
