@@ -102,8 +102,8 @@ const COMMAND_LINE: &Table = &[
         "log_level in the configuration sets how much is logged",
     ),
     (
-        &["mcp", "plugin", "plugins"],
-        "MCP servers and plugins are not supported; to define your own tool in a file: `agentx tools new`, `agentx help tools`",
+        &["plugin", "plugins"],
+        "plugins are not supported; add a server of tools with `agentx mcp add`, or write a tool of your own: `agentx tools new`",
     ),
     (
         &["--add-dir"],

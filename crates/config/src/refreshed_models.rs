@@ -55,7 +55,7 @@ pub fn refreshed_models(data_dir: &Path) -> Result<Option<RefreshedModels>, Conf
     let failed = |error: std::io::Error| ConfigError::file(&path, error);
     let length = match std::fs::metadata(&path) {
         Ok(found) => found.len(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
     if length > MOST_BYTES {
@@ -64,6 +64,12 @@ pub fn refreshed_models(data_dir: &Path) -> Result<Option<RefreshedModels>, Conf
     let bytes = std::fs::read(&path).map_err(failed)?;
     let read = serde_json::from_slice(&bytes);
     read.map(Some).map_err(|error| failed(error.into()))
+}
+
+/// Returns whether there is no such file: a data directory that is none is said elsewhere.
+fn is_missing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 /// Writes the models, for all later starts.
@@ -110,6 +116,9 @@ pub fn catalog_of(read: Option<&RefreshedModels>) -> Catalog {
 }
 
 fn warning(data_dir: &Path, error: &ConfigError) -> ConfigMistake {
+    let error = error.to_string();
+    let place = format!("{}: ", refreshed_models_file(data_dir).display());
+    let why = error.strip_prefix(&place).unwrap_or(&error);
     ConfigMistake {
         at: MistakeLocation::File(SourceLocation {
             file: refreshed_models_file(data_dir).into(),
@@ -117,9 +126,7 @@ fn warning(data_dir: &Path, error: &ConfigError) -> ConfigMistake {
             column: 1,
         }),
         key: String::new(),
-        what: format!(
-            "{error}; the built-in models are used (`agentx models refresh` writes the file again)"
-        ),
+        what: format!("{why}; the built-in models are used (`agentx models refresh` writes the file again)"),
         nearest: None,
     }
 }

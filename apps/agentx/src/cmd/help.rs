@@ -43,7 +43,10 @@ const SCREEN: [(&str, &[&str]); 6] = [
         "look",
         &["watch", "show", "diff", "replay", "context", "usage", "sessions"],
     ),
-    ("agents", &["agents", "tools", "models", "reactors", "approvals"]),
+    (
+        "agents",
+        &["agents", "tools", "mcp", "models", "reactors", "approvals"],
+    ),
     ("servers", &["serve", "mirror", "identity"]),
     ("settings", &["config", "doctor", "completions", "man"]),
     ("more", &["debug", "help"]),

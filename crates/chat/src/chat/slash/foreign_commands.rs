@@ -57,7 +57,7 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
     (&["tools", "skills"], "`agentx tools` lists the tools"),
     (
         &["mcp", "plugin", "plugins"],
-        "MCP servers and plugins are not supported; to define your own tool in a file: `agentx tools new`",
+        "servers of tools are listed with `agentx mcp list` and added with `agentx mcp add`; plugins are not supported",
     ),
     (
         &["cd", "pwd"],
