@@ -149,7 +149,7 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Follow a session of a server, live
     Mirror(MirrorArgs),
-    /// List the available models, show what is known of one, and read newer prices and limits
+    /// List models, show what is known of one, and read newer prices
     Models {
         /// What to do; lists them by default
         #[command(subcommand)]

@@ -12,11 +12,12 @@ use agentx::types::{AgentConfig, AgentKind};
 
 use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
 use crate::cmd::untrusted_files::{agent_names, not_trusted, unless_untrusted};
-use crate::cmd::{only_here, parameter_names, with_runtime};
+use crate::cmd::{only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::parameter_names::names_refused;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
@@ -178,7 +179,7 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
         console.say(&format!("note: {path} is not read: {why}\n"));
     }
     for (name, tool) in file_tools(library) {
-        let refused = parameter_names::names_refused(&tool.definition.input_schema());
+        let refused = names_refused(&tool.definition.input_schema());
         if !refused.is_empty() {
             let (file, names) = (
                 visible(&tool.file.to_string_lossy()),

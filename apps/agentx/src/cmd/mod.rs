@@ -17,9 +17,7 @@ pub(crate) mod manual;
 pub(crate) mod mcp;
 pub(crate) mod mirror;
 pub(crate) mod models;
-mod parameter_names;
 mod passphrase;
-pub(crate) mod reactors;
 pub(crate) mod replay;
 pub(crate) mod rewind;
 pub(crate) mod run;
@@ -43,6 +41,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::logging;
+use crate::reactor_list::list_reactors;
 use crate::session_opening::Target;
 use crate::{attach, show, start};
 
@@ -172,7 +171,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }),
         Command::Models { command } => models::run(command, global, console),
         Command::Reactors => with_runtime(global, console, async |place, _, console| {
-            reactors::run(place.runtime(), json, console).await
+            list_reactors(place.runtime(), json, console).await
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
         Command::Mcp(command) => mcp::run(command, global, console),

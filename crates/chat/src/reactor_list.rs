@@ -1,4 +1,4 @@
-//! `agentx reactors`: who serves what sessions want done, here or at a server.
+//! The list of reactors: who serves what sessions want done, here or at a server.
 
 use agentx::runtime::{ReactorInfo, ReactorState, Runtime, Selector, ServedInfo};
 
@@ -20,7 +20,14 @@ const HEADS: [&str; 8] = [
 ];
 
 /// Lists the reactors.
-pub(crate) async fn run(runtime: &dyn Runtime, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
+///
+/// # Errors
+/// Returns an error if the runtime cannot be asked, or the output cannot be written.
+pub async fn list_reactors(
+    runtime: &dyn Runtime,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
     let reactors = runtime.reactors().await?;
     if json {
         console.out_pretty(&reactors)?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// The names in this schema that Anthropic refuses: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
 /// (<https://github.com/beautyfree/appstore-connect-mcp/issues/2>).
-pub(super) fn names_refused(schema: &Value) -> Vec<String> {
+pub fn names_refused(schema: &Value) -> Vec<String> {
     let mut refused = Vec::new();
     add(schema, &mut refused);
     refused.sort();
