@@ -1037,6 +1037,18 @@ fn a_time_to_wait_is_read_from_fields_too() {
     );
 }
 
+/// Gateways that hand a request on to Claude.
+#[test]
+fn an_empty_text_that_is_refused_is_named() {
+    for message in [
+        "anthropic: send request: messages: text content blocks must be non-empty",
+        "bedrock error: The content field in the Message object at messages.2 is empty. Add a ContentBlock object to the content field and try again.",
+    ] {
+        let body = serde_json::json!({"error": {"message": message}}).to_string();
+        assert_eq!(error(400, &body).refused, Some(RequestPart::EmptyText), "{body}");
+    }
+}
+
 #[test]
 fn a_single_setting_that_is_refused_is_named() {
     use agentx_types::RequestPart as Part;
@@ -1082,20 +1094,6 @@ fn a_single_setting_that_is_refused_is_named() {
             Some(Part::ReasoningEffort),
         ),
         (fastapi("stream_options"), Some(Part::StreamOptions)),
-        (
-            openai(
-                "anthropic: send request: messages: text content blocks must be non-empty",
-                None,
-            ),
-            Some(Part::EmptyText),
-        ),
-        (
-            openai(
-                "bedrock error: The content field in the Message object at messages.2 is empty. Add a ContentBlock object to the content field and try again.",
-                None,
-            ),
-            Some(Part::EmptyText),
-        ),
         (fastapi("prompt_cache_key"), Some(Part::CacheKey)),
         (
             openai("Extra inputs are not permitted, field: 'stream_options'", None),

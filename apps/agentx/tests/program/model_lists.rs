@@ -33,7 +33,7 @@ fn shown(sandbox: &Sandbox, name: &str) -> Value {
 #[test]
 fn a_list_is_read_shown_kept_and_forgotten() {
     let sandbox = Sandbox::new();
-    sandbox.write("ws/list.json", &list());
+    sandbox.write("ws/list.json", list());
     assert_eq!(shown(&sandbox, "opus")["input_price"], json!(4.0));
     let dry = sandbox.run(&["models", "refresh", "list.json", "--dry-run"]);
     assert_eq!(dry.code, Some(0), "{dry}");
@@ -111,7 +111,7 @@ fn a_list_that_is_none_changes_nothing_and_says_why() {
 #[test]
 fn a_kept_list_that_is_damaged_is_said_and_the_program_starts() {
     let sandbox = Sandbox::new();
-    sandbox.write("ws/list.json", &list());
+    sandbox.write("ws/list.json", list());
     sandbox.run(&["models", "refresh", "list.json"]);
     let kept = sandbox.run(&["config", "path", "--json"]);
     assert_eq!(kept.code, Some(0), "{kept}");

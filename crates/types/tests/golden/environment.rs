@@ -128,17 +128,8 @@ fn people() -> Vec<EnvironmentEvent> {
     ]
 }
 
-fn model_stream() -> Vec<EnvironmentEvent> {
-    let call = ToolCall {
-        tool_call_id: "call_1".into(),
-        name: "read".into(),
-        input: json!({"path": "a.txt", "lines": [1, 20]}),
-        invalid: Some(Box::new(InvalidInput {
-            raw: "{\"path\":".into(),
-            error: "EOF".into(),
-        })),
-    };
-    let failed = AttemptFailed {
+fn attempt_failed() -> AttemptFailed {
+    AttemptFailed {
         attempt: 2,
         code: "rate_limited".into(),
         message: "Too many requests".into(),
@@ -152,6 +143,18 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         refused: Some(RequestPart::Thinking),
         longest_answer: Some(4_096),
         most_media: Some(4),
+    }
+}
+
+fn model_stream() -> Vec<EnvironmentEvent> {
+    let call = ToolCall {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({"path": "a.txt", "lines": [1, 20]}),
+        invalid: Some(Box::new(InvalidInput {
+            raw: "{\"path\":".into(),
+            error: "EOF".into(),
+        })),
     };
     vec![
         StreamStart {
@@ -198,7 +201,7 @@ fn model_stream() -> Vec<EnvironmentEvent> {
             raw: Some("content_filter".into()),
         }
         .into(),
-        failed.into(),
+        attempt_failed().into(),
     ]
 }
 
