@@ -17,7 +17,7 @@ pub struct GeminiOptions {
     /// The way to request reasoning, if it is not the one that the model's name implies.
     pub thinking: Option<GeminiThinking>,
     /// Whether calls and results have ids. Vertex AI refuses them: "Unknown name "id" at
-    /// 'contents[1].parts[0].function_call': Cannot find field" (<https://github.com/vercel/ai/issues/15664>).
+    /// 'contents\[1\].parts\[0\].function_call': Cannot find field" (<https://github.com/vercel/ai/issues/15664>).
     pub call_ids: bool,
 }
 
