@@ -85,7 +85,7 @@ impl CommandTarget {
         })
     }
 
-    /// Ends the MCP servers that run. What is not ended in time dies with this process.
+    /// Stops the running MCP servers. A server that does not stop in time ends with this process.
     pub(crate) async fn end_servers(&self) {
         const PATIENCE: Duration = Duration::from_secs(2);
         if let Some(node) = &self.node {

@@ -379,7 +379,7 @@ fn the_short_form_of_parameters_is_a_schema() {
     assert!(matches!(tool.body, ToolBody::Luau(_)));
 }
 
-/// A type beside what makes sense in a schema alone is no parameter called `type`.
+/// `params` with a `type` and another schema keyword is a JSON Schema, not a parameter named `type`.
 #[test]
 fn parameters_of_another_type_than_an_object_are_a_schema() {
     use serde_json::json;

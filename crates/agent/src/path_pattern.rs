@@ -51,7 +51,7 @@ impl ReadPath {
         Self { below_home, absolute }
     }
 
-    /// Whether `pattern` is about it. A relative pattern begins at `base`.
+    /// Returns whether `pattern` is about it. A relative pattern begins at `base`.
     pub(crate) fn is_named_by(&self, pattern: &str, base: &str) -> bool {
         if pattern.starts_with('~') {
             let path = self.below_home.as_ref();

@@ -27,7 +27,7 @@ pub enum Guarded {
     Around,
 }
 
-/// Whether a path is guarded, as it is written in a call or a command line. A relative one begins at `workspace`.
+/// Returns whether a path is guarded, as it is written in a call or a command line. A relative one begins at `workspace`.
 ///
 /// ```
 /// use agentx_agent::secrets::{Guarded, guarded};

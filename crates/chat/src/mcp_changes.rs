@@ -41,7 +41,7 @@ pub fn add(
     find(&servers(&loaded.settings, &[]), &server.name)
 }
 
-/// Takes a server out of the person's file, and forgets what is known of it.
+/// Removes a server from the person's file, and its cached tools.
 ///
 /// # Errors
 /// Returns an error if there is none, it is a folder's, or the file cannot be changed.

@@ -142,7 +142,7 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     for layer in [admitted.layer, environment, flags] {
         merged.lay(layer);
     }
-    let catalog = refreshed_models::catalog(&trust_dir, &mut found.warnings);
+    let catalog = refreshed_models::catalog(catalog, &trust_dir, &mut found.warnings);
     let mut settings = assemble::settings(
         catalog,
         &merged,

@@ -1,4 +1,4 @@
-//! Servers of the Model Context Protocol in the settings: what is started or asked, and what it gets.
+//! The settings of MCP servers: the program or address, its variables, headers and limits.
 //!
 //! The person's own servers are keys of the table (`mcp.NAME.*`); those of a project are in its
 //! [`.mcp.json`](crate::mcp_project). Values of variables and headers are references to the environment.
@@ -18,7 +18,7 @@ const MAX_NAME: usize = 32;
 pub struct McpServerSettings {
     /// Its name, with which the names of its tools begin.
     pub name: String,
-    /// What is started, or asked.
+    /// The program or address of a server.
     pub target: McpTarget,
     /// The names of its tools to offer, as the server has them; `None` for all.
     pub tools: Option<Vec<String>>,
@@ -37,7 +37,7 @@ pub struct McpServerSettings {
     pub hidden: Vec<Secret>,
 }
 
-/// How a server is reached.
+/// The way to reach a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTarget {
     /// A program, which is talked to through its pipes.
@@ -248,7 +248,7 @@ fn server(
     Ok(server)
 }
 
-/// What a server gets under these names. A value that is written down is taken as it is.
+/// Returns the values of a server's variables or headers. A literal value is used unchanged.
 fn values(get: &Getter<'_>, at: &KeyPath, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<McpValue> {
     let names = get.merged.names_under(at).into_iter();
     let value = |name: String| {

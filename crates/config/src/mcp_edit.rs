@@ -66,7 +66,9 @@ pub fn add_mcp_server(
         root.is_ok_and(|root| !root["mcp"][&server.name].is_null())
     });
     if is_there {
-        return Err(mistake("there is a server of this name; remove it before".into()));
+        return Err(mistake(
+            "a server of this name already exists; remove it first".into(),
+        ));
     }
     let (_, loaded) = set_all(request, file, &values, |_| Ok(()))?;
     Ok(loaded)

@@ -22,20 +22,20 @@ pub(crate) const FILE: &str = ".mcp.json";
 /// The most servers that are read from it.
 const MAX_SERVERS: usize = 64;
 
-/// What the file of a project says.
+/// The contents of a project's `.mcp.json`.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectServers {
     /// The file, accepted or not.
     pub(crate) file: Option<NamedFile>,
     /// The servers that count.
     pub(crate) servers: Vec<McpServerSettings>,
-    /// What trust in it does, in sentences.
+    /// The effects of trusting it, in sentences.
     pub(crate) effects: Vec<String>,
     /// What is wrong with it.
     pub(crate) mistakes: Vec<ConfigMistake>,
 }
 
-/// What decides about the file.
+/// The conditions under which the file counts.
 pub(crate) struct ProjectContext<'a> {
     pub(crate) places: &'a ConfigPaths,
     pub(crate) folder: &'a Folder,
@@ -80,7 +80,7 @@ impl ProjectContext<'_> {
             Ok(Value::Object(mut file)) => file.remove("mcpServers"),
             Ok(_) => None,
             Err(error) => {
-                mistakes.push(self.mistake(format!("it is no JSON: {error}")));
+                mistakes.push(self.mistake(format!("it is not valid JSON: {error}")));
                 return Vec::new();
             }
         };
@@ -113,7 +113,7 @@ impl ProjectContext<'_> {
         let text = |key: &str| match fields.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => self.expanded(text).map(|(text, from)| Some((text, from))),
-            Some(_) => Err(format!("`{key}` is no text")),
+            Some(_) => Err(format!("`{key}` must be a string")),
         };
         let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
         if kind == "sse" {
@@ -133,7 +133,7 @@ impl ProjectContext<'_> {
                 // The values of variables are not repeated.
                 url: url(&address).map_err(|what| match from.len() {
                     0 => what,
-                    _ => "with the values of its variables, `url` is no address".to_owned(),
+                    _ => "after its variables are filled in, `url` is not a valid address".to_owned(),
                 })?,
                 headers: self.values(fields, "headers")?,
             },
@@ -164,11 +164,11 @@ impl ProjectContext<'_> {
         let items = match fields.get("args") {
             None => return Ok(Vec::new()),
             Some(Value::Array(items)) => items,
-            Some(_) => return Err("`args` is no list".into()),
+            Some(_) => return Err("`args` must be a list".into()),
         };
         let argument = |item: &Value| match item {
             Value::String(text) => self.expanded(text).map(|(text, _)| text),
-            _ => Err("`args` has something that is no text".into()),
+            _ => Err("`args` must be a list of strings".into()),
         };
         items.iter().map(argument).collect()
     }
@@ -177,11 +177,11 @@ impl ProjectContext<'_> {
         let map = match fields.get(key) {
             None => return Ok(Vec::new()),
             Some(Value::Object(map)) => map,
-            Some(_) => return Err(format!("`{key}` is no object")),
+            Some(_) => return Err(format!("`{key}` must be an object")),
         };
         let value = |(name, value): (&String, &Value)| {
             let Value::String(text) = value else {
-                return Err(format!("`{key}.{name}` is no text"));
+                return Err(format!("`{key}.{name}` must be a string"));
             };
             // A value whose variable is not set is left out, as in the person's own settings.
             let missing = variables_in(text)
@@ -259,7 +259,7 @@ impl ProjectContext<'_> {
     }
 }
 
-/// What a server of the project does, as a sentence.
+/// Returns a sentence that describes a server of the project.
 fn effect(server: &McpServerSettings) -> String {
     let what = match &server.target {
         McpTarget::Program { .. } => "its tools start this program",
@@ -390,8 +390,8 @@ mod tests {
                 r#""a": {"type": "sse", "url": "http://x"}"#,
                 "`sse` is deprecated",
             ),
-            (r#""a": {"command": ["x"]}"#, "`command` is no text"),
-            (r#""a": {"command": "x", "args": "y"}"#, "`args` is no list"),
+            (r#""a": {"command": ["x"]}"#, "`command` must be a string"),
+            (r#""a": {"command": "x", "args": "y"}"#, "`args` must be a list"),
             (r#""a": {"command": "x", "args": [1]}"#, "no text"),
             (r#""a": {"command": "${UNSET}"}"#, "UNSET is not set"),
             (

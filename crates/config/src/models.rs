@@ -226,7 +226,7 @@ fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> 
 
 /// Every key and header that a layer names.
 pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ProviderKey> {
-    // A plain text that a server of tools gets (`LEVEL: debug`) is no key.
+    // A literal value in the settings of an MCP server (`LEVEL: debug`) is not an API key.
     let is_text = |path: &KeyPath, value: &Value| {
         path.0.first().is_some_and(|first| first == "mcp")
             && matches!(value, Value::Key(KeyReference::Literal(_)))

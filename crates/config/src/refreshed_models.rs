@@ -1,5 +1,5 @@
-//! The figures of models that a person has read in after this version of the program was made: a file of the
-//! data directory, between the built-in catalog and the configuration. It is never needed to work.
+//! Newer windows, limits and prices of models, which `agentx models refresh` stores in the data directory. They
+//! override the built-in catalog, and the configuration overrides them. AgentX works without the file.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ const STORE: &str = "models.json";
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Models as a list had them at a time.
+/// The models of a list, and when it was read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RefreshedModels {
     /// The file or address that was read.
@@ -45,7 +45,7 @@ pub fn refreshed_models_file(data_dir: &Path) -> PathBuf {
     data_dir.join(STORE)
 }
 
-/// Reads the models that were read in before; `None` if there are none.
+/// Reads the stored models; `None` if none are stored.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, is larger than 16 MiB, or is not what
@@ -66,7 +66,7 @@ pub fn refreshed_models(data_dir: &Path) -> Result<Option<RefreshedModels>, Conf
     read.map(Some).map_err(|error| failed(error.into()))
 }
 
-/// Returns whether there is no such file: a data directory that is none is said elsewhere.
+/// Returns whether the file does not exist. A data directory that is a file is reported where it is opened.
 fn is_missing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory)
@@ -85,7 +85,7 @@ pub fn write_refreshed_models(data_dir: &Path, models: &RefreshedModels) -> Resu
     replace_file(&path, &bytes, &turn)
 }
 
-/// Forgets them. Returns whether there were any.
+/// Deletes the stored models. Returns whether there were any.
 ///
 /// # Errors
 /// Returns an error if the file cannot be removed.
@@ -98,21 +98,25 @@ pub fn forget_refreshed_models(data_dir: &Path) -> Result<bool, ConfigError> {
     }
 }
 
-/// The built-in catalog with the models of this data directory. A program starts all the same where the file is
-/// damaged; what is wrong with it is a warning.
-pub(crate) fn catalog(data_dir: &Path, warnings: &mut Vec<ConfigMistake>) -> Catalog {
+/// Returns the catalog with the models stored in this data directory. A damaged file is reported as a warning,
+/// and the built-in models are used.
+pub(crate) fn catalog(builtin: Catalog, data_dir: &Path, warnings: &mut Vec<ConfigMistake>) -> Catalog {
     let read = refreshed_models(data_dir).unwrap_or_else(|error| {
         warnings.push(warning(data_dir, &error));
         None
     });
-    catalog_of(read.as_ref())
+    with_models(builtin, read.as_ref())
 }
 
 /// The built-in catalog with these models.
 pub fn catalog_of(read: Option<&RefreshedModels>) -> Catalog {
+    with_models(Catalog::builtin(), read)
+}
+
+fn with_models(builtin: Catalog, read: Option<&RefreshedModels>) -> Catalog {
     let models = read.map(|read| read.models.as_slice()).unwrap_or_default();
     let figures: Vec<ModelConfig> = models.iter().cloned().map(figures_alone).collect();
-    Catalog::builtin().refreshed(&figures)
+    builtin.refreshed(&figures)
 }
 
 fn warning(data_dir: &Path, error: &ConfigError) -> ConfigMistake {
@@ -131,7 +135,7 @@ fn warning(data_dir: &Path, error: &ConfigError) -> ConfigMistake {
     }
 }
 
-/// Names and options of protocols are for the program and the configuration to say.
+/// Drops names and protocol options, which only the program and the configuration may set.
 fn figures_alone(model: ModelConfig) -> ModelConfig {
     ModelConfig {
         aliases: None,

@@ -22,7 +22,7 @@ pub fn unset(request: LoadRequest<'_>, file: &Path, key: &str) -> Result<SetResu
     unset_at(request, file, path)
 }
 
-/// Removes what is at a path, be it a key or a level with all that it contains.
+/// Removes the key or the section at a path.
 pub(crate) fn unset_at(
     request: LoadRequest<'_>,
     file: &Path,

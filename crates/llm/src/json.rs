@@ -57,12 +57,12 @@ impl<'a> BorrowedJson<'a> {
         }
     }
 
-    /// Whether this is an object without fields.
+    /// Returns whether this is an object without fields.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Object(fields) if fields.is_empty())
     }
 
-    /// Whether this is an object with this field.
+    /// Returns whether this is an object with this field.
     pub(crate) fn has(&self, key: &str) -> bool {
         match self {
             Self::Object(fields) => fields.iter().any(|(present, _)| *present == key),

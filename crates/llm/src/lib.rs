@@ -28,6 +28,7 @@ pub mod base64;
 pub mod catalog;
 mod emitter;
 pub mod error;
+mod event_stream;
 pub mod gemini;
 pub mod gemini_interactions;
 mod json;

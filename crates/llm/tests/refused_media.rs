@@ -187,6 +187,10 @@ fn a_number_of_pictures_that_is_refused_is_named() {
         );
         assert!(!error.retryable, "{words}");
     }
+}
+
+#[test]
+fn a_rate_of_pictures_is_waited_for() {
     let later = error(
         429,
         &json!({"error": {"message": "Rate limit reached: too many images per min: Limit 5"}}),

@@ -13,7 +13,7 @@ use crate::connection::McpConnection;
 use crate::hidden::HiddenValues;
 use crate::limits::OUTPUT_BYTES;
 
-/// How a call ended.
+/// The outcome of a call.
 pub(crate) enum RemoteCallEnd {
     /// The server answered.
     Answered(Box<CallToolResult>),

@@ -136,7 +136,7 @@ impl McpConnection {
         }
     }
 
-    /// What helps to understand that the connection ended, as a sentence that follows the error.
+    /// Returns an explanation of why the connection ended, to append to the error.
     pub(crate) fn explanation(&self) -> String {
         self.process
             .as_ref()

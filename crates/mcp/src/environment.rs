@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::McpFailure;
-use crate::host::{McpServerState, McpSurroundings, ServerHost};
+use crate::host::{McpLaunchContext, McpServerState, ServerHost};
 use crate::known_servers::KnownServer;
 use crate::offered_names::offered_names;
 use crate::server_tool::ServerTool;
@@ -38,7 +38,7 @@ impl McpEnvironment {
     /// the runtime, and those of servers before it.
     pub fn new(
         server: McpServerSettings,
-        surroundings: McpSurroundings,
+        surroundings: McpLaunchContext,
         taken: impl IntoIterator<Item = String>,
     ) -> Self {
         Self {

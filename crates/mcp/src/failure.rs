@@ -17,9 +17,9 @@ pub enum McpFailure {
     TimedOut {
         /// The time that it had.
         limit: Duration,
-        /// What it was doing.
+        /// The step that failed.
         during: &'static str,
-        /// What it said meanwhile, as words that follow; may be empty.
+        /// The program's output, to append to the error; may be empty.
         said: String,
     },
     /// It wants to know who asks.
@@ -28,7 +28,7 @@ pub enum McpFailure {
     /// The connection ended, or never came about.
     #[error("the connection failed: {0}")]
     Connection(String),
-    /// What is known of servers cannot be kept.
+    /// The cache of known servers cannot be written.
     #[error("what is known of it cannot be kept in {0}: {1}")]
     Store(String, String),
 }

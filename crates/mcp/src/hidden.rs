@@ -5,7 +5,7 @@ use agentx_config::{McpServerSettings, Secret};
 /// A shorter value is an ordinary word: hiding it would hide other words.
 const SHORTEST: usize = 8;
 
-/// What takes the place of a secret.
+/// The replacement for a secret.
 const HIDDEN: &str = "[hidden]";
 
 /// The values that no text of a server may show.

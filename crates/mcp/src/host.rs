@@ -21,14 +21,14 @@ use crate::limits::McpLimits;
 use crate::result::outcome_of;
 use crate::server_tool::ServerTool;
 
-/// How a server stands.
+/// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpServerState {
-    /// Only its settings are there: it was never started, so its tools are not known.
+    /// It is configured and was never started, so its tools are not known.
     Configured,
-    /// Its tools are known, and it does not run.
+    /// Its tools are known, and it is not running.
     Known,
-    /// It runs.
+    /// A session in this process uses it.
     Running,
     /// It could not be started, for this reason. The next call tries again.
     Failed(String),
@@ -55,10 +55,10 @@ impl McpServerState {
     }
 }
 
-/// What a server is run with.
+/// The context in which servers are started.
 #[derive(Clone, Debug)]
-pub struct McpSurroundings {
-    /// Where it is kept what is known of servers.
+pub struct McpLaunchContext {
+    /// The directory of the cache of known servers.
     pub known: KnownServers,
     /// The variables that programs get.
     pub environment: ProgramEnvironment,
@@ -69,7 +69,7 @@ pub struct McpSurroundings {
 /// A server that its tools share.
 pub(crate) struct ServerHost {
     pub(crate) server: McpServerSettings,
-    surroundings: McpSurroundings,
+    surroundings: McpLaunchContext,
     limits: McpLimits,
     hidden: HiddenValues,
     connection: Mutex<Option<Arc<McpConnection>>>,
@@ -79,7 +79,7 @@ pub(crate) struct ServerHost {
 }
 
 impl ServerHost {
-    pub(crate) fn new(server: McpServerSettings, surroundings: McpSurroundings) -> Self {
+    pub(crate) fn new(server: McpServerSettings, surroundings: McpLaunchContext) -> Self {
         Self {
             limits: surroundings.limits.of(&server),
             hidden: HiddenValues::of(&server),
@@ -91,7 +91,7 @@ impl ServerHost {
         }
     }
 
-    /// What is known of it.
+    /// The cached description of the server.
     pub(crate) fn known(&self) -> KnownServer {
         self.lock().clone()
     }
@@ -101,7 +101,7 @@ impl ServerHost {
         self.changes.subscribe()
     }
 
-    /// How it stands.
+    /// Returns the state of the server.
     pub(crate) async fn state(&self) -> McpServerState {
         match &*self.connection.lock().await {
             Some(connection) if !connection.is_closed() => McpServerState::Running,

@@ -20,7 +20,7 @@ use crate::server_tool::{LeftOutTool, ServerTool};
 /// The version of the form of the files. What another version wrote is not read.
 const FORM: u32 = 1;
 
-/// Who a server says that it is.
+/// The name, version and protocol that a server reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerIdentity {
     /// Its name.
@@ -31,14 +31,14 @@ pub struct ServerIdentity {
     pub protocol: String,
 }
 
-/// What is known of a server.
+/// The cached description of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownServer {
     /// The version of this form.
     form: u32,
     /// Its command line or address.
     pub shown: String,
-    /// Who it said that it is; `None` before it was started once.
+    /// The identity that the server reported; `None` if it was never started.
     #[serde(default)]
     pub identity: Option<ServerIdentity>,
     /// Its tools as they were listed last, by name.
@@ -92,7 +92,7 @@ pub struct KnownServers {
 }
 
 impl KnownServers {
-    /// Those in a directory, which is made when something is known.
+    /// Opens the cache in a directory, which is created by the first write.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),

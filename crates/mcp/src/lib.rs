@@ -27,7 +27,7 @@ mod tool;
 
 pub use environment::McpEnvironment;
 pub use failure::McpFailure;
-pub use host::{McpServerState, McpSurroundings};
+pub use host::{McpLaunchContext, McpServerState};
 pub use known_servers::{KnownServer, KnownServers, ServerIdentity};
 pub use limits::McpLimits;
 pub use server_tool::{LeftOutTool, ServerTool};

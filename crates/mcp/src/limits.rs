@@ -12,7 +12,7 @@ const CALL: Duration = Duration::from_secs(600);
 /// The text of a result that the model sees.
 const RESULT_BYTES: usize = 32 << 10;
 
-/// One message of a server: a longer one ends the connection.
+/// Maximum size of one message; a longer one ends the connection.
 pub(crate) const MESSAGE_BYTES: usize = 8 << 20;
 /// All that a program may say from the beginning of a call to that of the next, in bytes and in lines.
 pub(crate) const BYTES_BETWEEN_CALLS: u64 = 64 << 20;
@@ -25,7 +25,7 @@ pub(crate) const PAGES: usize = 64;
 pub(crate) const DESCRIPTION_BYTES: usize = 16 << 10;
 /// The schema of a tool's arguments as JSON; a tool with a longer one is left out.
 pub(crate) const SCHEMA_BYTES: usize = 64 << 10;
-/// How deep a schema may be nested.
+/// Maximum nesting of a schema.
 pub(crate) const SCHEMA_DEPTH: usize = 40;
 /// The name of a tool; a tool with a longer one is left out.
 pub(crate) const NAME_BYTES: usize = 128;
@@ -37,9 +37,9 @@ pub(crate) const OUTPUT_LINE_BYTES: usize = 4 << 10;
 pub(crate) const OUTPUT_QUEUE: usize = 256;
 /// Pictures of a result.
 pub(crate) const PICTURES: usize = 16;
-/// One picture, as for the tool `read`.
+/// Maximum size of one image, as for the tool `read`.
 pub(crate) const PICTURE_BYTES: usize = 3_750_000;
-/// What is kept of a program's complaints, for errors.
+/// Maximum number of bytes of standard error to keep for errors.
 pub(crate) const STDERR_BYTES: usize = 4 << 10;
 /// From the end of its input until a program is asked to end, and from there until it is killed.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(500);

@@ -90,7 +90,7 @@ impl RunningCalls {
     }
 }
 
-/// What the server says about a call while it runs.
+/// A progress or log message of a running call.
 pub(crate) struct HeardCall {
     calls: RunningCalls,
     token: String,

@@ -94,7 +94,7 @@ fn picture(data: &str, media_type: &str, before: usize) -> Result<Vec<u8>, Strin
     }
     let bytes = STANDARD
         .decode(data.trim())
-        .map_err(|_| "it is no base64".to_owned())?;
+        .map_err(|_| "it is not valid base64".to_owned())?;
     if bytes.len() > PICTURE_BYTES {
         return Err(format!(
             "it has {} bytes, and at most {PICTURE_BYTES} are taken",
@@ -104,7 +104,7 @@ fn picture(data: &str, media_type: &str, before: usize) -> Result<Vec<u8>, Strin
     Ok(bytes)
 }
 
-/// What is no picture.
+/// Returns the text for a block that is not an image.
 fn in_words(block: ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text,

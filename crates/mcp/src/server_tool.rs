@@ -13,12 +13,12 @@ use crate::limits::{
 /// The number of hexadecimal digits of a hash in a rule, as for tools of files.
 const HASH_DIGITS: usize = 20;
 
-/// What a server says about one of its tools.
+/// A server's description of one of its tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerTool {
     /// The server's name for it.
     pub name: String,
-    /// What the model reads.
+    /// The description for the model.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub schema: Map<String, Value>,
@@ -150,7 +150,7 @@ fn is_deeper(value: &Value, most: usize) -> bool {
     }
 }
 
-/// What the model reads: the description, or the title where there is none.
+/// Returns the description for the model: the description, or the title if there is none.
 fn description(title: Option<&str>, description: Option<&str>) -> String {
     let text = description.filter(|text| !text.trim().is_empty()).or(title);
     let text = text.unwrap_or_default();

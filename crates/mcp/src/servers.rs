@@ -7,7 +7,7 @@ use agentx_tools::ProgramEnvironment;
 use agentx_types::ToolSpec;
 
 use crate::environment::McpEnvironment;
-use crate::host::McpSurroundings;
+use crate::host::McpLaunchContext;
 use crate::known_servers::KnownServers;
 use crate::limits::McpLimits;
 
@@ -27,7 +27,7 @@ impl McpServers {
     ) -> Self {
         let mut taken: Vec<String> = taken.into_iter().collect();
         let usual = McpLimits::default();
-        let surroundings = McpSurroundings {
+        let surroundings = McpLaunchContext {
             known: KnownServers::in_directory(settings.data_dir.join(FOLDER)),
             environment: environment.clone(),
             limits: McpLimits {

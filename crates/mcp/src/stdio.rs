@@ -1,5 +1,5 @@
 //! A server that is a program: it is started with its own variables, and what it says is counted before anything
-//! reads it, so that a program that floods, or prints what is no protocol, ends its connection and nothing else.
+//! reads it, so that a program that floods, or prints anything but MCP messages, loses only its own connection.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,7 +19,7 @@ use crate::failure::McpFailure;
 use crate::limits::{BYTES_BETWEEN_CALLS, LINES_BETWEEN_CALLS, MESSAGE_BYTES, PATIENCE, STDERR_BYTES};
 use crate::server_tool::cut;
 
-/// The bytes of a line that is no protocol, as errors show it.
+/// Maximum number of bytes of an invalid line that an error shows.
 const SHOWN_LINE: usize = 200;
 
 /// A program that runs, and its pipes.
@@ -49,9 +49,9 @@ pub(crate) fn start(
     let (program, pipes) = PipedProgram::start(&command_line).map_err(|error| {
         let what = match error.kind() {
             io::ErrorKind::NotFound if !directory.is_dir() => {
-                format!("{} is no directory", directory.display())
+                format!("{} is not a directory", directory.display())
             }
-            io::ErrorKind::NotFound => format!("there is no program {command}"),
+            io::ErrorKind::NotFound => format!("the program {command} does not exist"),
             _ => format!("{command}: {error}"),
         };
         McpFailure::Start(what)
@@ -83,11 +83,11 @@ pub(crate) fn environment(usual: &ProgramEnvironment, own: &[McpValue]) -> Vec<(
     usual.chain(own).collect()
 }
 
-/// What a program said beside its answers, for errors.
+/// The program's output outside the protocol, for errors.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramOutput {
     notes: Mutex<OutputNotes>,
-    /// Fires when there are no complaints any more.
+    /// Fires when standard error is closed.
     silent: CancellationToken,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct ProgramOutput {
 struct OutputNotes {
     /// The end of what it complained about.
     stderr: Vec<u8>,
-    /// The first line on its standard output that is no protocol.
+    /// The first line on standard output that is not an MCP message.
     odd_line: Option<String>,
     /// Why its output is not read any more.
     refused: Option<String>,
@@ -117,7 +117,7 @@ impl ProgramOutput {
         let _ = tokio::time::timeout(PATIENCE, self.silent.cancelled()).await;
     }
 
-    /// What helps to understand a failure, as a sentence that follows it; empty if there is nothing.
+    /// Returns an explanation to append to an error; empty if there is none.
     pub(crate) fn explanation(&self) -> String {
         let notes = self.lock();
         let mut text = String::new();
@@ -125,7 +125,7 @@ impl ProgramOutput {
             text.push_str(&format!("; {refused}"));
         }
         if let Some(line) = &notes.odd_line {
-            text.push_str(&format!("; it printed what is no protocol: {line:?}"));
+            text.push_str(&format!("; its standard output is not MCP: {line:?}"));
         }
         let stderr = String::from_utf8_lossy(&notes.stderr);
         let stderr = stderr.trim();
@@ -158,7 +158,7 @@ pub(crate) struct CountedOutput<R> {
     said: Arc<ProgramOutput>,
     /// The bytes of the current line.
     line: usize,
-    /// The beginning of the current line, if that is no protocol.
+    /// The beginning of the current line, if it is not an MCP message.
     odd: Option<Vec<u8>>,
 }
 
@@ -259,7 +259,7 @@ mod tests {
         let line = b"hello\n{\"a\": 1}\n\n".to_vec();
         let (whole, said) = read(line.clone()).await;
         assert_eq!(whole.unwrap(), line.len());
-        assert_eq!(said.explanation(), "; it printed what is no protocol: \"hello\"");
+        assert_eq!(said.explanation(), "; its standard output is not MCP: \"hello\"");
         let many = line.repeat(usize::try_from(LINES_BETWEEN_CALLS).unwrap());
         let (flooded, said) = read(many).await;
         assert!(flooded.is_err());

@@ -52,7 +52,7 @@ impl Tool for McpTool {
 
 /// A tool as the model and the rules see it. `changed` is the difference to what was accepted.
 ///
-/// What a server says about its tools counts only where the person believes it. Without that, a call runs a program
+/// The claims of a server count only if the person trusts its annotations. Without that, a call runs a program
 /// or leaves the machine, and is not repeated.
 pub(crate) fn spec_of(
     server: &McpServerSettings,

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
-use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLimits, McpSurroundings};
+use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLaunchContext, McpLimits};
 use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutcome, ToolOutputSink};
 use agentx_tools::ProgramEnvironment;
 use agentx_types::{Access, ContentPart, SessionId, ToolCallId, ToolStatus};
@@ -70,7 +70,7 @@ impl TestServer {
             });
         }
         server.hidden.push(Secret::new("made-up-token"));
-        let surroundings = McpSurroundings {
+        let surroundings = McpLaunchContext {
             known: KnownServers::in_directory(self.folder.path()),
             environment: ProgramEnvironment::default(),
             limits: McpLimits::default(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agentx_bus::{Bus, Reactors, Restart};
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
-use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLimits, McpServerState, McpSurroundings};
+use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLaunchContext, McpLimits, McpServerState};
 use agentx_runtime::{
     ActionDispatcher, BlobStore, CallSlots, DriverParts, Journal, MemoryLog, SystemBus, SystemClock,
     ToolContext, ToolOutcome, ToolOutputSink,
@@ -39,7 +39,7 @@ impl TestServer {
     }
 
     fn environment(&self) -> McpEnvironment {
-        let surroundings = McpSurroundings {
+        let surroundings = McpLaunchContext {
             known: KnownServers::in_directory(self.folder.path().join("known")),
             environment: ProgramEnvironment::default(),
             limits: self.limits,
@@ -239,7 +239,7 @@ async fn results_are_bounded_and_pictures_are_parts() {
         "{shown:?}"
     );
     assert!(
-        text(&shown).contains("[a picture is left out: it is no base64]"),
+        text(&shown).contains("[a picture is left out: it is not valid base64]"),
         "{shown:?}"
     );
     assert!(matches!(&shown.content[1..], [ContentPart::Image(image)] if image.media_type == "image/png"));

@@ -116,7 +116,7 @@ impl NodeRuntime {
     /// Starts a reactor that is not started again if it fails.
     ///
     /// # Errors
-    /// As [`NodeRuntime::attach`].
+    /// Returns an error in the same cases as [`NodeRuntime::attach`].
     pub async fn attach_once(&self, reactor: impl Reactor<SystemBus>) -> Result<ReactorId, ReactorFailure> {
         self.attach(reactor, Restart::Never).await
     }

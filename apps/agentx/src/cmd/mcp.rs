@@ -1,4 +1,4 @@
-//! `agentx mcp`: the servers of tools that a person has, and what is known of them.
+//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers.
 
 use agentx::config::LoadRequest;
 

@@ -30,7 +30,7 @@ fn works(request: &Value) -> ModelAnswer {
         .then(call("two"))
 }
 
-/// What is in the parts of a request, in short: the role, and what each part is.
+/// Summarises the parts of a request: the role and the kind of each part.
 fn kinds(request: &Value) -> Vec<String> {
     let contents = request["contents"].as_array().unwrap();
     let turn = |content: &Value| {

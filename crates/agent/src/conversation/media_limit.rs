@@ -83,7 +83,7 @@ fn leave_out_first(parts: &mut [ContentPart], surplus: &mut u32, most: u32) {
     }
 }
 
-/// The text in place of a picture for which there is no room.
+/// Returns the text that replaces an image beyond the limit.
 fn in_place_of(media: &MediaPart, most: u32) -> String {
     let MediaPart { media_type, name, .. } = media;
     let what = match name {

@@ -18,7 +18,7 @@ use super::refusable_parts::{
 use super::repairs::Repairs;
 use super::{Conversation, Entry};
 
-/// Leaves out everything up to the end, what is still to come included.
+/// Leaves out everything, including messages that are still to come.
 pub(super) const ALL: u64 = u64::MAX;
 
 /// Returns whether the model may be sent reasoning in words or encrypted, and a refusal of it is repaired.

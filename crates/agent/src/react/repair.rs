@@ -45,7 +45,7 @@ impl ReactAgent {
         }
     }
 
-    /// Whether the call in progress asks a model that is no longer the chosen one: what it refuses says nothing
+    /// Returns whether the call in progress asks a model that is no longer the chosen one: what it refuses says nothing
     /// about its successor. From version 9 of the rules on.
     pub(super) fn refused_by_other_model(&self) -> bool {
         self.config.rules_version >= since::REFUSALS_OF_OTHERS_CHANGE_NOTHING

@@ -65,7 +65,7 @@ fn a_rule_names_the_server_and_its_tool() {
             "{rule}"
         );
     }
-    // The argument of a rule about servers is no pattern for the arguments of a call.
+    // The argument of an `mcp` rule names servers and tools; it does not match arguments of calls.
     assert_eq!(is(&["deny mcp: *mcp*", "allow mcp"]), "allow");
     let other = config(ApprovalMode::Ask, &[]).tools[1].clone();
     assert_eq!(word(ApprovalMode::Ask, &["allow mcp"], &other), "ask");

@@ -11,7 +11,7 @@ use crate::render::person_names::PersonNames;
 /// Time limit for the driver to answer a request for control, as on the server.
 pub(super) const ANSWER_SECONDS: u32 = 20;
 
-/// What is worth a line between two looks. One who is alone is told nothing.
+/// Returns the changes between two looks that are worth a line. A person who is alone gets none.
 pub(super) fn changes(before: &People, now: &People, me: &Seat, names: &PersonNames) -> Vec<String> {
     let seats = |people: &People| {
         let seats = people.present.iter().map(|present| present.seat.clone());

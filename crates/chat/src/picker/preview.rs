@@ -16,7 +16,7 @@ const MOST: usize = 4_000;
 pub(super) struct Preview {
     /// The last message of the person.
     pub(super) said: String,
-    /// The answer, as far as it came.
+    /// The answer so far.
     pub(super) answer: String,
     /// The tools that were used on the way, in order.
     pub(super) tools: Vec<String>,

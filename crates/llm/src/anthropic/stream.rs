@@ -10,9 +10,9 @@ use super::finish;
 use super::wire::{BlockDelta, Event, MessageStart, UsageWire};
 use crate::emitter::Emitter;
 use crate::error;
+use crate::event_stream::{EventAnswer, EventStream};
 use crate::lenient_json;
-use crate::sse;
-use crate::stream::{Head, StreamContext, StreamError};
+use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
@@ -42,22 +42,14 @@ use crate::stream::{Head, StreamContext, StreamError};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct AnthropicDecoder {
-    sse: sse::SseDecoder,
-    head: Head,
-    answer: MessageState,
-}
+pub struct AnthropicDecoder(EventStream<MessageState>);
 
 impl AnthropicDecoder {
     /// Returns a decoder for one stream.
     ///
     /// The context provides a message id for servers that send none, and the number of the attempt.
     pub fn new(context: StreamContext) -> Self {
-        Self {
-            sse: sse::SseDecoder::default(),
-            head: Head::default(),
-            answer: MessageState::new(context),
-        }
+        Self(EventStream::new(MessageState::new(context)))
     }
 
     /// Decodes the next bytes of the body and appends the events to `out`.
@@ -70,20 +62,7 @@ impl AnthropicDecoder {
     /// limit is exceeded. After an error, `out` has everything that was decoded before it, and the decoder
     /// ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        self.head.note(bytes);
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.push(bytes, |event| {
-            head.event();
-            answer.named_event(event.event, event.data, out)
-        });
-        if self.answer.emitter.ended() {
-            // What breaks after the end does not matter.
-            return Ok(());
-        }
-        result.inspect_err(|_| self.answer.emitter.stop())
+        self.0.push(bytes, out)
     }
 
     /// Ends the stream: the server has closed the connection. An answer that says why it stops is whole: some
@@ -95,31 +74,12 @@ impl AnthropicDecoder {
     /// Returns [`StreamError::Truncated`] if neither `message_stop` nor a reason to stop came, and
     /// [`StreamError::NotAStream`] if the bytes are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.finish(|event| {
-            head.event();
-            // The end of the bytes may have cut this event: then it never came.
-            match answer.named_event(event.event, event.data, out) {
-                Err(StreamError::Malformed { .. }) => Ok(()),
-                result => result,
-            }
-        });
-        if result.is_ok() && self.answer.says_why {
-            self.answer.stop(out);
-        }
-        if self.answer.emitter.ended() {
-            return result;
-        }
-        self.answer.emitter.stop();
-        result.and(Err(self.head.broken()))
+        self.0.finish(out)
     }
 
     /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
-        self.answer.emitter.ended()
+        self.0.is_done()
     }
 }
 
@@ -140,6 +100,27 @@ pub(super) struct MessageState {
     stop: (StopReason, Option<String>),
     /// Whether the provider said why it stops.
     says_why: bool,
+}
+
+impl EventAnswer for MessageState {
+    fn emitter(&self) -> &Emitter {
+        &self.emitter
+    }
+
+    fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        self.named_event(name, data, out)
+    }
+
+    fn complete(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.says_why {
+            self.stop(out);
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, _out: &mut Vec<EnvironmentEvent>) {
+        self.emitter.stop();
+    }
 }
 
 impl MessageState {

@@ -101,7 +101,7 @@ struct TierSize {
 /// Reads a file in the format of models.dev.
 ///
 /// # Errors
-/// Returns an error if the text is no JSON object of providers with `models`.
+/// Returns an error if the text is not a JSON object of providers that each have `models`.
 ///
 /// ```
 /// use agentx_llm::Catalog;

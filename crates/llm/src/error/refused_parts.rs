@@ -167,7 +167,7 @@ fn unknown_tag(message: &str) -> Option<RequestPart> {
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const UNSIGNED: &str = "missing a thought_signature";
 
-/// Whether it refuses a message whose text is empty: "messages: text content blocks must be non-empty", as
+/// Returns whether it refuses a message whose text is empty: "messages: text content blocks must be non-empty", as
 /// gateways that hand a request on to Anthropic's models say of the empty text beside calls of tools
 /// (<https://github.com/requestyai/ai-sdk-requesty/pull/1>, <https://github.com/vercel/ai/pull/13538>), and
 /// Bedrock's "The content field in the Message object at messages.[position] is empty"

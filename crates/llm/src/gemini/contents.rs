@@ -156,7 +156,7 @@ impl<'a> ContentWriter<'a, '_> {
         (provider.api == API && !provider.is_of_another(self.model)).then_some(&provider.data)
     }
 
-    /// What came with a part that this model signed.
+    /// The data of a part that this model signed.
     fn signed(&self, provider: Option<&'a ProviderData>) -> Option<&'a Value> {
         provider
             .and_then(|provider| self.own(provider))
@@ -284,7 +284,7 @@ impl<'a> ContentWriter<'a, '_> {
     }
 }
 
-/// Whether a part may stand within a result: bytes of a picture or a PDF.
+/// Returns whether a part may stand within a result: bytes of a picture or a PDF.
 fn is_within(part: &BorrowedJson<'_>) -> bool {
     let media_type = part.field("inlineData").and_then(|data| data.text("mimeType"));
     media_type.is_some_and(|name| name.starts_with("image/") || name == "application/pdf")

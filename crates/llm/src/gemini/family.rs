@@ -38,12 +38,12 @@ fn version(id: &str) -> Option<(u32, u32)> {
     Some((major, minor.unwrap_or(0)))
 }
 
-/// Whether a model is of Gemini 3 or later: it wants signatures, and reads media within results of tools.
+/// Returns whether a model is of Gemini 3 or later: it wants signatures, and reads media within results of tools.
 pub(super) fn is_gemini_3(id: &str) -> bool {
     version(id).is_some_and(|(major, _)| major >= 3)
 }
 
-/// How a model of this name reasons. Aliases without a version (`gemini-flash-latest`) move from model to model, and every
+/// Returns the reasoning options of a model of this name. Aliases without a version (`gemini-flash-latest`) move from model to model, and every
 /// reasoning model still takes the level or decides by itself: nothing but the thoughts is asked of them.
 pub(super) fn thinking(id: &str) -> GeminiThinking {
     match version(id) {

@@ -65,7 +65,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     body.to_bytes()
 }
 
-/// What the request says of reasoning. A request without optional settings (`plain`) says nothing of it. Nobody reads the
+/// Returns the reasoning settings of the request. A request without optional settings (`plain`) says nothing of it. Nobody reads the
 /// reasoning behind a summary of the conversation.
 fn thinking_config(request: &ModelRequest, options: &WireOptions) -> Option<BorrowedJson<'static>> {
     let way = thinking_of(request, options);

@@ -55,7 +55,7 @@ fn stands_beside_ref(key: &str) -> bool {
     matches!(key, "$ref" | "description" | "default")
 }
 
-/// Whether something stands beside a `$ref` anywhere in it that may not.
+/// Returns whether something stands beside a `$ref` anywhere in it that may not.
 fn has_crowded_ref(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {

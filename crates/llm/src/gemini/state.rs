@@ -24,6 +24,7 @@ use super::wire::{Candidate, FunctionCallWire, GeminiChunk, PartWire, PromptFeed
 use super::{API, SIGNATURE, SIGNED_FROM};
 use crate::emitter::{Emitter, PartKind, parse_given, parse_input};
 use crate::error::{self, ErrorCode, ModelError};
+use crate::event_stream::EventAnswer;
 use crate::lenient_json::{LenientCount, all_plausible};
 use crate::stream::{StreamContext, StreamError};
 
@@ -56,6 +57,30 @@ struct OpenCall {
     signature: Option<String>,
 }
 
+impl EventAnswer for GeminiState {
+    fn emitter(&self) -> &Emitter {
+        &self.emitter
+    }
+
+    fn event(&mut self, _name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        self.chunk(data, out)
+    }
+
+    fn complete(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.is_finished() {
+            self.close(out)?;
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if !self.emitter.ended() {
+            self.emit_usage(out);
+            self.emitter.stop();
+        }
+    }
+}
+
 impl GeminiState {
     pub(super) fn new(context: StreamContext) -> Self {
         Self {
@@ -68,24 +93,14 @@ impl GeminiState {
         }
     }
 
-    /// Whether the model has said that it stopped. More chunks may come all the same.
+    /// Returns whether the model has said that it stopped. More chunks may come all the same.
     pub(super) fn is_finished(&self) -> bool {
         self.finish.is_some()
     }
 
-    /// Whether `stream_end` was emitted, or the stream was given up.
-    pub(super) fn ended(&self) -> bool {
-        self.emitter.ended()
-    }
-
-    /// Whether all limits hold.
-    pub(super) fn check(&self) -> Result<(), StreamError> {
-        self.emitter.check()
-    }
-
     /// Decodes one chunk.
     pub(super) fn chunk(&mut self, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.ended() || data.is_empty() || data.trim() == "[DONE]" {
+        if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
             return Ok(());
         }
         let chunk = GeminiChunk::parse(data)?;
@@ -263,14 +278,6 @@ impl GeminiState {
         self.emitter.check()
     }
 
-    /// Emits the usage so far; nothing follows it.
-    pub(super) fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
-        if !self.ended() {
-            self.emit_usage(out);
-            self.emitter.stop();
-        }
-    }
-
     fn emit_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {
         if let Some(usage) = self.usage.take()
             && self.emitter.started()
@@ -298,7 +305,7 @@ impl GeminiState {
     }
 }
 
-/// Whether a part says nothing at all.
+/// Returns whether a part says nothing at all.
 fn is_empty(raw: &RawValue) -> bool {
     let fields: Result<Map<String, Value>, _> = serde_json::from_str(raw.get());
     fields.is_ok_and(|mut fields| {
@@ -336,7 +343,7 @@ fn failure(finish: &Finish) -> Option<ModelError> {
 }
 
 impl UsageMetadata {
-    /// Whether tokens are counted: Vertex AI counts only in the last chunk, and says other things before.
+    /// Returns whether tokens are counted: Vertex AI counts only in the last chunk, and says other things before.
     fn counts(&self) -> bool {
         self.prompt_token_count.is_some() || self.candidates_token_count.is_some()
     }

@@ -3,8 +3,8 @@
 use agentx_types::EnvironmentEvent;
 
 use super::state::GeminiState;
-use crate::sse;
-use crate::stream::{Head, StreamContext, StreamError};
+use crate::event_stream::EventStream;
+use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one stream of Gemini; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
@@ -29,20 +29,12 @@ use crate::stream::{Head, StreamContext, StreamError};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct GeminiDecoder {
-    sse: sse::SseDecoder,
-    head: Head,
-    answer: GeminiState,
-}
+pub struct GeminiDecoder(EventStream<GeminiState>);
 
 impl GeminiDecoder {
-    /// A decoder for one stream.
+    /// Returns a decoder for one stream.
     pub fn new(context: StreamContext) -> Self {
-        Self {
-            sse: sse::SseDecoder::default(),
-            head: Head::default(),
-            answer: GeminiState::new(context),
-        }
+        Self(EventStream::new(GeminiState::new(context)))
     }
 
     /// Decodes the next bytes of the body and appends the events to `out`.
@@ -50,20 +42,11 @@ impl GeminiDecoder {
     /// The bytes may be cut anywhere, also inside a character.
     ///
     /// # Errors
-    /// [`StreamError::Provider`] if the server reports an error or blocked the prompt, [`StreamError::Malformed`] if an
+    /// Returns [`StreamError::Provider`] if the server reports an error or blocked the prompt, [`StreamError::Malformed`] if an
     /// event is not JSON, and the errors of the limits: the length of a line, of an event and of the arguments of tool
     /// calls. After an error, `out` has everything that was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.ended() {
-            return Ok(());
-        }
-        self.head.note(bytes);
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.push(bytes, |event| {
-            head.event();
-            answer.chunk(event.data, out)
-        });
-        result.inspect_err(|_| self.answer.give_up(out))
+        self.0.push(bytes, out)
     }
 
     /// Ends the stream: the server has closed the connection.
@@ -72,28 +55,11 @@ impl GeminiDecoder {
     /// Returns an error if the answer is not complete, with a description of the first bytes if they were no event
     /// stream, or if the model could not complete a call.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.ended() {
-            return Ok(());
-        }
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.finish(|event| {
-            head.event();
-            // The end of the bytes may have cut this event: then it never came.
-            match answer.chunk(event.data, out) {
-                Err(StreamError::Malformed { .. }) => Ok(()),
-                result => result,
-            }
-        });
-        let result = match result {
-            Ok(()) if self.answer.is_finished() => self.answer.close(out),
-            Ok(()) => self.answer.check().and(Err(self.head.broken())),
-            result => result,
-        };
-        result.inspect_err(|_| self.answer.give_up(out))
+        self.0.finish(out)
     }
 
-    /// Whether the answer is complete: `stream_end` is among the events.
+    /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
-        self.answer.ended()
+        self.0.is_done()
     }
 }

@@ -46,7 +46,7 @@ impl<'a> GeminiChunk<'a> {
         serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
     }
 
-    /// Whether the chunk is an error.
+    /// Returns whether the chunk is an error.
     pub(super) fn is_error(&self) -> bool {
         self.error.is_some_and(|error| error.get() != "null")
     }
@@ -113,7 +113,7 @@ pub(super) struct PartWire<'a> {
     pub(super) text: Option<Str<'a>>,
     #[serde(borrow)]
     thought: Option<&'a RawValue>,
-    /// What the model thought before this part, encrypted.
+    /// The encrypted reasoning before this part.
     #[serde(borrow)]
     pub(super) thought_signature: Option<Str<'a>>,
     #[serde(borrow)]
@@ -126,7 +126,7 @@ impl<'a> PartWire<'a> {
         serde_json::from_str(data).map_err(|error| StreamError::malformed(error, data))
     }
 
-    /// Whether the text is reasoning.
+    /// Returns whether the text is reasoning.
     pub(super) fn is_thought(&self) -> bool {
         self.thought.is_some_and(|thought| thought.get() == "true")
     }
@@ -147,7 +147,7 @@ pub(super) struct FunctionCallWire<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) name: Option<Str<'a>>,
-    /// An object, whole; absent if there are no arguments.
+    /// The complete arguments, an object; absent if there are none.
     #[serde(borrow)]
     pub(super) args: Option<&'a RawValue>,
     /// Pieces of the arguments, where they are streamed (Vertex AI, on request).
@@ -158,7 +158,7 @@ pub(super) struct FunctionCallWire<'a> {
 }
 
 impl FunctionCallWire<'_> {
-    /// Whether more pieces of this call follow.
+    /// Returns whether more pieces of this call follow.
     pub(super) fn continues(&self) -> bool {
         self.will_continue.is_some_and(|more| more.get() == "true")
     }
@@ -181,7 +181,7 @@ pub(super) struct PartialArg<'a> {
 }
 
 impl PartialArg<'_> {
-    /// Whether more of this text follows.
+    /// Returns whether more of this text follows.
     pub(super) fn continues(&self) -> bool {
         self.will_continue.is_some_and(|more| more.get() == "true")
     }

@@ -60,7 +60,7 @@ fn signature(given: &Option<Str<'_>>) -> Option<String> {
 }
 
 impl Steps {
-    /// Whether the answer has calls of tools.
+    /// Returns whether the answer has calls of tools.
     pub(super) fn has_calls(&self) -> bool {
         self.has_calls
     }

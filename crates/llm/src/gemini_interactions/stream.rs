@@ -5,8 +5,9 @@ use agentx_types::{EnvironmentEvent, StopReason, Usage};
 use super::steps::Steps;
 use super::wire::{InteractionEvent, InteractionUsage, InteractionWire, parse};
 use crate::emitter::Emitter;
-use crate::stream::{Head, StreamContext, StreamError};
-use crate::{error, gemini, sse};
+use crate::event_stream::{EventAnswer, EventStream};
+use crate::stream::{StreamContext, StreamError};
+use crate::{error, gemini};
 
 /// Decodes one stream of the Interactions API; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
@@ -31,20 +32,12 @@ use crate::{error, gemini, sse};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct InteractionsDecoder {
-    sse: sse::SseDecoder,
-    head: Head,
-    answer: InteractionState,
-}
+pub struct InteractionsDecoder(EventStream<InteractionState>);
 
 impl InteractionsDecoder {
-    /// A decoder for one stream.
+    /// Returns a decoder for one stream.
     pub fn new(context: StreamContext) -> Self {
-        Self {
-            sse: sse::SseDecoder::default(),
-            head: Head::default(),
-            answer: InteractionState::new(context),
-        }
+        Self(EventStream::new(InteractionState::new(context)))
     }
 
     /// Decodes the next bytes of the body and appends the events to `out`.
@@ -52,24 +45,11 @@ impl InteractionsDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not JSON, and the
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event is not JSON, and the
     /// errors of the limits: the length of a line, of an event and of the arguments of tool calls. After an error, `out` has
     /// everything that was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        self.head.note(bytes);
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.push(bytes, |event| {
-            head.event();
-            answer.event(event.event, event.data, out)
-        });
-        if self.answer.emitter.ended() {
-            // What breaks after the end does not matter.
-            return Ok(());
-        }
-        result.inspect_err(|_| self.answer.emitter.stop())
+        self.0.push(bytes, out)
     }
 
     /// Ends the stream: the server has closed the connection.
@@ -77,29 +57,12 @@ impl InteractionsDecoder {
     /// # Errors
     /// Returns an error if the answer is not complete, with a description of the first bytes if they were no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.finish(|event| {
-            head.event();
-            // The end of the bytes may have cut this event: then it never came.
-            match answer.event(event.event, event.data, out) {
-                Err(StreamError::Malformed { .. }) => Ok(()),
-                result => result,
-            }
-        });
-        if self.answer.emitter.ended() {
-            return result;
-        }
-        let checked = self.answer.emitter.check();
-        self.answer.emitter.stop();
-        result.and(checked).and(Err(self.head.broken()))
+        self.0.finish(out)
     }
 
-    /// Whether the answer is complete: `stream_end` is among the events.
+    /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
-        self.answer.emitter.ended()
+        self.0.is_done()
     }
 }
 
@@ -110,15 +73,12 @@ pub(super) struct InteractionState {
     steps: Steps,
 }
 
-impl InteractionState {
-    pub(super) fn new(context: StreamContext) -> Self {
-        Self {
-            emitter: Emitter::new(context),
-            steps: Steps::default(),
-        }
+impl EventAnswer for InteractionState {
+    fn emitter(&self) -> &Emitter {
+        &self.emitter
     }
 
-    /// Decodes the data of one server-sent event. Its name is the `event_type` of the data, where the data have none.
+    // Decodes the data of one server-sent event. Its name is the `event_type` of the data, where the data have none.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
             return Ok(());
@@ -143,6 +103,19 @@ impl InteractionState {
             _ => {}
         }
         self.emitter.check()
+    }
+
+    fn give_up(&mut self, _out: &mut Vec<EnvironmentEvent>) {
+        self.emitter.stop();
+    }
+}
+
+impl InteractionState {
+    pub(super) fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            steps: Steps::default(),
+        }
     }
 
     fn begin(&mut self, interaction: &InteractionWire<'_>, out: &mut Vec<EnvironmentEvent>) {

@@ -85,13 +85,13 @@ pub(super) struct StepWire<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) name: Option<Str<'a>>,
-    /// Of a call: an object.
+    /// The arguments of a call: an object.
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
     /// Of a thought; of a call it is mostly empty.
     #[serde(borrow)]
     pub(super) signature: Option<Str<'a>>,
-    /// Of a thought: words for people.
+    /// The readable summary of a thought.
     #[serde(borrow)]
     pub(super) summary: Option<Vec<TextWire<'a>>>,
     #[serde(borrow)]

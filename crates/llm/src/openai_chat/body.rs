@@ -5,6 +5,7 @@ use agentx_types::EnvironmentEvent;
 use super::stream::CompletionState;
 use super::wire::CompletionChunk;
 use crate::error;
+use crate::event_stream::EventAnswer as _;
 use crate::stream::{StreamContext, StreamError};
 
 /// Decodes a whole answer that was not streamed, and adds its events to `out`: the same ones as a stream gives.

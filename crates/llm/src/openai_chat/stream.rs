@@ -11,9 +11,9 @@ use super::usage::{self, usage};
 use super::wire::{ChoiceDelta, CompletionChunk, ToolDelta, UsageWire};
 use crate::emitter::{Emitter, PartKind};
 use crate::error;
+use crate::event_stream::{EventAnswer, EventStream};
 use crate::lenient_json::{self, Content, Str};
-use crate::sse;
-use crate::stream::{Head, StreamContext, StreamError};
+use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one Chat Completions stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
@@ -36,22 +36,14 @@ use crate::stream::{Head, StreamContext, StreamError};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct ChatDecoder {
-    sse: sse::SseDecoder,
-    head: Head,
-    answer: CompletionState,
-}
+pub struct ChatDecoder(EventStream<CompletionState>);
 
 impl ChatDecoder {
     /// Returns a decoder for one stream.
     ///
     /// The context provides a message id for servers that send none, and the number of the attempt.
     pub fn new(context: StreamContext) -> Self {
-        Self {
-            sse: sse::SseDecoder::default(),
-            head: Head::default(),
-            answer: CompletionState::new(context),
-        }
+        Self(EventStream::new(CompletionState::new(context)))
     }
 
     /// Decodes the next bytes of the body and appends the events to `out`.
@@ -64,20 +56,7 @@ impl ChatDecoder {
     /// [`StreamError::ArgumentsTooLong`] if the arguments of tool calls are. After an error, `out` has
     /// everything that was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        self.head.note(bytes);
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.push(bytes, |event| {
-            head.event();
-            answer.event(event.event, event.data, out)
-        });
-        if self.answer.emitter.ended() {
-            // What breaks after the end does not matter.
-            return Ok(());
-        }
-        result.inspect_err(|_| self.answer.give_up(out))
+        self.0.push(bytes, out)
     }
 
     /// Ends the stream: the server has closed the connection.
@@ -89,34 +68,12 @@ impl ChatDecoder {
     /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with the
     /// first bytes if they are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.finish(|event| {
-            head.event();
-            // The end of the bytes may have cut this event: then it never came.
-            match answer.event(event.event, event.data, out) {
-                Err(StreamError::Malformed { .. }) => Ok(()),
-                result => result,
-            }
-        });
-        let result = match result {
-            Ok(()) if self.answer.finish_reason.is_some() => self.answer.close(out),
-            result => result,
-        };
-        if self.answer.emitter.ended() {
-            return result;
-        }
-        self.answer.give_up(out);
-        result
-            .and_then(|()| self.answer.emitter.check())
-            .and(Err(self.head.broken()))
+        self.0.finish(out)
     }
 
     /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
-        self.answer.emitter.ended()
+        self.0.is_done()
     }
 }
 
@@ -137,24 +94,11 @@ pub(super) struct CompletionState {
     half: Option<String>,
 }
 
-impl CompletionState {
-    pub(super) fn new(context: StreamContext) -> Self {
-        Self {
-            emitter: Emitter::new(context),
-            calls: ToolCallBuffer::default(),
-            details: Details::default(),
-            tags: ThinkTags::default(),
-            usage: None,
-            finish_reason: None,
-            refused: false,
-            has_said: false,
-            has_thought: false,
-            half: None,
-        }
+impl EventAnswer for CompletionState {
+    fn emitter(&self) -> &Emitter {
+        &self.emitter
     }
 
-    /// Decodes the data of one server-sent event. Some servers report errors as an event with the name
-    /// `error`, others as an object `error` in the data, or instead of the choices.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() {
             return Ok(());
@@ -205,6 +149,38 @@ impl CompletionState {
             }
         }
         self.emitter.check()
+    }
+
+    fn complete(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.finish_reason.is_some() {
+            self.close(out)?;
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
+        if !self.emitter.ended() && self.emitter.started() {
+            self.say_held(out);
+            self.say_usage(out);
+        }
+        self.emitter.stop();
+    }
+}
+
+impl CompletionState {
+    pub(super) fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            calls: ToolCallBuffer::default(),
+            details: Details::default(),
+            tags: ThinkTags::default(),
+            usage: None,
+            finish_reason: None,
+            refused: false,
+            has_said: false,
+            has_thought: false,
+            half: None,
+        }
     }
 
     /// The same event as a reader takes it that does not read it as it came.
@@ -374,15 +350,6 @@ impl CompletionState {
         calls.finish(reason == StopReason::MaxTokens, &mut self.emitter, out);
         self.say_usage(out);
         self.emitter.end(reason, raw, out);
-    }
-
-    /// The stream is broken: what it cost is still said.
-    pub(super) fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>) {
-        if !self.emitter.ended() && self.emitter.started() {
-            self.say_held(out);
-            self.say_usage(out);
-        }
-        self.emitter.stop();
     }
 
     fn say_usage(&mut self, out: &mut Vec<EnvironmentEvent>) {

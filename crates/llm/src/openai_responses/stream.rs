@@ -7,10 +7,10 @@ use super::known_items::ItemName;
 use super::wire::{OutputItem, ResponseWire, ResponsesEvent};
 use crate::emitter::{Emitter, PartKind};
 use crate::error;
+use crate::event_stream::{EventAnswer, EventStream};
 use crate::lenient_json::LenientCount;
 use crate::openai_chat::usage;
-use crate::sse;
-use crate::stream::{Head, StreamContext, StreamError};
+use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one Responses stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
@@ -36,20 +36,12 @@ use crate::stream::{Head, StreamContext, StreamError};
 /// # Ok::<(), agentx_llm::StreamError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct ResponsesDecoder {
-    sse: sse::SseDecoder,
-    head: Head,
-    answer: ResponseState,
-}
+pub struct ResponsesDecoder(EventStream<ResponseState>);
 
 impl ResponsesDecoder {
     /// Returns a decoder for one stream.
     pub fn new(context: StreamContext) -> Self {
-        Self {
-            sse: sse::SseDecoder::default(),
-            head: Head::default(),
-            answer: ResponseState::new(context),
-        }
+        Self(EventStream::new(ResponseState::new(context)))
     }
 
     /// Decodes the next bytes of the body and appends the events to `out`.
@@ -62,20 +54,7 @@ impl ResponsesDecoder {
     /// arguments of tool calls are. After an error, `out` has everything that was decoded before it, and the decoder
     /// ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        self.head.note(bytes);
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.push(bytes, |event| {
-            head.event();
-            answer.event(event.event, event.data, out)
-        });
-        if self.answer.emitter.ended() {
-            // What breaks after the end does not matter.
-            return Ok(());
-        }
-        result.inspect_err(|_| self.answer.emitter.stop())
+        self.0.push(bytes, out)
     }
 
     /// Ends the stream: the server has closed the connection.
@@ -84,29 +63,12 @@ impl ResponsesDecoder {
     /// Returns [`StreamError::Truncated`] if the answer is not complete, and [`StreamError::NotAStream`] with the first
     /// bytes if they are no event stream.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.answer.emitter.ended() {
-            return Ok(());
-        }
-        let (answer, head) = (&mut self.answer, &mut self.head);
-        let result = self.sse.finish(|event| {
-            head.event();
-            // The end of the bytes may have cut this event: then it never came.
-            match answer.event(event.event, event.data, out) {
-                Err(StreamError::Malformed { .. }) => Ok(()),
-                result => result,
-            }
-        });
-        if self.answer.emitter.ended() {
-            return result;
-        }
-        let checked = self.answer.emitter.check();
-        self.answer.emitter.stop();
-        result.and(checked).and(Err(self.head.broken()))
+        self.0.finish(out)
     }
 
     /// Returns whether the answer is complete: `stream_end` is among the events.
     pub fn is_done(&self) -> bool {
-        self.answer.emitter.ended()
+        self.0.is_done()
     }
 }
 
@@ -117,15 +79,12 @@ pub(super) struct ResponseState {
     items: Items,
 }
 
-impl ResponseState {
-    pub(super) fn new(context: StreamContext) -> Self {
-        Self {
-            emitter: Emitter::new(context),
-            items: Items::default(),
-        }
+impl EventAnswer for ResponseState {
+    fn emitter(&self) -> &Emitter {
+        &self.emitter
     }
 
-    /// Decodes the data of one server-sent event. Its name is the `type` of the data, where the data have none.
+    // Decodes the data of one server-sent event. Its name is the `type` of the data, where the data have none.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
             return Ok(());
@@ -149,6 +108,19 @@ impl ResponseState {
         let kind = kind.to_owned();
         self.item_event(&kind, event, out)?;
         self.emitter.check()
+    }
+
+    fn give_up(&mut self, _out: &mut Vec<EnvironmentEvent>) {
+        self.emitter.stop();
+    }
+}
+
+impl ResponseState {
+    pub(super) fn new(context: StreamContext) -> Self {
+        Self {
+            emitter: Emitter::new(context),
+            items: Items::default(),
+        }
     }
 
     fn item_event(

@@ -68,8 +68,8 @@ impl PipedProgram {
     /// Starts a program in a process group of its own. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Returns an error if there is no such program or directory, or no process can be started, be it the
-    /// program or its watcher.
+    /// Returns an error if the program or its directory does not exist, or if the program or its watcher cannot
+    /// be started.
     pub fn start(command: &PipedCommand<'_>) -> std::io::Result<(Self, ProgramPipes)> {
         let mark = ProcessMark::new(&SessionId::new(NO_SESSION), &ToolCallId::new(command.name));
         let mut child = Command::new(command.program)

@@ -1,0 +1,92 @@
+//! An answer that comes as server-sent events: what is the same in every protocol, from the bytes to the end of the
+//! answer. A protocol is an [`EventAnswer`].
+
+use agentx_types::EnvironmentEvent;
+
+use crate::emitter::Emitter;
+use crate::sse::SseDecoder;
+use crate::stream::{Head, StreamError};
+
+/// The state of an answer that is read event by event.
+pub(crate) trait EventAnswer {
+    /// Returns the emitter of the answer.
+    fn emitter(&self) -> &Emitter;
+
+    /// Decodes one event: its name, which may be empty, and its data.
+    fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError>;
+
+    /// Completes an answer whose bytes have ended, if what came is all of it.
+    ///
+    /// Returns an error if the answer says that it failed.
+    fn complete(&mut self, _out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        Ok(())
+    }
+
+    /// Gives the answer up: emits what was held back, and nothing after that.
+    fn give_up(&mut self, out: &mut Vec<EnvironmentEvent>);
+}
+
+/// A stream of events that is decoded as its bytes come.
+#[derive(Clone, Debug)]
+pub(crate) struct EventStream<A> {
+    sse: SseDecoder,
+    head: Head,
+    answer: A,
+}
+
+impl<A: EventAnswer> EventStream<A> {
+    pub(crate) fn new(answer: A) -> Self {
+        Self {
+            sse: SseDecoder::default(),
+            head: Head::default(),
+            answer,
+        }
+    }
+
+    /// Decodes the next bytes. After the end of the answer, and after an error, further bytes are ignored.
+    pub(crate) fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.is_done() {
+            return Ok(());
+        }
+        self.head.note(bytes);
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.push(bytes, |event| {
+            head.event();
+            answer.event(event.event, event.data, out)
+        });
+        if self.is_done() {
+            // What breaks after the end does not matter.
+            return Ok(());
+        }
+        result.inspect_err(|_| self.answer.give_up(out))
+    }
+
+    /// Ends the stream: the server has closed the connection.
+    pub(crate) fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
+        if self.is_done() {
+            return Ok(());
+        }
+        let (answer, head) = (&mut self.answer, &mut self.head);
+        let result = self.sse.finish(|event| {
+            head.event();
+            // The end of the bytes may have cut this event: then it never came.
+            match answer.event(event.event, event.data, out) {
+                Err(StreamError::Malformed { .. }) => Ok(()),
+                result => result,
+            }
+        });
+        let result = result.and_then(|()| self.answer.complete(out));
+        if self.is_done() {
+            return result;
+        }
+        self.answer.give_up(out);
+        result
+            .and_then(|()| self.answer.emitter().check())
+            .and(Err(self.head.broken()))
+    }
+
+    /// Returns whether nothing more follows: `stream_end` was emitted, or the stream was given up.
+    pub(crate) fn is_done(&self) -> bool {
+        self.answer.emitter().ended()
+    }
+}
