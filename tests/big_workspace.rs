@@ -269,7 +269,7 @@ fn searching_100_000_files_finds_what_rg_finds() {
         runtime: runtime.unwrap(),
     };
     if rg(workspace.root(), &["--version"]).is_none() {
-        assert!(std::env::var_os("CI").is_none(), "no rg to compare with");
+        assert!(!agentx_tests::every_check_must_run(), "no rg to compare with");
         eprintln!("no rg on this machine (Debian: apt-get install ripgrep): the results are not compared");
     }
     for (tool, input, arguments) in all_of_it() {

@@ -19,7 +19,7 @@ const PACKAGES: [&str; 2] = ["websockets>=13", "cryptography>=41"];
 
 /// What cannot be run here fails where checks are to be whole, and is said elsewhere.
 fn passed_by(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "not run: {why}");
+    assert!(!agentx_tests::every_check_must_run(), "not run: {why}");
     eprintln!("not run: {why}");
 }
 

@@ -392,7 +392,10 @@ mod tests {
             ),
             (r#""a": {"command": ["x"]}"#, "`command` must be a string"),
             (r#""a": {"command": "x", "args": "y"}"#, "`args` must be a list"),
-            (r#""a": {"command": "x", "args": [1]}"#, "no text"),
+            (
+                r#""a": {"command": "x", "args": [1]}"#,
+                "`args` must be a list of strings",
+            ),
             (r#""a": {"command": "${UNSET}"}"#, "UNSET is not set"),
             (
                 r#""a": {"command": "x", "env": {"K": "${OWN_KEY}"}}"#,

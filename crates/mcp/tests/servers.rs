@@ -143,7 +143,7 @@ async fn what_cannot_be_started_says_why() {
     let failure = server.environment().connect().await.unwrap_err();
     assert_eq!(
         failure,
-        McpFailure::Start("there is no program /made/up/program".into())
+        McpFailure::Start("the program /made/up/program does not exist".into())
     );
 }
 
