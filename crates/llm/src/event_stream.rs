@@ -15,6 +15,11 @@ pub(crate) trait EventAnswer {
     /// Decodes one event: its name, which may be empty, and its data.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError>;
 
+    /// Returns whether the answer has said why it stops, so that only its usage or a mark of its end may follow.
+    fn has_stop_reason(&self) -> bool {
+        false
+    }
+
     /// Completes an answer whose bytes have ended, if what came is all of it.
     ///
     /// Returns an error if the answer says that it failed.
@@ -83,6 +88,11 @@ impl<A: EventAnswer> EventStream<A> {
         result
             .and_then(|()| self.answer.emitter().check())
             .and(Err(self.head.broken()))
+    }
+
+    /// Returns whether the answer has said why it stops.
+    pub(crate) fn has_stop_reason(&self) -> bool {
+        self.is_done() || self.answer.has_stop_reason()
     }
 
     /// Returns whether nothing more follows: `stream_end` was emitted, or the stream was given up.

@@ -217,6 +217,18 @@ impl StreamDecoder {
             Self::GeminiInteractions(decoder) => decoder.is_done(),
         }
     }
+
+    /// Returns whether the answer has said why it stops. What follows is its usage at most, and
+    /// [`finish`](Self::finish) completes it: some servers leave the connection open after it.
+    pub fn has_stop_reason(&self) -> bool {
+        match self {
+            Self::Anthropic(decoder) => decoder.has_stop_reason(),
+            Self::OpenaiChat(decoder) => decoder.has_stop_reason(),
+            Self::OpenaiResponses(decoder) => decoder.has_stop_reason(),
+            Self::Gemini(decoder) => decoder.has_stop_reason(),
+            Self::GeminiInteractions(decoder) => decoder.has_stop_reason(),
+        }
+    }
 }
 
 /// Decodes an answer that came as one JSON body, and adds its events to `out`: the same ones as its stream

@@ -1053,6 +1053,11 @@ fn what_a_gateway_charges_is_said() {
         21_000_000
     );
     assert_eq!(cost(json!({"cost": {"total_cost": 0.003}})), 3_000_000);
+    assert_eq!(
+        cost(json!({"prompt_tokens": 1, "cost_in_usd_ticks": 37_756_000})),
+        3_775_600
+    );
+    assert_eq!(cost(json!({"prompt_tokens": 1, "cost_in_usd_ticks": "much"})), 0);
     for odd in [json!(-1), json!("much"), json!(null), json!(1e300), json!([])] {
         assert_eq!(cost(json!({"prompt_tokens": 1, "cost": odd})), 0);
     }

@@ -81,6 +81,12 @@ impl AnthropicDecoder {
     pub fn is_done(&self) -> bool {
         self.0.is_done()
     }
+
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
+    /// completes it.
+    pub fn has_stop_reason(&self) -> bool {
+        self.0.has_stop_reason()
+    }
 }
 
 /// The state of the answer that is being read.
@@ -109,6 +115,10 @@ impl EventAnswer for MessageState {
 
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.named_event(name, data, out)
+    }
+
+    fn has_stop_reason(&self) -> bool {
+        self.says_why
     }
 
     fn complete(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {

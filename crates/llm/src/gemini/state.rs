@@ -66,6 +66,10 @@ impl EventAnswer for GeminiState {
         self.chunk(data, out)
     }
 
+    fn has_stop_reason(&self) -> bool {
+        self.is_finished()
+    }
+
     fn complete(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.is_finished() {
             self.close(out)?;

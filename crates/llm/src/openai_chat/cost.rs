@@ -3,6 +3,7 @@
 //! `cost_details.upstream_inference_cost` (<https://openrouter.ai/docs/use-cases/usage-accounting>).
 //! Perplexity has an object with `total_cost` (its schema:
 //! <https://github.com/api-evangelist/perplexity/blob/main/json-schema/perplexity-cost-schema.json>).
+//! xAI counts in ticks, of which a dollar has 10,000,000,000 (<https://docs.x.ai/developers/cost-tracking>).
 
 use agentx_types::NanoUsd;
 use serde::{Deserialize, Deserializer};
@@ -29,6 +30,22 @@ impl<'de> Deserialize<'de> for Dollars {
     }
 }
 
+/// An amount in ticks of xAI. Anything but a plausible number is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ticks(NanoUsd);
+
+/// The ticks in a nanodollar.
+const TICKS_PER_NANO_USD: f64 = 10.0;
+
+impl<'de> Deserialize<'de> for Ticks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ticks = Value::deserialize(deserializer)?.as_f64().unwrap_or_default();
+        let nano = ticks / TICKS_PER_NANO_USD;
+        let plausible = (0.0..MOST * 1e9).contains(&nano);
+        Ok(Self(NanoUsd(if plausible { nano.round() as u64 } else { 0 })))
+    }
+}
+
 /// A yes; anything but `true` is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LenientFlag(bool);
@@ -41,6 +58,9 @@ impl<'de> Deserialize<'de> for LenientFlag {
 
 /// Returns the cost of the call that the server reports.
 pub(super) fn reported(wire: &UsageWire) -> NanoUsd {
+    if let Some(ticks) = wire.cost_in_usd_ticks {
+        return ticks.0;
+    }
     let mut cost = wire.cost.unwrap_or_default().0;
     if wire.is_byok.unwrap_or_default().0 {
         cost += wire.cost_details.unwrap_or_default().0;

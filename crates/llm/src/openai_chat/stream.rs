@@ -75,6 +75,12 @@ impl ChatDecoder {
     pub fn is_done(&self) -> bool {
         self.0.is_done()
     }
+
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
+    /// completes it.
+    pub fn has_stop_reason(&self) -> bool {
+        self.0.has_stop_reason()
+    }
 }
 
 /// The state of the answer that is being read.
@@ -151,8 +157,12 @@ impl EventAnswer for CompletionState {
         self.emitter.check()
     }
 
+    fn has_stop_reason(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
     fn complete(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
-        if self.finish_reason.is_some() {
+        if self.has_stop_reason() {
             self.close(out)?;
         }
         Ok(())

@@ -161,6 +161,7 @@ pub(super) fn later(before: Option<UsageWire>, now: UsageWire) -> UsageWire {
             cost: now.cost.or(before.cost),
             cost_details: now.cost_details.or(before.cost_details),
             is_byok: now.is_byok.or(before.is_byok),
+            cost_in_usd_ticks: now.cost_in_usd_ticks.or(before.cost_in_usd_ticks),
             ..before
         },
         _ => now,

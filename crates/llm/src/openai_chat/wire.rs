@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::cost::{Dollars, LenientFlag};
+use super::cost::{Dollars, LenientFlag, Ticks};
 use crate::error;
 use crate::lenient_json::{Content, LenientCount, Str};
 use crate::stream::StreamError;
@@ -147,6 +147,8 @@ pub(crate) struct UsageWire {
     pub(super) cost: Option<Dollars>,
     pub(super) cost_details: Option<Dollars>,
     pub(super) is_byok: Option<LenientFlag>,
+    /// The charge for the call at xAI.
+    pub(super) cost_in_usd_ticks: Option<Ticks>,
 }
 
 /// The kinds of prompt tokens.

@@ -70,6 +70,12 @@ impl ResponsesDecoder {
     pub fn is_done(&self) -> bool {
         self.0.is_done()
     }
+
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
+    /// completes it.
+    pub fn has_stop_reason(&self) -> bool {
+        self.0.has_stop_reason()
+    }
 }
 
 /// The state of the answer that is being read.

@@ -20,6 +20,8 @@ use super::stream_pace::StreamPace;
 const MAX_ERROR_BODY: usize = 64 * 1024;
 /// Timeout for a refusal's body.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
+/// How long the usage and the end of an answer may follow its reason to stop. Some servers keep the connection open.
+const END_TIME: Duration = Duration::from_secs(5);
 /// Timeout for the end of the current answer, so that the next call can reuse the connection.
 const REUSE_TIME: Duration = Duration::from_millis(200);
 /// Comments and pings keep an answer without text alive for this many times the limit on silence.
@@ -246,13 +248,22 @@ impl<'a> Attempt<'a> {
         };
         let (now, limits) = (Instant::now(), self.call.parts.limits);
         body.flow.waited(now - waits);
-        body.until = now + limits.idle;
         body.bytes += piece.len();
         if body.bytes > limits.max_body_bytes {
             return Err(failed(AttemptFailure::too_much(limits.max_body_bytes)));
         }
         let before = events.len();
+        let had_stop_reason = body.decoder.has_stop_reason();
         let decoded = body.decoder.push(&piece, events);
+        if !had_stop_reason {
+            let is_last = body.decoder.has_stop_reason();
+            body.until = now
+                + if is_last {
+                    limits.idle.min(END_TIME)
+                } else {
+                    limits.idle
+                };
+        }
         decoded.map_err(|error| self.misunderstood(error, body.hopeless))?;
         if events.len() > before {
             body.heard = now;

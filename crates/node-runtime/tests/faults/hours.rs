@@ -63,6 +63,29 @@ async fn wait_for_an_answer(call: &mut Performance) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_connection_that_stays_open_after_the_reason_to_stop_ends_the_answer_in_seconds() {
+    let _held = hold_the_clock();
+    for (api, whole, end) in [
+        (Api::OpenaiChat, wire::chat_text(&["all of it"]), "data: [DONE]"),
+        (
+            Api::Anthropic,
+            wire::anthropic_text(&["all of it"]),
+            "event: message_stop",
+        ),
+    ] {
+        let open = Gate::closed();
+        let answer = whole[..whole.find(end).unwrap()].to_owned();
+        let server = TestServer::start([ServerReply::stream().then(answer).then_stall(&open)]).await;
+        let caller = Caller::with(&server.url(), api, |parts| parts.pause = Arc::new(Patient));
+        let mut call = start(&caller.effector, fixture::call(caller.request()));
+        assert!(call.until("text_chunk").await);
+        tokio::time::advance(Duration::from_secs(6)).await;
+        assert!(call.until("stream_end").await, "{:?}", story(call.said()));
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_minute_of_failures_five_silent_minutes_and_forty_minutes_of_answer_are_one_call() {
     let _held = hold_the_clock();
     let silent = Gate::closed();
