@@ -220,13 +220,22 @@ pub fn report(report: &RestoreReport, plan: &RestorePlan) -> String {
         let file = plan.files.iter().find(|file| file.path == path);
         visible(file.map_or(path, |file| &file.shown))
     };
-    let mut text = match report.restored.len() {
-        0 => "no files were restored\n".to_owned(),
-        n => {
-            let names: Vec<String> = report.restored.iter().map(|path| shown(path)).collect();
-            format!("{} put back: {}\n", counted(n, "file"), names.join(", "))
-        }
+    let is_removal = |path: &str| {
+        let file = plan.files.iter().find(|file| file.path == path);
+        file.is_some_and(|file| file.happens == WhatHappens::Removed)
     };
+    let (removed, put_back): (Vec<&String>, Vec<&String>) =
+        report.restored.iter().partition(|path| is_removal(path));
+    let line = |paths: &[&String], what: &str| {
+        let names: Vec<String> = paths.iter().map(|path| shown(path)).collect();
+        let is_empty = names.is_empty();
+        (!is_empty).then(|| format!("{} {what}: {}\n", counted(names.len(), "file"), names.join(", ")))
+    };
+    let lines = [line(&put_back, "put back"), line(&removed, "removed")];
+    let mut text: String = lines.into_iter().flatten().collect();
+    if text.is_empty() {
+        text.push_str("no files were restored\n");
+    }
     if !report.directories.is_empty() {
         let names: Vec<String> = report.directories.iter().map(|path| visible(path)).collect();
         text.push_str(&format!(
@@ -338,6 +347,6 @@ mod tests {
             },
             &made,
         );
-        assert_eq!(told, "1 file put back: new.txt\n  ! old.txt: permission denied\n");
+        assert_eq!(told, "1 file removed: new.txt\n  ! old.txt: permission denied\n");
     }
 }

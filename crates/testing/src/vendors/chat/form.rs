@@ -57,6 +57,8 @@ const MISTRAL: &[&str] = &[
     "presence_penalty",
     "safe_prompt",
     "prediction",
+    // <https://docs.mistral.ai/inference/conversations/advanced/prompt-caching.md>
+    "prompt_cache_key",
     "prompt_mode",
     "metadata",
     "stream_options",
