@@ -239,19 +239,40 @@ pub(crate) fn first_guarded<'p>(
 /// where they lie: one for a name in any folder (`/**/.env`) says nothing of a folder.
 pub(crate) fn first_around(guard: &Guard, folders: &[String], workspace: &str) -> Option<(Guarded, String)> {
     let patterns = guard.own.iter().chain(&guard.secrets);
+    let folder = first_with(patterns, folders, workspace)?;
+    Some((Guarded::Around, folder))
+}
+
+/// The first folder of these that has the program's own files in it.
+pub(crate) fn first_around_own(guard: &Guard, folders: &[String], workspace: &str) -> Option<String> {
+    first_with(guard.own.iter(), folders, workspace)
+}
+
+/// The first folder of these in which one of the patterns lies.
+fn first_with<'p>(
+    patterns: impl Iterator<Item = &'p String>,
+    folders: &[String],
+    workspace: &str,
+) -> Option<String> {
     let placed: Vec<String> = patterns
         .filter(|pattern| !pattern.starts_with("/**/"))
         .map(|pattern| pattern.to_lowercase())
         .collect();
     let workspace = workspace.to_lowercase();
     let is_around = |folder: &&String| {
-        let folder = folder.to_lowercase();
-        placed
-            .iter()
-            .any(|pattern| may_lie_in(pattern, &folder, &workspace, &workspace))
+        let mut ways = ways_to_take(folder).flat_map(|folder| {
+            // Homes are known by `$HOME` and `/Users`, which small letters would hide.
+            let below_home = below_home(folder).map(|path| path.trim_start_matches('/').to_lowercase());
+            [Some(folder.to_lowercase()), below_home]
+        });
+        ways.any(|folder| {
+            let mut patterns = placed.iter();
+            folder.is_some_and(|folder| {
+                patterns.any(|pattern| may_lie_in(pattern, &folder, &workspace, &workspace))
+            })
+        })
     };
-    let folder = folders.iter().find(is_around)?;
-    Some((Guarded::Around, shown(folder)))
+    folders.iter().find(is_around).map(|folder| shown(folder))
 }
 
 /// The reason for which a name with globs or expansions is guarded, as [`guarded`] says it of a path.
@@ -288,6 +309,18 @@ fn shown(glob: &str) -> String {
 fn ways_to_read(word: &str) -> impl Iterator<Item = &str> {
     let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
     [Some(word), behind('@'), behind(':'), behind('=')]
+        .into_iter()
+        .flatten()
+        .filter(|way| !way.is_empty())
+}
+
+/// A folder of a command line as it stands, and as the source of a volume: `/:/host`, `type=bind,source=/`.
+fn ways_to_take(word: &str) -> impl Iterator<Item = &str> {
+    let volume = word.split_once(':').map(|(source, _)| source);
+    let mount = ["source=", "src="]
+        .iter()
+        .find_map(|key| word.split_once(key)?.1.split(',').next());
+    [Some(word), volume, mount]
         .into_iter()
         .flatten()
         .filter(|way| !way.is_empty())

@@ -7,6 +7,7 @@
 //! | `auto` (before) | done | done | done |
 //! | `deny` | refused | refused | refused |
 //!
+//! A command that acts on a whole folder around the program's own files is asked about in `ask` alone.
 //! What is *always* asked (`always_asked`, such as a change of this program's settings) is refused in `auto`
 //! as in `deny`, and so is a tool that its MCP server describes in another way than the accepted one.
 
@@ -45,6 +46,14 @@ pub(super) fn unasked(
 ) -> Judgement {
     if let Some(denied) = hidden_from_denying(config, subject, rules) {
         return denied;
+    }
+    if config.rules_version >= since::OWN_FILES_ARE_NEVER_TAKEN
+        && let Some(folder) = subject.folder_around_own()
+    {
+        let what =
+            "has files of AgentX itself (sessions, keys, settings) in it, and the command acts on all of it";
+        let reason = format!("{folder} {what}; in the approval mode `auto` nobody is asked about that");
+        return denied(reason, Vec::new());
     }
     let secret = || {
         subject

@@ -42,6 +42,11 @@ impl CallSubject<'_> {
         self.guarded_as(Guarded::Around)
     }
 
+    /// The first folder with the program's own files in it that a command acts on as a whole.
+    pub(crate) fn folder_around_own(&self) -> Option<String> {
+        secrets::first_around_own(self.guard?, &self.reading().folders_taken, self.workspace)
+    }
+
     /// The file that it names, if it is guarded for this reason.
     fn guarded_as(&self, wanted: Guarded) -> Option<&str> {
         let (why, path) = self.guarded.as_ref()?;

@@ -157,7 +157,7 @@ impl CommandAnalysis {
         }
         let inner = innermost(words);
         let noted = || self.paths[paths..].iter().chain(&self.globs[globs..]).cloned();
-        if takes_whole_folders(inner) {
+        if takes_whole_folders(inner) || takes_whole_folders(words) {
             self.folders_taken.extend(noted());
         }
         if writes_what_it_names(inner) {

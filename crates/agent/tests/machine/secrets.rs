@@ -565,6 +565,8 @@ const AROUND_GUARDED: &[&str] = &[
     "rg key ~/.local",
     "chmod -R a+r ~/.local",
     "docker run -v /:/host x",
+    "docker run -v $HOME:/host x",
+    "docker run --mount type=bind,source=/home/me/.local,target=/host x",
     "sudo cp -r ~/.local x",
     "sh -c 'cp -r ~/.local x'",
     "cp -r ~ x",
@@ -616,6 +618,13 @@ fn what_acts_on_a_whole_folder_opens_the_guarded_files_in_it() {
         if judged == "ask" && !line.contains(';') && !line.contains("&&") {
             assert_eq!(word(&kept, "bash", call), "allow", "{line}");
         }
+    }
+    // Where nobody is asked, `--yes` included, only a line that a person kept acts on AgentX's own files.
+    let auto = guarded(ApprovalMode::Auto, &[]);
+    for line in AROUND_GUARDED {
+        let takes_own = *line != "cp -r /etc x";
+        let judged = word(&auto, "bash", json!({"command": line}));
+        assert_eq!(judged, if takes_own { "deny" } else { "ask" }, "{line}");
     }
     // A session that keeps to an earlier version of the rules sees what it saw.
     let mut before = guarded(ApprovalMode::Ask, &["allow bash"]);

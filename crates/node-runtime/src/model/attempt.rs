@@ -14,14 +14,12 @@ use super::content_coding::{IncomingBody, is_no_object};
 use super::endpoint::Endpoint;
 use super::estimate::TokenEstimate;
 use super::failure::{AttemptFailure, CallEnd};
-use super::stream_pace::StreamPace;
+use super::streaming_body::StreamingBody;
 
 /// Maximum number of bytes read of a refusal's body.
 const MAX_ERROR_BODY: usize = 64 * 1024;
 /// Timeout for a refusal's body.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
-/// How long the usage and the end of an answer may follow its reason to stop. Some servers keep the connection open.
-const END_TIME: Duration = Duration::from_secs(5);
 /// Timeout for the end of the current answer, so that the next call can reuse the connection.
 const REUSE_TIME: Duration = Duration::from_millis(200);
 /// Comments and pings keep an answer without text alive for this many times the limit on silence.
@@ -41,22 +39,6 @@ pub(super) struct Attempt<'a> {
     /// Whether anything of the answer itself came.
     begun: bool,
     ended: bool,
-}
-
-/// The body of an answer that streams.
-struct StreamingBody {
-    incoming: IncomingBody,
-    /// A piece of it that was looked at before.
-    first: Option<Vec<u8>>,
-    /// The deadline for its next piece.
-    until: Instant,
-    /// The time of the last piece with content, other than a keep-alive.
-    heard: Instant,
-    bytes: usize,
-    flow: StreamPace,
-    /// Whether it says itself that it is no stream.
-    hopeless: bool,
-    decoder: StreamDecoder,
 }
 
 /// Ways to end before the answer is whole.
@@ -173,16 +155,8 @@ impl<'a> Attempt<'a> {
         until: Instant,
         hopeless: bool,
     ) -> Step<()> {
-        let mut body = StreamingBody {
-            incoming,
-            first,
-            until,
-            heard: Instant::now(),
-            bytes: 0,
-            flow: StreamPace::default(),
-            hopeless,
-            decoder: StreamDecoder::new(self.call.request.model.api, self.context()),
-        };
+        let decoder = StreamDecoder::new(self.call.request.model.api, self.context());
+        let mut body = StreamingBody::new(incoming, decoder, first, until, hopeless);
         let broken = loop {
             let mut events = Vec::new();
             let taken = self.take(&mut body, &mut events).await;
@@ -248,22 +222,11 @@ impl<'a> Attempt<'a> {
         };
         let (now, limits) = (Instant::now(), self.call.parts.limits);
         body.flow.waited(now - waits);
-        body.bytes += piece.len();
-        if body.bytes > limits.max_body_bytes {
+        if body.bytes + piece.len() > limits.max_body_bytes {
             return Err(failed(AttemptFailure::too_much(limits.max_body_bytes)));
         }
         let before = events.len();
-        let had_stop_reason = body.decoder.has_stop_reason();
-        let decoded = body.decoder.push(&piece, events);
-        if !had_stop_reason {
-            let is_last = body.decoder.has_stop_reason();
-            body.until = now
-                + if is_last {
-                    limits.idle.min(END_TIME)
-                } else {
-                    limits.idle
-                };
-        }
+        let decoded = body.decode(&piece, events, now, limits.idle);
         decoded.map_err(|error| self.misunderstood(error, body.hopeless))?;
         if events.len() > before {
             body.heard = now;

@@ -56,6 +56,7 @@ mod policy;
 #[cfg(feature = "settings")]
 mod published_list;
 mod stream_pace;
+mod streaming_body;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
