@@ -21,6 +21,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("tools", &["types", "runtime", "history"]),
     ("config", &["types", "agent", "llm"]),
     ("agent-files", &["types", "config"]),
+    // The search engine that the person chose, as a tool.
+    ("web", &["types", "runtime", "tools"]),
     (
         "node-runtime",
         &[
@@ -33,6 +35,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "sqlite-log",
             "tools",
             "config",
+            "web",
         ],
     ),
     // Servers of others as tools: they are configured, known on the disk, run as programs, and offered on the bus.

@@ -112,7 +112,8 @@ impl Settings {
             .into_iter()
             .filter(|tool| self.tools.offers(&tool.name))
             .collect();
-        let rules = self.rules_for(&tools);
+        let mut rules = self.rules_for(&tools);
+        rules.extend(self.search.as_ref().map(|_| allowed_search()));
         AgentConfig {
             name: DEFAULT_AGENT_NAME.into(),
             params: self.params.clone(),
@@ -144,4 +145,15 @@ fn only_reading(tools: &[ToolSpec]) -> impl Iterator<Item = Rule> {
         argument: None,
         path: None,
     })
+}
+
+/// The rule for searches: who configured a search engine wants it asked. Rules that deny or ask still count.
+fn allowed_search() -> Rule {
+    Rule {
+        effect: RuleEffect::Allow,
+        tool: "web_search".into(),
+        argument: None,
+        path: None,
+        workspace: None,
+    }
 }

@@ -14,9 +14,9 @@ use crate::mcp;
 use crate::models;
 use crate::quotas;
 use crate::scripted_answers;
-use crate::settings::{CallSettings, DurabilitySetting, Settings, ToolSettings};
+use crate::settings::{CallSettings, DurabilitySetting, ProviderKey, SearchSettings, Settings, ToolSettings};
 use crate::value::Value;
-use crate::{ConfigMistake, ConfigPaths, Folder, GitPrograms, SettingOrigin, Sourced};
+use crate::{ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, SettingOrigin, Sourced};
 
 /// The largest text that is read from a file beside the configuration.
 pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
@@ -54,6 +54,7 @@ pub(crate) fn settings(
         rules: get.rules(trust_dir),
         tools: get.tools(),
         mcp: mcp::servers(&get, lookup, mistakes),
+        search: search(&get, lookup, mistakes),
         catalog,
         providers,
         keys: Vec::new(),
@@ -81,6 +82,36 @@ pub(crate) fn settings(
         trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
     }
+}
+
+/// The search engine, if one is chosen. SearXNG has no address of its own.
+fn search(
+    get: &Getter<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Option<SearchSettings> {
+    let engine = get.text("search.engine");
+    let url = get.text("search.url");
+    if engine.as_deref() == Some("searxng") && url.is_none() {
+        let origin = get.merged.any_below("search", "engine");
+        let what = "searxng needs the address of an instance: set `search.url`".to_owned();
+        mistakes.push(mistake(&origin, "search.engine", what, None));
+    }
+    let key = match get.merged.get(&KeyPath::dotted("search.api_key")) {
+        Some(Value::Key(KeyReference::Env(name))) => ProviderKey::Env {
+            name: name.clone(),
+            value: lookup(name)
+                .filter(|value| !value.trim().is_empty())
+                .map(Secret::new),
+        },
+        Some(Value::Key(KeyReference::Literal(secret))) => ProviderKey::Literal(secret.clone()),
+        _ => ProviderKey::None,
+    };
+    Some(SearchSettings {
+        engine: engine?,
+        url,
+        key,
+    })
 }
 
 /// The directory of sessions and records of trust.

@@ -56,6 +56,8 @@ pub const APIS: &[&str] = &[
     "gemini",
     "gemini-interactions",
 ];
+/// The engines of `web_search`.
+const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
 const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];
@@ -122,6 +124,9 @@ pub const KEYS: &[KeySpec] = &[
     key("mcp.*.start_timeout", ValueKind::Duration, Never, None, "maximum time for the server to start, agree on a version and list its tools; 30s by default"),
     key("mcp.*.call_timeout", ValueKind::Duration, Never, None, "maximum time for one call of its tools, at most `tools.timeout`; 10m by default"),
     key("mcp.*.trust_annotations", ValueKind::Choice(YES_OR_NO), Never, None, "whether to believe the server that a tool only reads or may be repeated; then such calls run without asking, and are repeated after a crash; `false` by default"),
+    key("search.engine", ValueKind::Choice(SEARCH_ENGINES), Never, None, "the search engine that the tool `web_search` asks; there is no such tool without one"),
+    key("search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
+    key("search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
     key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address is asked by openai-responses, Google by gemini [openai-chat]"),
     key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
     key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),

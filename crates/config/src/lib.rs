@@ -92,7 +92,8 @@ pub use rules::WrittenRule;
 pub use seen_folders::lying_since;
 pub use set::{SetResult, replace, set};
 pub use settings::{
-    CallSettings, DurabilitySetting, HeaderSetting, ProviderKey, ProviderSettings, Settings, ToolSettings,
+    CallSettings, DurabilitySetting, HeaderSetting, ProviderKey, ProviderSettings, SearchSettings, Settings,
+    ToolSettings,
 };
 pub use suggestions::nearest;
 pub use symlinks::refuse_links;

@@ -36,6 +36,8 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// The MCP servers: the person's own, then those of the folder that the person accepted.
     pub mcp: Vec<McpServerSettings>,
+    /// The search engine of the tool `web_search`; without one, there is no such tool.
+    pub search: Option<SearchSettings>,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
@@ -163,6 +165,17 @@ pub struct HeaderSetting {
     pub name: String,
     /// What it holds. It is sent where there is a value.
     pub value: ProviderKey,
+}
+
+/// The search engine of the tool `web_search`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchSettings {
+    /// Its name: `brave`, `tavily`, `exa` or `searxng`.
+    pub engine: String,
+    /// Its address; `None` for the vendor's own.
+    pub url: Option<String>,
+    /// Its key.
+    pub key: ProviderKey,
 }
 
 /// The key of a provider.

@@ -10,6 +10,7 @@
 //! | `models.*` and the catalog | the models of lists, prices, wire options |
 //! | `calls.*` | [`CallLimits`] and [`RetryPolicy`]; what is not set keeps its default |
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
+//! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
 //! | `scripted_answers` | what the offline demo says first |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
@@ -27,6 +28,7 @@ use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
 use agentx_tools::{CommandRecords, ProgramEnvironment, ToolOptions, Toolbox};
 use agentx_types::{ModelSpec, OwnerId, ToolSpec};
+use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 
 use crate::folder_instructions::telling_instructions;
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
@@ -89,7 +91,7 @@ impl NodeParts {
             wire_options,
             network: Arc::new(network),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
-            tools: Toolbox::builtin(tools)
+            tools: with_search(Toolbox::builtin(tools), settings)
                 .filtered(|name| settings.tools.offers(name))
                 .wrapped(telling_instructions(settings)),
             clock: Arc::new(SystemClock),
@@ -98,6 +100,34 @@ impl NodeParts {
             guard: Some(settings.guard()),
         }
     }
+}
+
+/// Adds the tool `web_search` if the person chose an engine.
+fn with_search(mut tools: Toolbox, settings: &Settings) -> Toolbox {
+    let chosen = settings.search.as_ref();
+    let Some((search, engine)) =
+        chosen.and_then(|search| Some((search, SearchEngine::named(&search.engine)?)))
+    else {
+        return tools;
+    };
+    let options = WebSearchOptions {
+        engine,
+        address: search.url.clone(),
+        key: match &search.key {
+            ProviderKey::None => SearchKey::None,
+            ProviderKey::Env { name, value: None } => SearchKey::Missing {
+                variable: name.clone(),
+            },
+            ProviderKey::Env { value: Some(key), .. } | ProviderKey::Literal(key) => {
+                SearchKey::Known(key.expose().to_owned())
+            }
+        },
+    };
+    // No built-in tool has this name, so there is nothing to replace.
+    if let Err(taken) = tools.add(WebSearchTool::new(options)) {
+        tracing::warn!(tool = taken.name, "there are two tools of one name");
+    }
+    tools
 }
 
 /// The log of the data directory, without a runtime: for what writes sessions of others.
