@@ -115,6 +115,7 @@ impl Settings {
         let rules = self.rules_for(&tools);
         AgentConfig {
             name: DEFAULT_AGENT_NAME.into(),
+            fallbacks: self.fallbacks.clone(),
             params: self.params.clone(),
             system_prompt: self
                 .system_prompt
