@@ -479,6 +479,7 @@ export type EnvironmentEvent =
   | { event: "provider_part"; payload: ProviderPart }
   | { event: "usage"; payload: UsageReport }
   | { event: "model_fell_back"; payload: ModelFellBack }
+  | { event: "fallback_asked"; payload: FallbackAsked }
   | { event: "stream_end"; payload: StreamEnd }
   | { event: "attempt_failed"; payload: AttemptFailed }
   | { event: "action_started"; payload: ActionStarted }
@@ -725,6 +726,21 @@ export interface LongPrices {
   cache_read: number;
   /** Per token written into the cache. */
   cache_write: number;
+}
+
+/**
+ * A model did not answer, and the agent has others for that case: the next of them is asked from here on,
+ * until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+ */
+export interface FallbackAsked {
+  /** The model that did not answer, as `provider/id`. */
+  from: string;
+  /** The model that is asked from here on, as `provider/id`. */
+  to: string;
+  /** The code of the failure, as in `error`. */
+  code: string;
+  /** The words of the failure, for people. */
+  message: string;
 }
 
 /** A model has ended its answer. */
@@ -1026,6 +1042,11 @@ export interface AgentConfig {
   name: string;
   /** The model that it asks. */
   model: ModelSpec;
+  /**
+   * Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins with
+   * `model` again.
+   */
+  fallbacks?: ModelSpec[];
   /** Settings of each model call. */
   params: ModelParams;
   /** Standing instructions. */
@@ -1382,6 +1403,7 @@ export interface ConfigChanged {
 /** A change of an agent's configuration while its session continues. */
 export type ConfigChange =
   | { model: ModelSpec }
+  | { fallbacks: ModelSpec[] }
   | { params: ModelParams }
   | { limits: Limits }
   | { approval: ApprovalMode }
@@ -1875,6 +1897,7 @@ export type ContextChange =
   | { repaired: RequestPart }
   | { tools_left_out: { tools: string[] } }
   | { cut: { window: number; assumed: number } }
+  | { fell_back: { from: string; to: string; code: string; message: string } }
   | { shortened: { window: number } };
 
 /** A range of the conversation, and what it weighs. */

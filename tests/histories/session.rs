@@ -533,6 +533,7 @@ fn consequence(action: &Action) -> Option<EventDraft<Event>> {
             reason: reason.clone(),
         }
         .into(),
+        ActionBody::Report(Report::Fallback(asked)) => asked.clone().into(),
         ActionBody::Report(Report::Error { code, message }) => ErrorOccurred {
             code: code.clone(),
             message: message.clone(),

@@ -92,6 +92,11 @@ fn flags(global: &Global, agent: &AgentArgs) -> Vec<CommandLineSetting> {
         .map(|path| absolute(path).to_string_lossy().into_owned());
     let given = [
         ("--model", "model", agent.model.clone()),
+        (
+            "--fallback",
+            "fallbacks",
+            (!agent.fallbacks.is_empty()).then(|| agent.fallbacks.join(",")),
+        ),
         ("--system", "system_prompt", agent.system.clone()),
         (
             "--max-iterations",

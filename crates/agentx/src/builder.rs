@@ -64,6 +64,13 @@ impl AgentBuilder {
         self
     }
 
+    /// Models to ask in this order, within a run, if the model is down, limited or refuses. The next run begins
+    /// with the model again. Without it those of the configuration are asked, if there is one.
+    pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
+        self.definition.door.fallbacks = Some(models.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// The key for the model's provider.
     pub fn api_key(self, key: impl Into<String>) -> Self {
         self.keyed(Secret::new(key))

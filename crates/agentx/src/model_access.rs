@@ -24,6 +24,8 @@ const NO_KEY: &str = "pass it with `.api_key(..)`, or use the user's settings wi
 #[derive(Default)]
 pub(crate) struct ModelAccess {
     pub(crate) model: Option<String>,
+    /// `None` for those of the configuration.
+    pub(crate) fallbacks: Option<Vec<String>>,
     pub(crate) api_key: Option<Secret>,
     pub(crate) base_url: Option<String>,
     pub(crate) own: Option<OwnProvider>,
@@ -114,6 +116,14 @@ impl Models {
         }
         let name = door.model.as_deref().or(fallback).ok_or(AgentError::NoModel)?;
         self.spec(name, door.base_url.is_some())
+    }
+
+    /// The models that are meant if the first one does not answer; `None` for those of the configuration.
+    pub(crate) fn fallbacks(&self, door: &ModelAccess) -> Result<Option<Vec<ModelSpec>>, AgentError> {
+        let names = door.fallbacks.as_ref();
+        names
+            .map(|names| names.iter().map(|name| self.spec(name, false)).collect())
+            .transpose()
     }
 
     /// The model that the program brings itself, if it does.

@@ -314,7 +314,9 @@ impl BuiltParts {
         let agents = helpers.collect::<Result<Vec<_>, _>>()?;
         let base = (self.base)(model.clone());
         let rights = &definition.rights;
+        let fallbacks = self.models.fallbacks(&definition.door)?;
         Ok(AgentConfig {
+            fallbacks: fallbacks.unwrap_or_else(|| base.fallbacks.clone()),
             name: name.to_owned(),
             system_prompt: definition.instructions.clone(),
             // What a project tells its coding agent is not for the agents of a program.

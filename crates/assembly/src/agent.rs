@@ -102,6 +102,10 @@ impl Assembly<'_> {
             let generator = self.generator(generator).map_err(missing)?;
             self.generate_with(&mut config, &generator).map_err(missing)?;
         }
+        if let Some(names) = &agent.fallbacks {
+            let models = names.iter().map(|name| self.named_model(name));
+            config.fallbacks = models.collect::<Result<_, _>>().map_err(missing)?;
+        }
         if let Some(limits) = &agent.limits {
             config.limits = trust::tighten_limits(config.limits, limits);
         }
@@ -128,12 +132,16 @@ impl Assembly<'_> {
         }
     }
 
+    fn named_model(&self, name: &str) -> Result<ModelSpec, String> {
+        (self.model)(name).map_err(|nearest| match nearest.first() {
+            Some(near) => format!("there is no model {name:?}; did you mean {near:?}?"),
+            None => format!("there is no model {name:?}"),
+        })
+    }
+
     fn generate_with(&self, config: &mut AgentConfig, generator: &Generator) -> Result<(), String> {
         if let Some(name) = &generator.model {
-            config.model = (self.model)(name).map_err(|nearest| match nearest.first() {
-                Some(near) => format!("there is no model {name:?}; did you mean {near:?}?"),
-                None => format!("there is no model {name:?}"),
-            })?;
+            config.model = self.named_model(name)?;
         }
         let params = generator.params();
         let own = &mut config.params;

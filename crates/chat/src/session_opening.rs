@@ -39,6 +39,8 @@ pub struct CommandLineOverrides {
     pub system: Option<String>,
     /// A model was named.
     pub model: bool,
+    /// Fallbacks were named.
+    pub fallbacks: bool,
     /// Whether the command line names who decides about calls that no rule covers.
     pub approval: bool,
     /// A limit of iterations was named.
@@ -228,6 +230,9 @@ pub async fn new_agent(
     if agent.model {
         config.model = model(place, settings, None)?;
     }
+    if agent.fallbacks {
+        config.fallbacks.clone_from(&settings.fallbacks);
+    }
     if let Some(system) = &agent.system {
         config.system_prompt = Arc::from(system.as_str());
     }
@@ -386,6 +391,9 @@ fn changes(
     let mut changes = Vec::new();
     if agent.model {
         changes.push(ConfigChange::Model(Box::new(model(place, settings, None)?)));
+    }
+    if agent.fallbacks {
+        changes.push(ConfigChange::Fallbacks(settings.fallbacks.clone()));
     }
     changes.extend(mode_named(place, settings, agent).map(ConfigChange::Approval));
     if agent.system.is_some() {

@@ -116,6 +116,7 @@ impl Settings {
         rules.extend(self.search.as_ref().map(|_| allowed_search()));
         AgentConfig {
             name: DEFAULT_AGENT_NAME.into(),
+            fallbacks: self.fallbacks.clone(),
             params: self.params.clone(),
             system_prompt: self
                 .system_prompt

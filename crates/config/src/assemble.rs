@@ -36,6 +36,7 @@ pub(crate) fn settings(
         model: merged
             .sourced("model")
             .map(|model| Sourced::new(model.value.to_string(), model.origin.clone())),
+        fallbacks: models::fallbacks(&get, &catalog, mistakes),
         system_prompt: system_prompt(&get, mistakes),
         scripted_answers: scripted_answers(&get, mistakes),
         params: ModelParams {

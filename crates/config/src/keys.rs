@@ -93,6 +93,7 @@ use WorkspaceMay::{Never, Set, SetIfTrusted, Tighten};
 #[rustfmt::skip]
 pub const KEYS: &[KeySpec] = &[
     key("model", ValueKind::Text, SetIfTrusted, None, "the model: an id, an alias, or `provider/id`"),
+    key("fallbacks", ValueKind::Names, SetIfTrusted, None, "models to ask in this order, within a run, if the model is down, limited or refuses; the next run begins with the model again"),
     key("system_prompt", ValueKind::Text, SetIfTrusted, None, "system prompt, instead of the built-in one"),
     key("system_prompt_file", ValueKind::Path, SetIfTrusted, None, "a file with the system prompt; relative paths start at the configuration file"),
     key("scripted_answers", ValueKind::Path, SetIfTrusted, None, "a file with answers for the scripted environment; relative paths start at the configuration file"),

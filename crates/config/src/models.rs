@@ -12,7 +12,7 @@ use crate::keys::KeyPath;
 use crate::read::SettingsLayer;
 use crate::settings::{HeaderSetting, ProviderKey, ProviderSettings};
 use crate::value::{KeyReference, Value};
-use crate::{ConfigMistake, Secret, SettingOrigin, nearest};
+use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 
 /// The built-in catalog with what the configuration adds and changes. What makes no sense is left out and said.
 pub(crate) fn catalog(builtin: Catalog, get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Catalog {
@@ -267,4 +267,43 @@ pub(crate) fn providers(
         }
     });
     settings.collect()
+}
+
+/// Maximum number of fallbacks; more would only prolong a failure.
+const MOST_FALLBACKS: usize = 16;
+
+/// The models of `fallbacks`. An unknown one, or one too many, is a mistake.
+pub(crate) fn fallbacks(
+    get: &Getter<'_>,
+    catalog: &Catalog,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Vec<ModelSpec> {
+    const KEY: &str = "fallbacks";
+    let Some(Sourced {
+        value: Value::Names(names),
+        origin,
+    }) = get.merged.sourced(KEY)
+    else {
+        return Vec::new();
+    };
+    if names.len() > MOST_FALLBACKS {
+        let what = format!(
+            "{KEY}: {} models; at most {MOST_FALLBACKS} are asked",
+            names.len()
+        );
+        mistakes.push(mistake(origin, KEY, what, None));
+        return Vec::new();
+    }
+    let mut models = Vec::new();
+    for name in names {
+        match catalog.resolve(name) {
+            Ok(spec) => models.push(spec),
+            Err(error) => {
+                let near = error.nearest().first().cloned();
+                let what = format!("{KEY}: unknown model {name:?}");
+                mistakes.push(mistake(origin, KEY, what, near));
+            }
+        }
+    }
+    models
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, Rule};
+use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, ModelSpec, Rule};
 
 use crate::{
     ChatSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced,
@@ -16,6 +16,8 @@ use crate::{
 pub struct Settings {
     /// The chosen model; `None` if no layer names one (see [`Settings::model_or_default`]).
     pub model: Option<Sourced<String>>,
+    /// Models to ask, in this order, if the agent's own is down, limited or refuses.
+    pub fallbacks: Vec<ModelSpec>,
     /// The system prompt in place of the built-in one.
     pub system_prompt: Option<Arc<str>>,
     /// Answers that the scripted environment gives before its own.

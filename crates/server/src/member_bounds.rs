@@ -119,6 +119,7 @@ impl MemberBounds {
             kind: _,
             name: _,
             model,
+            fallbacks,
             // What an answer may take: `wider_spending`, for a session as a whole.
             params: _,
             system_prompt: _,
@@ -140,7 +141,12 @@ impl MemberBounds {
             .as_deref()
             .and_then(|condensing| condensing.model.as_deref());
         let widened = self
-            .unknown_model(before, [Some(model), summarizer])
+            .unknown_model(
+                before,
+                fallbacks
+                    .iter()
+                    .chain([Some(model), summarizer].into_iter().flatten()),
+            )
             .or_else(|| self.wider_rules(before, rules))
             .or_else(|| self.wider_approval(before.approval, *approval))
             .or_else(|| self.wider_tools(before, tools))
@@ -172,9 +178,13 @@ impl MemberBounds {
     }
 
     /// Returns which of these models is neither the server's nor the one before, as text.
-    fn unknown_model(&self, before: &AgentConfig, models: [Option<&ModelSpec>; 2]) -> Option<String> {
-        let is_known = |model: &ModelSpec| self.models.contains(model) || *model == before.model;
-        let unknown = models.into_iter().flatten().find(|model| !is_known(model))?;
+    fn unknown_model<'m>(
+        &self,
+        before: &AgentConfig,
+        mut models: impl Iterator<Item = &'m ModelSpec>,
+    ) -> Option<String> {
+        let was_there = |model: &ModelSpec| *model == before.model || before.fallbacks.contains(model);
+        let unknown = models.find(|model| !self.models.contains(model) && !was_there(model))?;
         Some(format!(
             "the settings of model {} differ from the server's",
             unknown.id

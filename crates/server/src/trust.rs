@@ -158,6 +158,7 @@ fn known_here(
     let runtime = state.runtime_of(&caller.person);
     let settings = &*state.settings();
     let model = known_model(settings, &runtime.models(), &config.model)?;
+    let fallbacks = known_models(settings, &runtime.models(), &config.fallbacks)?;
     // `at_percent: 0` turns condensing off explicitly.
     let usual = || (config.kind == AgentKind::React).then(|| Box::new(settings.condensing.clone()));
     let condensing = config.condensing.clone().or_else(usual);
@@ -173,6 +174,7 @@ fn known_here(
     settings.renew_environment_context(&mut instructions, Path::new(&workspace));
     Ok(AgentConfig {
         model,
+        fallbacks,
         condensing,
         tools: own_tools(settings, &runtime.tools(), &config.tools, &agents),
         instructions,
@@ -257,6 +259,16 @@ fn known_model(
 }
 
 /// Replaces the model of summaries by the server's entry of it.
+fn known_models(
+    settings: &Settings,
+    known: &[ModelInfo],
+    models: &[ModelSpec],
+) -> Result<Vec<ModelSpec>, RuntimeError> {
+    let models = models.iter();
+    models.map(|model| known_model(settings, known, model)).collect()
+}
+
+/// Returns the settings of condensing with the server's own model.
 fn condensing_of_server(
     settings: &Settings,
     known: &[ModelInfo],
@@ -343,6 +355,9 @@ pub(crate) fn change_of_server(
         ConfigChange::Model(model) => {
             let model = known_model(settings, &access.runtime.models(), &model)?;
             ConfigChange::Model(Box::new(model))
+        }
+        ConfigChange::Fallbacks(models) => {
+            ConfigChange::Fallbacks(known_models(settings, &access.runtime.models(), &models)?)
         }
         ConfigChange::Condensing(condensing) => {
             let known = access.runtime.models();

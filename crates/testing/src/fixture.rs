@@ -78,6 +78,7 @@ pub fn config() -> AgentConfig {
         kind: AgentKind::React,
         name: "test".into(),
         model: model(Api::Anthropic),
+        fallbacks: Vec::new(),
         params: ModelParams::default(),
         system_prompt: "You are a test.".into(),
         instructions: Vec::new(),

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, InnerDecision, MessageId,
-    ModelRequest, RecordedEffects, RunId, ScriptValues, SharedSet, ToolCallId, ToolStatus, UserMessage,
+    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, FallbackAsked,
+    InnerDecision, MessageId, ModelRequest, RecordedEffects, RunId, ScriptValues, SharedSet, ToolCallId,
+    ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -42,7 +43,8 @@ pub enum ActionBody {
     Cancel(Cancel),
     /// Tells a running tool whether its nested call is allowed. It has no terminal event.
     DecideInnerCall(DecideInnerCall),
-    /// Records why the run ends. Answered by one `interrupted` or `error`.
+    /// Records why the run ends, or that another model continues it. Answered by one `interrupted`, `error` or
+    /// `fallback_asked`.
     Report(Report),
     /// Make another agent. Answered by one `agent_spawned`.
     SpawnAgent(SpawnAgent),
@@ -286,8 +288,8 @@ pub struct CloseAgent {
     pub reason: String,
 }
 
-/// Records why the run ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Records why the run ends, or that another model continues it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
     /// Stopped from outside.
@@ -302,4 +304,6 @@ pub enum Report {
         /// For people.
         message: String,
     },
+    /// The run continues with another model.
+    Fallback(FallbackAsked),
 }

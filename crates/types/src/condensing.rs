@@ -165,6 +165,17 @@ pub enum ContextChange {
         /// The number of tokens that was assumed.
         assumed: u64,
     },
+    /// The model did not answer: the next of the agent's fallbacks is asked, until the run ends.
+    FellBack {
+        /// The model that did not answer, as `provider/id`.
+        from: String,
+        /// The model that is asked from here on, as `provider/id`.
+        to: String,
+        /// The code of the failure.
+        code: String,
+        /// The words of the failure, for people.
+        message: String,
+    },
     /// The conversation did not fit, and no summary would help: less of it is sent, with shorter results of tools, and the model is
     /// asked again.
     Shortened {

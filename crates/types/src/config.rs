@@ -40,6 +40,10 @@ pub struct AgentConfig {
     pub name: String,
     /// The model that it asks.
     pub model: ModelSpec,
+    /// Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins with
+    /// `model` again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<ModelSpec>,
     /// Settings of each model call.
     pub params: ModelParams,
     /// Standing instructions.
@@ -88,6 +92,7 @@ impl AgentConfig {
             kind: AgentKind::React,
             name: String::new(),
             model,
+            fallbacks: Vec::new(),
             params: ModelParams::default(),
             system_prompt: Arc::default(),
             instructions: Vec::new(),
@@ -283,6 +288,8 @@ impl Rule {
 pub enum ConfigChange {
     /// Another model from the next call on.
     Model(Box<ModelSpec>),
+    /// Other models to ask if the agent's own does not answer.
+    Fallbacks(Vec<ModelSpec>),
     /// Other settings from the next call on.
     Params(ModelParams),
     /// Other limits, also for the current run.

@@ -48,6 +48,8 @@ vocabulary! {
         UsageReport = "usage",
         /// The provider lets another model continue the answer.
         ModelFellBack = "model_fell_back",
+        /// A model did not answer: the next one of the agent's fallbacks is asked.
+        FallbackAsked = "fallback_asked",
         /// A model has ended its answer.
         StreamEnd = "stream_end",
         /// An attempt to reach a model came to nothing.
@@ -221,6 +223,18 @@ payloads! {
         /// Its prices; absent if the catalog does not know it, and then the requested model's prices apply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
+    }
+    /// A model did not answer, and the agent has others for that case: the next of them is asked from here on,
+    /// until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+    FallbackAsked {
+        /// The model that did not answer, as `provider/id`.
+        from: String,
+        /// The model that is asked from here on, as `provider/id`.
+        to: String,
+        /// The code of the failure, as in `error`.
+        code: String,
+        /// The words of the failure, for people.
+        message: String,
     }
     /// A model has ended its answer.
     StreamEnd {

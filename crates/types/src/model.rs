@@ -71,6 +71,11 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
+    /// Its name with that of its provider: `provider/id`.
+    pub fn reference(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
     /// Returns whether it is known to take nothing of this kind.
     pub fn refuses(&self, medium: InputMedium) -> bool {
         self.input.as_ref().is_some_and(|media| !media.contains(&medium))

@@ -84,6 +84,7 @@ impl EnvironmentEvent {
             | Self::SystemCommand(_)
             | Self::StreamEnd(_)
             | Self::AttemptFailed(_)
+            | Self::FallbackAsked(_)
             | Self::ActionStarted(_)
             | Self::EffectStarted(_)
             | Self::EffectEnded(_)

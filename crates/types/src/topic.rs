@@ -36,6 +36,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::UsageReport(_)
         | E::ModelFellBack(_)
         | E::StreamEnd(_)
+        | E::FallbackAsked(_)
         | E::AttemptFailed(_) => "llm.results",
         E::ActionStarted(_) => "actions.started",
         E::ToolOutputChunk(_) | E::EffectStarted(_) | E::EffectEnded(_) | E::InnerCallAsked(_) => {

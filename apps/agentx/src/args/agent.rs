@@ -14,6 +14,14 @@ pub(crate) struct AgentArgs {
     /// Model: an id, an alias or PROVIDER/ID [env: AGENTX_MODEL]
     #[arg(short, long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) model: Option<String>,
+    /// Model to ask if the model is down, limited or refuses; may be repeated
+    #[arg(
+        long = "fallback",
+        value_name = "NAME",
+        help_heading = "Agent",
+        hide_short_help = true
+    )]
+    pub(crate) fallbacks: Vec<String>,
     /// Replace the built-in system prompt with this text
     #[arg(long, value_name = "TEXT", help_heading = "Agent", hide_short_help = true)]
     pub(crate) system: Option<String>,
@@ -57,6 +65,11 @@ impl AgentArgs {
         Self {
             agent: self.agent.or(outer.agent),
             model: self.model.or(outer.model),
+            fallbacks: if self.fallbacks.is_empty() {
+                outer.fallbacks
+            } else {
+                self.fallbacks
+            },
             system: self.system.or(outer.system),
             max_iterations: self.max_iterations.or(outer.max_iterations),
             max_cost: self.max_cost.or(outer.max_cost),
@@ -73,6 +86,7 @@ impl AgentArgs {
             agent: self.agent.clone(),
             system: self.system.clone(),
             model: self.model.is_some(),
+            fallbacks: !self.fallbacks.is_empty(),
             approval: self.approve.is_some() || self.yes,
             max_iterations: self.max_iterations.is_some(),
             max_cost: self.max_cost.is_some(),

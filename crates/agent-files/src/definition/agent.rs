@@ -38,6 +38,9 @@ pub struct AgentDefinition {
     /// The model and its parameters; those of the caller without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<Generator>,
+    /// Models to ask if its own is down, limited or refuses; those of the configuration without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallbacks: Option<Vec<String>>,
     /// The tools that it may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolUse>,

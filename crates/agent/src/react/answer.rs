@@ -7,7 +7,7 @@
 //! | any other | yes | they are taken up, unless a limit is reached |
 //! | `pause_turn` | no | the model is asked to continue, eight times in a row at most (from version 9 on) |
 //! | `context_window` | no | less is sent, or the run fails: [`super::overflow`] |
-//! | `refusal` | no | the run fails with `content_filter` (from version 7 on) |
+//! | `refusal` | no | a fallback is asked, or the run fails with `content_filter` (from version 7 on) |
 //! | `max_tokens`, `end_turn`, `stop_sequence`, others | no | the run is completed; where the answer may not be whole, its reason says so |
 //!
 //! An input that is to join the run goes before its end: then the model is asked again.
@@ -27,6 +27,10 @@ use crate::run_lifecycle::{RunStep, StopCause};
 /// Maximum number of paused answers in a row; after them the model is not asked to continue. A provider
 /// pauses a turn after several calls of its own tools (ten at Anthropic), so a turn that ends needs no more.
 const PAUSES: u32 = 8;
+
+/// The reason of a run whose answer the model declined.
+const DECLINED: &str = "the model declined to answer";
+
 impl ReactAgent {
     /// Takes up an answer that is whole and paid for, when no model call is in progress any more.
     ///
@@ -49,6 +53,9 @@ impl ReactAgent {
             self.note_that_it_fits();
         }
         if reason == StopReason::Refusal {
+            if calls.is_empty() && self.fall_back("content_filter", DECLINED, step) {
+                return;
+            }
             self.note_declined();
         }
         self.count_pauses(reason, calls.is_empty());
@@ -120,7 +127,7 @@ impl ReactAgent {
             }
             StopReason::ContextWindow => return self.on_full_window(said_something, usage, step),
             StopReason::MaxTokens => Some("the answer reached its longest length"),
-            StopReason::Refusal => Some("the model declined to answer"),
+            StopReason::Refusal => Some(DECLINED),
             _ => unknown.as_deref(),
         };
         self.leave_out_declined();

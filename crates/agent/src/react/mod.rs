@@ -34,6 +34,7 @@ mod condense;
 mod decisions;
 mod delegation_tools;
 mod effects;
+mod fallback;
 mod nested_calls;
 mod overflow;
 mod recover;
@@ -52,6 +53,7 @@ use serde::{Deserialize, Serialize};
 use children::ReactChild;
 use condense::CondenseState;
 pub use delegation_tools::{AGENTS, DELEGATE, delegation_tools};
+use fallback::FallbackInUse;
 pub use nested_calls::{InnerCall, InnerStage};
 
 use crate::conversation::Conversation;
@@ -76,6 +78,9 @@ pub struct ReactAgent {
     /// Summaries: the one that is awaited or wanted.
     #[serde(default)]
     condenser: CondenseState,
+    /// Set while a fallback is asked in place of the agent's own model, which is in `config` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fallback: Option<FallbackInUse>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// The agents that it made with `delegate`, including ended ones: `agents` shows their answers.
     children: Vec<ReactChild>,
@@ -94,6 +99,7 @@ impl ReactAgent {
             conversation: Conversation::default(),
             ledger: ToolLedger::default(),
             condenser: CondenseState::default(),
+            fallback: None,
             children: Vec::new(),
             inner: Vec::new(),
         }
@@ -208,6 +214,7 @@ impl ReactAgent {
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, step),
             E::ContextRestored(restored) => self.on_restored(restored, step),
             E::ErrorOccurred(error) => self.on_error(fact, error, step),
+            E::FallbackAsked(_) => self.on_fallback_asked(fact, step),
             E::AttemptFailed(failed) => self.on_attempt_failed(fact, failed, step),
             E::AccessChanged(_)
             | E::AgentSpawned(_)
@@ -327,6 +334,7 @@ impl ReactAgent {
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
+        self.return_to_own_model();
         if !self.lifecycle.finish(status, reason, step) {
             return;
         }
@@ -352,6 +360,7 @@ impl ReactAgent {
             .change(Arc::make_mut(&mut self.config), change, step);
         self.conversation.fixed_changed(&before, &self.config);
         if matches!(change, ConfigChange::Model(_)) {
+            self.fallback = None;
             self.conversation.forget_window();
         }
     }

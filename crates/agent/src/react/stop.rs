@@ -58,15 +58,16 @@ impl ReactAgent {
             && self.config.rules_version >= since::LIMITS_BETWEEN_ATTEMPTS
             && let Some(cause) = self.lifecycle.used_up(&self.config.limits, step)
         {
-            self.begin_stop(cause, step);
+            return self.begin_stop(cause, step);
         }
+        self.leave_unavailable_model(failed, step);
     }
 
     /// Takes an error. One of the model call that was in progress ends its answer too; any other ends the run
     /// that it names.
     ///
     /// Before an error of the model ends the run, what may help is tried, once each: a shorter answer within
-    /// what is left of the window, a summary, less of the conversation, another form of the request.
+    /// what is left of the window, a summary, less of the conversation, another form of the request, another model.
     pub(super) fn on_error(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -92,7 +93,7 @@ impl ReactAgent {
                     return;
                 }
             }
-            if self.ask_in_another_form(step) {
+            if self.ask_in_another_form(step) || self.fall_back(&error.code, &error.message, step) {
                 return;
             }
         }

@@ -149,17 +149,16 @@ pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig 
 }
 
 /// Moves every model of the named provider to the server that a person named with `named`: the agent's own,
-/// that of its summaries, and those of the agents that it may make. A person who names a model means its
+/// that of its summaries, its fallbacks, and those of the agents that it may make. A person who names a model means its
 /// server for all that is asked of the same provider.
 fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     let summaries = config
         .condensing
         .as_deref_mut()
         .and_then(|condensing| condensing.model.as_deref_mut());
-    let models = [Some(&mut config.model), summaries];
+    let models = [Some(&mut config.model), summaries].into_iter().flatten();
     for model in models
-        .into_iter()
-        .flatten()
+        .chain(&mut config.fallbacks)
         .filter(|model| model.provider == named.provider)
     {
         model.server.clone_from(&named.server);
@@ -180,6 +179,7 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
             ask_at(config, &model);
             config.model = *model;
         }
+        ConfigChange::Fallbacks(models) => config.fallbacks = models,
         ConfigChange::Params(params) => config.params = params,
         ConfigChange::Limits(limits) => {
             let before = config.limits;

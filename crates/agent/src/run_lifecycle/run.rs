@@ -93,6 +93,9 @@ pub struct PendingRun {
     /// what is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<u64>,
+    /// The action that wants the next fallback asked, until the log says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<ActionId>,
     /// The number of answers in a row that were paused, the last one among them. Any other answer sets it
     /// back to 0.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -110,6 +110,7 @@ impl Session {
                 ContextChange::ToolsLeftOut { .. } => "tools",
                 ContextChange::Shortened { .. } => "shortened",
                 ContextChange::Cut { .. } => "cut",
+                ContextChange::FellBack { .. } => "fell back",
             }),
             _ => None,
         };

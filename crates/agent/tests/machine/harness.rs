@@ -193,6 +193,7 @@ impl Session {
             }
             .into(),
             ActionBody::Report(Report::Error { code, message }) => error_event(code, message),
+            ActionBody::Report(Report::Fallback(asked)) => asked.clone().into(),
             other => panic!("not performed at once: {other:?}"),
         };
         self.fact(Some(&action.action_id), action.run_id.clone(), event);

@@ -16,6 +16,7 @@ mod cut;
 mod decisions;
 #[cfg(test)]
 mod facts;
+mod fallbacks;
 #[cfg(test)]
 mod full_window;
 #[cfg(test)]

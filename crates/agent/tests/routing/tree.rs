@@ -181,6 +181,7 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
             };
             (&action.agent_state_id, result.into())
         }
+        ActionBody::Report(Report::Fallback(asked)) => (&action.agent_state_id, asked.clone().into()),
         ActionBody::Report(Report::Interrupted { reason }) => {
             let reason = reason.clone();
             (&action.agent_state_id, Interrupted { reason }.into())

@@ -27,6 +27,12 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
+        E::FallbackAsked(asked) => format!(
+            "{} did not answer ({}): {} is asked",
+            visible(&asked.from),
+            visible(&asked.code),
+            visible(&asked.to)
+        ),
         E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
         E::PartEnd(_) => "the part ends".into(),
         E::ToolCallStart(call) => format!("the model starts a call of {}", visible(&call.name)),
@@ -185,6 +191,11 @@ fn action(kind: ActionKind) -> &'static str {
 fn config(change: &ConfigChange) -> String {
     match change {
         ConfigChange::Model(model) => format!("new model: {}", visible(&model.id)),
+        ConfigChange::Fallbacks(models) if models.is_empty() => "no fallbacks".into(),
+        ConfigChange::Fallbacks(models) => {
+            let names: Vec<String> = models.iter().map(|model| visible(&model.id)).collect();
+            format!("new fallbacks: {}", names.join(", "))
+        }
         ConfigChange::Limits(_) => "new limits".into(),
         ConfigChange::Approval(mode) => format!("approval mode: {mode:?}").to_lowercase(),
         ConfigChange::RuleAdded(rule) => format!("new rule for {}", visible(&rule.tool)),

@@ -376,6 +376,7 @@ fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
             recoverable: true,
         }
         .into(),
+        ActionBody::Report(Report::Fallback(asked)) => asked.clone().into(),
         ActionBody::SpawnAgent(_)
         | ActionBody::SendInput(_)
         | ActionBody::InterruptAgent(_)

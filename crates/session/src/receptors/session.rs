@@ -90,6 +90,7 @@ fn by(person: Option<&OwnerId>, change: SessionChange) -> RuntimeEvent {
 fn part_of(change: &ConfigChange) -> &'static str {
     match change {
         ConfigChange::Model(_) => "model",
+        ConfigChange::Fallbacks(_) => "fallbacks",
         ConfigChange::Params(_) => "params",
         ConfigChange::Limits(_) => "limits",
         ConfigChange::Approval(_) => "approval",

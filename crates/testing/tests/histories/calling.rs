@@ -275,6 +275,7 @@ pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent
             reason: reason.clone(),
         }
         .into(),
+        ActionBody::Report(Report::Fallback(asked)) => asked.clone().into(),
         ActionBody::Report(Report::Error { code, message }) => ErrorOccurred {
             code: code.clone(),
             message: message.clone(),

@@ -15,7 +15,7 @@ fn range() -> ContextRange {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 8] {
+pub(crate) fn changes() -> [ContextChange; 9] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -36,6 +36,12 @@ pub(crate) fn changes() -> [ContextChange; 8] {
             assumed: 32_768,
         },
         ContextChange::Shortened { window: 15_000 },
+        ContextChange::FellBack {
+            from: "anthropic/claude".into(),
+            to: "openai/gpt".into(),
+            code: "overloaded".into(),
+            message: "busy".into(),
+        },
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
@@ -47,6 +53,7 @@ pub(crate) fn changes() -> [ContextChange; 8] {
             | ContextChange::Repaired(_)
             | ContextChange::ToolsLeftOut { .. }
             | ContextChange::Shortened { .. }
+            | ContextChange::FellBack { .. }
             | ContextChange::Cut { .. } => {}
         }
     }

@@ -187,6 +187,13 @@ fn model_stream() -> Vec<EnvironmentEvent> {
         }
         .into(),
         UsageReport { usage: usage() }.into(),
+        FallbackAsked {
+            from: "anthropic/claude".into(),
+            to: "openai/gpt".into(),
+            code: "overloaded".into(),
+            message: "busy".into(),
+        }
+        .into(),
         ModelFellBack {
             model: "claude-y".into(),
             prices: Some(Box::new(Prices {
@@ -489,6 +496,7 @@ fn every_change() -> Vec<EnvironmentEvent> {
         ConfigChange::Tools([tool()].into()),
         ConfigChange::Instructions(instructions()),
         ConfigChange::Condensing(Some(Box::new(condensing()))),
+        ConfigChange::Fallbacks(vec![model()]),
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
@@ -504,7 +512,8 @@ fn every_change() -> Vec<EnvironmentEvent> {
             | ConfigChange::ServerRules(_)
             | ConfigChange::Tools(_)
             | ConfigChange::Instructions(_)
-            | ConfigChange::Condensing(_) => {}
+            | ConfigChange::Condensing(_)
+            | ConfigChange::Fallbacks(_) => {}
         }
     }
     changes

@@ -250,6 +250,12 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         Report::Interrupted {
             reason: "stopped by the user".into(),
         },
+        Report::Fallback(FallbackAsked {
+            from: "anthropic/claude".into(),
+            to: "openai/gpt".into(),
+            code: "overloaded".into(),
+            message: "busy".into(),
+        }),
         Report::Error {
             code: "cost_limit".into(),
             message: "2 dollars".into(),
@@ -258,7 +264,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     for report in &reports {
         // Exhaustive: a new report does not compile until it has a line here.
         match report {
-            Report::Interrupted { .. } | Report::Error { .. } => {}
+            Report::Interrupted { .. } | Report::Error { .. } | Report::Fallback(_) => {}
         }
     }
     let mut bodies = vec![

@@ -309,6 +309,7 @@ fn childless() -> AgentConfig {
         kind: AgentKind::React,
         name: "main".into(),
         model: model(),
+        fallbacks: Vec::new(),
         params: params(),
         system_prompt: "You help.".into(),
         instructions: instructions(),

@@ -36,6 +36,20 @@ impl TranscriptRenderer {
                 self.failure = None;
                 self.style.warn(&tools_left_out(tools))
             }
+            ContextChange::FellBack {
+                from,
+                to,
+                code,
+                message,
+            } => {
+                // What the provider said is in this line.
+                self.failure = None;
+                let message = cut(&visible(message), LONGEST_REASON);
+                let (from, to, code) = (visible(from), visible(to), visible(code));
+                self.style.warn(&format!(
+                    "{from} did not answer ({code}: {message}); asking {to} until this run ends"
+                ))
+            }
             ContextChange::Shortened { window } => {
                 // What the provider said has found its remedy.
                 self.failure = None;

@@ -1,0 +1,167 @@
+//! Asks another model, within a run, if the agent's own is down, limited or refuses.
+//!
+//! `config.fallbacks` lists the other models. Each is asked at most once in a run, in order; the next run begins
+//! with the agent's own model again, because what was wrong may have passed. While a fallback is asked it stands
+//! in `config.model`, so everything that depends on the model (window, prices, opaque parts of its predecessor)
+//! follows as if a person had chosen it.
+//!
+//! ```text
+//! error, refusal, second failed attempt ─▶ Report(Fallback) ─▶ fallback_asked ─▶ call_model
+//! ```
+//!
+//! Invariant: the switch is a fact before the other model is asked, and is told (`context_changed`).
+
+use std::sync::Arc;
+
+use agentx_types::{
+    ActionBody, AttemptFailed, Cancel, ContextChange, Envelope, EnvironmentEvent, FallbackAsked, ModelSpec,
+    Report, StateOutput,
+};
+use serde::{Deserialize, Serialize};
+
+use super::ReactAgent;
+use crate::run_lifecycle::RunStep;
+
+/// Number of failed attempts after which a model that is down or limited is left for a fallback. Without one it
+/// is retried for as long as `calls.retry_for` allows.
+const ATTEMPTS: u32 = 2;
+/// Longest pause, in milliseconds, that a server may ask for before the first fallback is asked instead.
+const LONGEST_PAUSE_MS: u64 = 10_000;
+
+/// The codes of failures that another model may not have. Those of the request itself (`bad_request`,
+/// `context_window`, `too_large`) and those that a person has to see (`other_server`, `bad_address`) are not
+/// among them.
+const CODES: [&str; 15] = [
+    "rate_limited",
+    "overloaded",
+    "server_error",
+    "timeout",
+    "connection_failed",
+    "connection_lost",
+    "stream_broken",
+    "bad_response",
+    "bad_generation",
+    "billing",
+    "content_filter",
+    "unauthorized",
+    "forbidden",
+    "not_found",
+    "missing_key",
+];
+
+/// The fallback that is asked in place of the agent's own model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct FallbackInUse {
+    /// The agent's own model, with what was learned of its window.
+    own: Box<ModelSpec>,
+    /// The index of the fallback in `config.fallbacks`.
+    index: usize,
+}
+
+impl ReactAgent {
+    /// Wants the next fallback asked, after the model call in progress has ended without an answer for the
+    /// reason `code`. `false` if there is none, or if another model would not help.
+    ///
+    /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
+    pub(super) fn fall_back(&mut self, code: &str, message: &str, step: &mut RunStep<'_>) -> bool {
+        let Some((_, next)) = self.next_fallback().filter(|_| CODES.contains(&code)) else {
+            return false;
+        };
+        let to = next.reference();
+        if self.condensing().is_some() || !self.ledger.is_empty() {
+            return false;
+        }
+        let Some(run) = self.lifecycle.active().filter(|run| run.pending.stop.is_none()) else {
+            return false;
+        };
+        let from = run.pending.model.as_ref().unwrap_or(&self.config.model);
+        let asked = FallbackAsked {
+            from: from.reference(),
+            to,
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        let action = step.act(&run.id, ActionBody::Report(Report::Fallback(asked)));
+        run.pending.fallback = Some(action);
+        true
+    }
+
+    /// Leaves a model that is down or limited after its second failed attempt, or at once if it wants a long
+    /// pause, where a fallback is there. The call is given up: what comes of it later is passed over.
+    pub(super) fn leave_unavailable_model(&mut self, failed: &AttemptFailed, step: &mut RunStep<'_>) {
+        let Some(pause) = failed.retry_in_ms else {
+            return;
+        };
+        if failed.attempt < ATTEMPTS && pause <= LONGEST_PAUSE_MS {
+            return;
+        }
+        let call = self
+            .lifecycle
+            .active()
+            .and_then(|run| run.pending.model_call.clone());
+        let Some(call) = call.filter(|_| self.fall_back(&failed.code, &failed.message, step)) else {
+            return;
+        };
+        if let Some(run) = self.lifecycle.active() {
+            run.pending.partial = None;
+            run.pending.model_call = None;
+            step.act(&run.id, ActionBody::Cancel(Cancel { action_id: call }));
+        }
+    }
+
+    /// The log says that a fallback is asked: asks it.
+    pub(super) fn on_fallback_asked(&mut self, fact: &Envelope<EnvironmentEvent>, step: &mut RunStep<'_>) {
+        let EnvironmentEvent::FallbackAsked(asked) = &fact.event else {
+            return;
+        };
+        let wanted = self
+            .lifecycle
+            .active()
+            .filter(|run| fact.cause.is_some() && run.pending.fallback == fact.cause);
+        let Some(run) = wanted else { return };
+        run.pending.fallback = None;
+        let Some((index, next)) = self.next_fallback().map(|(index, next)| (index, next.clone())) else {
+            return;
+        };
+        let change = ContextChange::FellBack {
+            from: asked.from.clone(),
+            to: asked.to.clone(),
+            code: asked.code.clone(),
+            message: asked.message.clone(),
+        };
+        let before = self.take_model(next);
+        let own = self.fallback.take().map_or(Box::new(before), |used| used.own);
+        self.fallback = Some(FallbackInUse { own, index });
+        step.state(StateOutput::Context { change });
+        self.call_model(step);
+    }
+
+    /// Has the agent's own model asked again from the next call on. Called where a run ends.
+    pub(super) fn return_to_own_model(&mut self) {
+        if let Some(used) = self.fallback.take() {
+            self.take_model(*used.own);
+        }
+    }
+
+    /// The index and the model of the fallback to ask next in this run, if one is left. One that is the model in
+    /// use is passed over.
+    fn next_fallback(&self) -> Option<(usize, &ModelSpec)> {
+        let from = self.fallback.as_ref().map_or(0, |used| used.index + 1);
+        let key = |model: &ModelSpec| (model.provider.clone(), model.id.clone());
+        let own = self
+            .fallback
+            .as_ref()
+            .map_or(&self.config.model, |used| &used.own);
+        let mut left = self.config.fallbacks.iter().enumerate().skip(from);
+        left.find(|(_, model)| key(model) != key(own) && key(model) != key(&self.config.model))
+    }
+
+    /// Puts another model into the configuration, as if a person had chosen it; returns the one before.
+    fn take_model(&mut self, model: ModelSpec) -> ModelSpec {
+        let before = self.config.clone();
+        let was = std::mem::replace(&mut Arc::make_mut(&mut self.config).model, model);
+        self.conversation.fixed_changed(&before, &self.config);
+        self.conversation.forget_window();
+        was
+    }
+}
