@@ -36,6 +36,7 @@ mod delegation_tools;
 mod effects;
 mod nested_calls;
 mod overflow;
+mod own_tools;
 mod recover;
 mod repair;
 mod stop;

@@ -74,6 +74,7 @@ pub(super) fn config() -> AgentConfig {
         guard: None,
         server_rules: None,
         all_tools: false,
+        tool_search: None,
     }
 }
 
