@@ -1080,6 +1080,11 @@ export interface AgentConfig {
   server_rules?: ServerRules | null;
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
+  /**
+   * When tools of MCP servers are found by searching instead of being listed in each request; `None` if
+   * all are always listed, and in logs older than this field.
+   */
+  tool_search?: ToolSearch | null;
 }
 
 /** The state machine that drives the agent. */
@@ -1275,6 +1280,15 @@ export interface ServerRules {
    * `auto` allow nothing: beside reading in this directory, a call runs where a rule of the server allows it, or the operator does.
    */
   member_directory?: string | null;
+}
+
+/** When tools of MCP servers are found by searching instead of being listed in each request. */
+export interface ToolSearch {
+  /**
+   * The share of the model's context window, in percent, beyond which the tools are searched. Tokens are
+   * estimated.
+   */
+  at_percent: number;
 }
 
 /** A process became the session's writer. */

@@ -170,8 +170,11 @@ pub(crate) enum Command {
         command: Option<AgentsCommand>,
     },
     /// Manage MCP servers: add, list, show, try, remove
-    #[command(subcommand)]
-    Mcp(McpCommand),
+    Mcp {
+        /// What to do; lists them by default
+        #[command(subcommand)]
+        command: Option<McpCommand>,
+    },
     /// List, test, add and remove approval rules, and try a rule on past sessions
     #[command(subcommand)]
     Approvals(ApprovalsCommand),

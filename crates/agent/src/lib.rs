@@ -72,6 +72,8 @@ pub mod secrets;
 mod severity;
 mod summary;
 mod system_folders;
+mod tool_ranking;
+pub mod tool_search;
 pub mod unmatchable_rules;
 mod wildcards;
 

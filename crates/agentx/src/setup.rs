@@ -10,7 +10,7 @@ use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{MemoryLog, OpenRequest, Runtime, SessionLog, SystemClock};
 use agentx_tools::Toolbox;
 use agentx_types::{
-    AgentConfig, Condensing, ConfigChange, Guard, Limits, ModelSpec, OwnerId, SessionId, ToolSpec,
+    AgentConfig, Condensing, ConfigChange, Guard, Limits, ModelSpec, OwnerId, SessionId, ToolSearch, ToolSpec,
 };
 
 use crate::builder::Definition;
@@ -197,6 +197,7 @@ pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
             ..Condensing::default()
         })),
         guard: Some(guard.clone()),
+        tool_search: Some(ToolSearch::default()),
         ..AgentConfig::react(model)
     })
 }

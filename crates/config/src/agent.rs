@@ -131,6 +131,7 @@ impl Settings {
             condensing: Some(Box::new(self.condensing.clone())),
             guard: Some(self.guard()),
             all_tools: true,
+            tool_search: self.tool_search,
             ..AgentConfig::react(model)
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, Limits, ModelParams, ScriptedAnswer};
+use agentx_types::{ApprovalMode, Limits, ModelParams, ScriptedAnswer, ToolSearch};
 
 use crate::bounds;
 use crate::condense;
@@ -47,6 +47,7 @@ pub(crate) fn settings(
         limits: get.limits(),
         environment_context: get.text("context.environment").as_deref() != Some("false"),
         condensing: condense::condensing(&get, &catalog, mistakes),
+        tool_search: tool_search(&get),
         approval: match get.text("approval").as_deref() {
             Some("auto") => ApprovalMode::Auto,
             Some("deny") => ApprovalMode::Deny,
@@ -276,6 +277,13 @@ impl<'a> Getter<'a> {
             _ => Vec::new(),
         }
     }
+}
+
+/// When tools of servers are searched; `none` is a value that is there and no number.
+fn tool_search(get: &Getter<'_>) -> Option<ToolSearch> {
+    let percent = get.count("tools.search_at")?.min(100);
+    let at_percent = u8::try_from(percent).unwrap_or(100);
+    Some(ToolSearch { at_percent })
 }
 
 fn system_prompt(get: &Getter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Option<Arc<str>> {

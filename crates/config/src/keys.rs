@@ -114,6 +114,7 @@ pub const KEYS: &[KeySpec] = &[
     key("tools.disabled", ValueKind::Names, Set, None, "tools not to offer; the lists of all layers apply"),
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
+    key("tools.search_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `none` to always offer all of them"),
     key("tools.environment", ValueKind::Names, SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
     key("mcp.*.args", ValueKind::Names, Never, None, "the arguments of the program"),

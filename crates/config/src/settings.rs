@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, ModelSpec, Rule};
+use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, ModelSpec, Rule, ToolSearch};
 
 use crate::{
     ChatSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced,
@@ -30,6 +30,8 @@ pub struct Settings {
     pub environment_context: bool,
     /// The settings of condensing.
     pub condensing: Condensing,
+    /// When the model searches tools of MCP servers instead of getting all of them.
+    pub tool_search: Option<ToolSearch>,
     /// The decision about a call that no rule covers.
     pub approval: ApprovalMode,
     /// Approval rules of all layers.

@@ -206,12 +206,7 @@ impl ServerHost {
         if let Some(refusal) = self.not_as_offered(tool) {
             return refusal;
         }
-        // Whoever let this call run has accepted the tool as it is.
-        if let Err(failure) = self.learn(|known| {
-            known.accept(tool);
-        }) {
-            tracing::warn!(%failure, "the accepted tool is not kept");
-        }
+        self.accept(tool);
         let outcome = self.answered(&connection, tool, arguments, context).await;
         if connection.calls.tools_changed()
             && !connection.is_closed()
@@ -220,6 +215,19 @@ impl ServerHost {
             tracing::warn!(server = self.server.name, %failure, "the changed list of tools is not known");
         }
         outcome
+    }
+
+    /// Accepts a tool as it is: whoever let its call run has done so. The file is read only where that is news.
+    fn accept(&self, tool: &ServerTool) {
+        if self.lock().accepts(tool) {
+            return;
+        }
+        let kept = self.learn(|known| {
+            known.accept(tool);
+        });
+        if let Err(failure) = kept {
+            tracing::warn!(%failure, "the accepted tool is not kept");
+        }
     }
 
     /// The refusal of a tool that the server describes in another way than it was offered.

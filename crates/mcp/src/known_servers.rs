@@ -61,6 +61,11 @@ impl KnownServer {
         tool.difference(self.accepted.get(&tool.name)?)
     }
 
+    /// Returns whether a tool is accepted as it is now.
+    pub(crate) fn accepts(&self, tool: &ServerTool) -> bool {
+        self.accepted.get(&tool.name) == Some(tool)
+    }
+
     /// Takes over what the server says now. A tool that was never there counts as accepted.
     pub(crate) fn list(
         &mut self,

@@ -136,6 +136,7 @@ impl MemberBounds {
             guard,
             server_rules,
             all_tools: _,
+            tool_search: _,
         } = after;
         let summarizer = condensing
             .as_deref()

@@ -94,6 +94,7 @@ pub fn config() -> AgentConfig {
         guard: None,
         server_rules: None,
         all_tools: false,
+        tool_search: None,
     }
 }
 

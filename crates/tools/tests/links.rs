@@ -77,6 +77,7 @@ fn guarded(
         guard,
         server_rules: None,
         all_tools: false,
+        tool_search: None,
     };
     let caller = CallingAgent {
         config: Some(Arc::new(config)),

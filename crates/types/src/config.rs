@@ -82,6 +82,25 @@ pub struct AgentConfig {
     /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
+    /// When tools of MCP servers are found by searching instead of being listed in each request; `None` if
+    /// all are always listed, and in logs older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_search: Option<ToolSearch>,
+}
+
+/// When tools of MCP servers are found by searching instead of being listed in each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolSearch {
+    /// The share of the model's context window, in percent, beyond which the tools are searched. Tokens are
+    /// estimated.
+    pub at_percent: u8,
+}
+
+impl Default for ToolSearch {
+    fn default() -> Self {
+        Self { at_percent: 10 }
+    }
 }
 
 impl AgentConfig {
@@ -108,6 +127,7 @@ impl AgentConfig {
             guard: None,
             server_rules: None,
             all_tools: false,
+            tool_search: None,
         }
     }
 }

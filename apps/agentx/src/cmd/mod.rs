@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, SessionArgs, ToolsCommand};
+use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, McpCommand, SessionArgs, ToolsCommand};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -174,7 +174,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             list_reactors(place.runtime(), json, console).await
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
-        Command::Mcp(command) => mcp::run(command, global, console),
+        Command::Mcp { command } => mcp::run(command.unwrap_or(McpCommand::List), global, console),
         Command::Approvals(command) => approvals::run(command, global, console),
         Command::Agents { command } => agents::run(command.unwrap_or(AgentsCommand::List), global, console),
         Command::Chat(_) | Command::Resume(_) | Command::Run(_) => Ok(Exit::Ok),

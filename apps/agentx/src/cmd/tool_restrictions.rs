@@ -40,8 +40,8 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
         )
         .then_some(RULES),
-        Some(Command::Mcp(command)) => {
-            let shows = matches!(command, McpCommand::List | McpCommand::Show { .. });
+        Some(Command::Mcp { command }) => {
+            let shows = matches!(command, None | Some(McpCommand::List | McpCommand::Show { .. }));
             (!shows).then_some(SETTINGS)
         }
         Some(Command::Identity(command)) => {

@@ -2,6 +2,8 @@
 //! a rule allowed it. The server is `crates/mcp/tests/server.sh`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+use serde_json::Value;
+
 use crate::common::{Ran, Sandbox};
 use crate::pty::Pty;
 
@@ -37,6 +39,30 @@ fn ledger(sandbox: &Sandbox) -> String {
 
 fn ask(sandbox: &Sandbox, flags: &[&str]) -> Ran {
     sandbox.run(&[&["run", "hello"][..], flags].concat())
+}
+
+#[test]
+fn tools_that_take_too_much_room_are_found_without_starting_their_server() {
+    let sandbox = sandbox("plain");
+    sandbox.run(&["mcp", "try", "made-up"]);
+    configure(&sandbox, "plain", "tools:\n  search_at: 0\n");
+    sandbox.write(
+        "home/answers.yaml",
+        "- nth: 1\n  call: {tool: find_tools, input: {query: repeat what I say again}}\n- result: '*'\n  say: done\n",
+    );
+    let ran = ask(&sandbox, &["--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let list = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let list: Value = serde_json::from_slice(&list.stdout).unwrap();
+    let shown = sandbox.run(&["show", list[0]["session_id"].as_str().unwrap()]);
+    assert!(shown.stdout.contains("These tools can be called now:"), "{shown}");
+    assert_eq!(
+        ledger(&sandbox).matches("started").count(),
+        1,
+        "`try` alone started it"
+    );
+    let listed = sandbox.run(&["mcp"]);
+    assert!(listed.stdout.contains("made-up  known"), "{listed}");
 }
 
 #[test]

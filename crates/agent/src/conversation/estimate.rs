@@ -55,7 +55,7 @@ pub(super) fn estimate_part(part: &ContentPart) -> u64 {
 }
 
 /// Tokens of a tool that is on offer.
-pub(super) fn estimate_tool(tool: &ToolSpec) -> u64 {
+pub(crate) fn estimate_tool(tool: &ToolSpec) -> u64 {
     estimate_text(&tool.description) + estimate_text(&tool.input_schema.to_string())
 }
 

@@ -15,6 +15,7 @@ mod refusable_parts;
 mod refused_tools;
 mod repair;
 mod repairs;
+mod request_prefix;
 mod shorten;
 mod token_budget;
 mod window_guess;
@@ -24,19 +25,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_types::{
-    AgentConfig, Api, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, ToolSpec, Usage, since,
+    AgentConfig, ContentPart, Message, MessageId, ModelRequest, Role, ToolCallId, Usage, since,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::cache::CachedValue;
-use crate::{other_authors, recall};
+use crate::other_authors;
 use condense::Condensed;
 pub(crate) use condense::Part;
 use dropped_beginning::ServerCounts;
-use estimate::{estimate_message, estimate_tool};
+use estimate::estimate_message;
+pub(crate) use estimate::estimate_tool;
 pub use estimate::{estimate_request, estimate_text};
 use pinned_messages::Landmarks;
 use repairs::Repairs;
+use request_prefix::RequestPrefix;
 use window_guess::BeforeGuess;
 
 /// A message with the event that completed it. `seq` never decreases along the entries, except for a summary,
@@ -108,6 +111,9 @@ pub(crate) struct Conversation {
     /// Whether what stands before the thinking of the conversation has changed since a model was last asked.
     #[serde(default, skip_serializing_if = "is_false")]
     begins_anew: bool,
+    /// Tools of MCP servers that the model has found, the latest last: their order in requests never changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    found: Vec<String>,
     /// The parts that requests leave out.
     #[serde(default, skip_serializing_if = "Repairs::is_nothing")]
     repairs: Repairs,
@@ -123,15 +129,6 @@ pub(crate) struct Conversation {
     call_ids: CachedValue<BTreeSet<ToolCallId>>,
     #[serde(skip)]
     prefix: CachedValue<RequestPrefix>,
-}
-
-/// The beginning of every request, until the configuration changes.
-#[derive(Clone, Debug, PartialEq)]
-struct RequestPrefix {
-    system: Vec<Arc<str>>,
-    tools: Arc<[ToolSpec]>,
-    /// With the tools on offer.
-    tokens: u64,
 }
 
 /// The window is brought down to this many percent of the budget when it is over.
@@ -194,6 +191,21 @@ impl Conversation {
         // Each start of the program says anew who decides about calls: no request shows that, and what was counted still holds.
         if changes_requests || is_other || config.rules_version < since::COUNTS_OUTLIVE_CHANGES {
             self.counted = None;
+        }
+    }
+
+    /// The model has found these tools of MCP servers: requests have them from now on, at their end.
+    pub(crate) fn tools_found(&mut self, names: Vec<String>, config: &AgentConfig) {
+        let before = self.found.len();
+        for name in names {
+            if !self.found.contains(&name) {
+                self.found.push(name);
+            }
+        }
+        if self.found.len() > before {
+            self.prefix.clear();
+            self.counted = None;
+            self.beginning_changed(config);
         }
     }
 
@@ -267,7 +279,7 @@ impl Conversation {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;
         self.prefix
-            .get_or(|| RequestPrefix::of(config, condensed, left_out))
+            .get_or(|| RequestPrefix::of(config, condensed, left_out, &self.found))
     }
 
     /// The messages of a request.
@@ -352,48 +364,10 @@ impl Conversation {
     }
 }
 
-impl RequestPrefix {
-    /// Works out the beginning of requests; `recall` is among the tools where it is on offer.
-    fn of(config: &AgentConfig, condensed: bool, left_out: &[String]) -> Self {
-        let system = system_parts(config);
-        let recall = recall::offered(config, condensed);
-        let tools: Arc<[ToolSpec]> = match recall {
-            None if left_out.is_empty() => config.tools.clone(),
-            recall => {
-                let all = config.tools.iter().cloned().chain(recall);
-                all.filter(|tool| !left_out.contains(&tool.name)).collect()
-            }
-        };
-        let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()
-            + tools.iter().map(estimate_tool).sum::<u64>();
-        Self {
-            system,
-            tools,
-            tokens,
-        }
-    }
-}
-
 /// The ids of the calls in a message.
 fn calls_in(message: &Message) -> impl Iterator<Item = ToolCallId> {
     message.content.iter().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call.tool_call_id.clone()),
         _ => None,
     })
-}
-
-/// Standing instructions: the same in every call of a session.
-fn system_parts(config: &AgentConfig) -> Vec<Arc<str>> {
-    let mut parts = vec![config.system_prompt.clone()];
-    let is_new = config.rules_version >= since::ENVIRONMENT_IS_TOLD;
-    parts.extend(config.instructions.iter().filter_map(|file| {
-        if is_new && file.is_environment_context() {
-            let is_demo = config.model.api == Api::Scripted;
-            return (!is_demo).then(|| file.text.clone());
-        }
-        let heading = ["Instructions of the workspace, from", "Instructions from"][usize::from(is_new)];
-        Some(Arc::from(format!("{heading} {}:\n\n{}", file.path, file.text)))
-    }));
-    parts.retain(|part| !part.trim().is_empty());
-    parts
 }

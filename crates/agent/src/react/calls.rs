@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, AnswerCall, CallTool, CallingAgent, ContentPart, Envelope, EnvironmentEvent, Message,
     MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
-    ToolResultPart, ToolStatus, since,
+    ToolResultPart, ToolStatus,
 };
 
 use super::ReactAgent;
@@ -15,7 +15,6 @@ use crate::approval::{self, Verdict};
 use crate::arguments;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
-use crate::recall::RECALL;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
@@ -28,7 +27,7 @@ impl ReactAgent {
     /// | its arguments do not fit the tool's schema | answered, `invalid`, with every mistake |
     /// | the rules deny it | answered, `denied`, with the rule's words |
     /// | the rules or the mode ask | waits for a person |
-    /// | it is one of the machine's own (`delegate`, `agents`, `recall`) | done here, without an effector |
+    /// | it is one of the machine's own (`delegate`, `agents`, `recall`, `find_tools`) | done here, without an effector |
     /// | any other | handed to its tool |
     ///
     /// The model is told what was wrong and sends another call; that is not an error of the run.
@@ -41,12 +40,12 @@ impl ReactAgent {
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
         }
-        let recall = self.recall_tool(&call.name);
-        let Some(tool) = recall.as_ref().or_else(|| self.tool(&call.name)) else {
+        let own = self.own_tool(&call.name);
+        let Some(tool) = own.as_ref().or_else(|| self.tool(&call.name)) else {
             let text = format!(
                 "There is no tool {:?}. The tools are: {}.",
                 call.name,
-                self.names_of_tools().join(", ")
+                self.names_of_tools()
             );
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
@@ -78,15 +77,6 @@ impl ReactAgent {
                 self.ledger.add(call, CallStage::AwaitingApproval(question));
             }
         }
-    }
-
-    /// The names of the tools that are on offer, `recall` too.
-    fn names_of_tools(&self) -> Vec<&str> {
-        let recall = self
-            .recall_tool(RECALL)
-            .filter(|_| self.config.rules_version >= since::RECALL_IS_A_TOOL);
-        let own = self.config.tools.iter().map(|tool| tool.name.as_str());
-        own.chain(recall.map(|_| RECALL)).collect()
     }
 
     /// Hands a call to its tool. The action carries all that the tool has to know: what it did before a
@@ -253,6 +243,7 @@ impl ReactAgent {
         else {
             return;
         };
+        self.note_found_tools(&entry.call.name, status, &content);
         let quits =
             status == ToolStatus::Success && self.tool(&entry.call.name).is_some_and(|tool| tool.quit);
         let text: String = content.iter().filter_map(ContentPart::as_text).collect();

@@ -56,8 +56,8 @@ impl ReactAgent {
         call: &RequestedCall,
         step: &mut RunStep<'_>,
     ) -> Option<Result<CallStage, String>> {
-        if let Some(recalled) = self.recall(call, step) {
-            return Some(recalled);
+        if let Some(answered) = self.answer_by_itself(call, step) {
+            return Some(answered);
         }
         if self.config.agents.is_empty() {
             return None;

@@ -16,16 +16,15 @@
 
 use agentx_types::{
     ActionBody, ActionId, Cancel, Condense, CondenseRequested, CondensedRange, CondensingFailed,
-    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, OwnerId, RequestedCall,
-    StateOutput, ToolSpec, ToolStatus, since,
+    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, OwnerId, StateOutput,
+    since,
 };
 use serde::{Deserialize, Serialize};
 
 use super::ReactAgent;
 use crate::conversation::Part;
-use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunStep, StopCause};
-use crate::{recall, summary};
+use crate::summary;
 
 /// Number of latest exchanges kept when a person requests condensing.
 const TAIL_WHEN_WANTED: u32 = 2;
@@ -359,27 +358,6 @@ impl ReactAgent {
             let action_id = under_way.action_id.clone();
             step.act_in(None, ActionBody::Cancel(Cancel { action_id }));
         }
-    }
-
-    /// The tool `recall`, where `name` is that and it is on offer: only once something was condensed.
-    pub(super) fn recall_tool(&self, name: &str) -> Option<ToolSpec> {
-        recall::offered(&self.config, self.conversation.is_condensed()).filter(|tool| tool.name == name)
-    }
-
-    /// Answers a call of `recall`, where that is on offer; `None` for any other call. An `Err` is what the
-    /// model is told about its arguments.
-    pub(super) fn recall(
-        &self,
-        call: &RequestedCall,
-        step: &mut RunStep<'_>,
-    ) -> Option<Result<CallStage, String>> {
-        self.recall_tool(&call.name)?;
-        let found = recall::answer(
-            &self.conversation.originals(),
-            &call.input,
-            self.config.rules_version,
-        );
-        Some(found.map(|text| self.answer_now(call, ToolStatus::Success, text, step)))
     }
 }
 

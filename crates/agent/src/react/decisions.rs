@@ -188,11 +188,11 @@ impl ReactAgent {
         }
     }
 
-    /// The tool that a waiting call names, where it is on offer: from version 9 of the rules on `recall`,
-    /// too.
+    /// The tool that a waiting call names, where it is on offer: from version 9 of the rules on the machine's
+    /// own, too.
     fn tool_of(&self, call: &RequestedCall) -> Option<Cow<'_, ToolSpec>> {
-        let recall = || self.recall_tool(&call.name).map(Cow::Owned);
-        let own = self.tool(&call.name).map(Cow::Borrowed);
-        own.or_else(|| recall().filter(|_| self.config.rules_version >= since::RECALL_IS_A_TOOL))
+        let own = || self.own_tool(&call.name).map(Cow::Owned);
+        let offered = self.tool(&call.name).map(Cow::Borrowed);
+        offered.or_else(|| own().filter(|_| self.config.rules_version >= since::RECALL_IS_A_TOOL))
     }
 }

@@ -37,6 +37,7 @@ mod effects;
 mod fallback;
 mod nested_calls;
 mod overflow;
+mod own_tools;
 mod recover;
 mod repair;
 mod stop;

@@ -69,6 +69,8 @@ mod stray;
 #[cfg(test)]
 mod streams;
 #[cfg(test)]
+mod tool_search;
+#[cfg(test)]
 mod tools;
 mod uncovered;
 mod unread;

@@ -2,7 +2,7 @@
 
 use agentx::types::{
     ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, EffectEnded,
-    EffectOutcome, EnvironmentEvent, OwnerId, Vocabulary as _,
+    EffectOutcome, EnvironmentEvent, FallbackAsked, OwnerId, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -27,12 +27,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
-        E::FallbackAsked(asked) => format!(
-            "{} did not answer ({}): {} is asked",
-            visible(&asked.from),
-            visible(&asked.code),
-            visible(&asked.to)
-        ),
+        E::FallbackAsked(asked) => next_model(asked),
         E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
         E::PartEnd(_) => "the part ends".into(),
         E::ToolCallStart(call) => format!("the model starts a call of {}", visible(&call.name)),
@@ -86,6 +81,11 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
     }
+}
+
+fn next_model(asked: &FallbackAsked) -> String {
+    let (from, code, to) = (visible(&asked.from), visible(&asked.code), visible(&asked.to));
+    format!("{from} did not answer ({code}): {to} is asked")
 }
 
 fn step_ended(effect: &EffectEnded) -> String {

@@ -68,12 +68,14 @@ pub(super) fn config() -> AgentConfig {
         rules: vec![],
         limits: Limits::default(),
         agents: Vec::new(),
+        fallbacks: Vec::new(),
         routing: None,
         condensing: None,
         rules_version: 0,
         guard: None,
         server_rules: None,
         all_tools: false,
+        tool_search: None,
     }
 }
 

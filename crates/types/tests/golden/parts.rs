@@ -325,6 +325,7 @@ fn childless() -> AgentConfig {
         guard: Some(Arc::new(guard())),
         server_rules: Some(Arc::new(server_rules())),
         all_tools: true,
+        tool_search: Some(ToolSearch { at_percent: 10 }),
     }
 }
 
@@ -341,6 +342,7 @@ pub(crate) fn small_config() -> AgentConfig {
         guard: None,
         server_rules: None,
         all_tools: false,
+        tool_search: None,
         ..childless()
     }
 }

@@ -1,0 +1,62 @@
+//! What requests begin with: standing instructions and tools. Providers cache it, and what models thought hangs
+//! on it, so it changes only if it must, and at its end.
+
+use std::sync::Arc;
+
+use agentx_types::{AgentConfig, Api, ToolSpec, since};
+
+use super::estimate::{estimate_text, estimate_tool};
+use crate::{recall, tool_search};
+
+/// The beginning of every request, until the configuration changes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RequestPrefix {
+    pub(super) system: Vec<Arc<str>>,
+    pub(super) tools: Arc<[ToolSpec]>,
+    /// With the tools on offer.
+    pub(super) tokens: u64,
+}
+
+impl RequestPrefix {
+    /// Works out the beginning of requests; `recall` and `find_tools` are among the tools where they are on
+    /// offer. `found` are tools of MCP servers that the model has found.
+    pub(super) fn of(config: &AgentConfig, condensed: bool, left_out: &[String], found: &[String]) -> Self {
+        let system = system_parts(config);
+        let recall = recall::offered(config, condensed);
+        let find = tool_search::offered(config);
+        let tools: Arc<[ToolSpec]> = if recall.is_none() && find.is_none() && left_out.is_empty() {
+            config.tools.clone()
+        } else {
+            let searches = find.is_some();
+            let listed = config.tools.iter();
+            let listed = listed.filter(|tool| !(searches && tool_search::is_of_server(tool)));
+            let by_name = |name: &String| config.tools.iter().find(|tool| tool.name == *name);
+            let found = found.iter().filter(|_| searches).filter_map(by_name);
+            let all = listed.cloned().chain(find).chain(recall).chain(found.cloned());
+            all.filter(|tool| !left_out.contains(&tool.name)).collect()
+        };
+        let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()
+            + tools.iter().map(estimate_tool).sum::<u64>();
+        Self {
+            system,
+            tools,
+            tokens,
+        }
+    }
+}
+
+/// Standing instructions: the same in every call of a session.
+fn system_parts(config: &AgentConfig) -> Vec<Arc<str>> {
+    let mut parts = vec![config.system_prompt.clone()];
+    let is_new = config.rules_version >= since::ENVIRONMENT_IS_TOLD;
+    parts.extend(config.instructions.iter().filter_map(|file| {
+        if is_new && file.is_environment_context() {
+            let is_demo = config.model.api == Api::Scripted;
+            return (!is_demo).then(|| file.text.clone());
+        }
+        let heading = ["Instructions of the workspace, from", "Instructions from"][usize::from(is_new)];
+        Some(Arc::from(format!("{heading} {}:\n\n{}", file.path, file.text)))
+    }));
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}

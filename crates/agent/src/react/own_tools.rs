@@ -1,0 +1,72 @@
+//! The tools that the machine itself answers from what it has: `recall` and `find_tools`. They are no part of
+//! the configuration, and no effector knows them.
+
+use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
+
+use super::ReactAgent;
+use crate::ledger::CallStage;
+use crate::recall::RECALL;
+use crate::run_lifecycle::RunStep;
+use crate::tool_search::FIND_TOOLS;
+use crate::{recall, tool_search};
+
+impl ReactAgent {
+    /// The machine's own tool of this name, where that is on offer: `recall` only once something was
+    /// condensed, `find_tools` only where the tools of servers take too much room.
+    pub(super) fn own_tool(&self, name: &str) -> Option<ToolSpec> {
+        let offered = match name {
+            RECALL => recall::offered(&self.config, self.conversation.is_condensed()),
+            FIND_TOOLS => tool_search::offered(&self.config),
+            _ => None,
+        };
+        offered.filter(|tool| tool.name == name)
+    }
+
+    /// Answers a call of one of the machine's own tools; `None` for any other call. An `Err` is what the
+    /// model is told about its arguments.
+    pub(super) fn answer_by_itself(
+        &self,
+        call: &RequestedCall,
+        step: &mut RunStep<'_>,
+    ) -> Option<Result<CallStage, String>> {
+        self.own_tool(&call.name)?;
+        let found = match call.name.as_str() {
+            FIND_TOOLS => tool_search::answer(&self.config, &call.input),
+            _ => recall::answer(
+                &self.conversation.originals(),
+                &call.input,
+                self.config.rules_version,
+            ),
+        };
+        Some(found.map(|text| self.answer_now(call, ToolStatus::Success, text, step)))
+    }
+
+    /// The names of the tools that are on offer, as a model that named none of them is told.
+    pub(super) fn names_of_tools(&self) -> String {
+        let searches = self.own_tool(FIND_TOOLS).is_some();
+        let listed = self.config.tools.iter();
+        let listed = listed.filter(|tool| !(searches && tool_search::is_of_server(tool)));
+        let mut names: Vec<&str> = listed.map(|tool| tool.name.as_str()).collect();
+        let recall = self.config.rules_version >= since::RECALL_IS_A_TOOL && self.own_tool(RECALL).is_some();
+        names.extend(recall.then_some(RECALL));
+        names.extend(searches.then_some(FIND_TOOLS));
+        let more = if searches { ", and those that it finds" } else { "" };
+        format!("{}{more}", names.join(", "))
+    }
+
+    /// Takes note of the tools that a result names, or of the one that was called unfound: requests have
+    /// their schemas from now on.
+    pub(super) fn note_found_tools(&mut self, called: &str, status: ToolStatus, content: &[ContentPart]) {
+        if self.config.tool_search.is_none() || self.own_tool(FIND_TOOLS).is_none() {
+            return;
+        }
+        let names = if called == FIND_TOOLS && status == ToolStatus::Success {
+            let text: String = content.iter().filter_map(ContentPart::as_text).collect();
+            tool_search::found(&self.config, &text)
+        } else {
+            let tool = self.tool(called).filter(|tool| tool_search::is_of_server(tool));
+            tool.map(|tool| tool.name.clone()).into_iter().collect()
+        };
+        self.conversation.tools_found(names, &self.config);
+    }
+}
