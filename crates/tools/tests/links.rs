@@ -71,6 +71,7 @@ fn guarded(
         rules,
         limits: Limits::default(),
         agents: Vec::new(),
+        fallbacks: Vec::new(),
         routing: None,
         condensing: None,
         rules_version: version,
