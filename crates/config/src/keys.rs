@@ -56,7 +56,7 @@ pub const APIS: &[&str] = &[
     "gemini",
     "gemini-interactions",
 ];
-const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "bearer", "none"];
+const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];

@@ -221,7 +221,14 @@ mod tests {
     fn the_first_part_in_the_order_of_caches_counts() {
         let before = r#"{"messages":[{"t":"a"}],"system":"one","tools":[{"name":"x"}],"model":"m"}"#;
         let cases = [
-            (r#""a""#, r#""ab""#, CachedPart::Messages, Some(0), "\"}]", "b\"}]"),
+            (
+                r#""a""#,
+                r#""ab""#,
+                CachedPart::Messages,
+                Some(0),
+                "\"}]",
+                "b\"}]",
+            ),
             ("one", "two", CachedPart::Instructions, None, "one\"", "two\""),
             (r#""x""#, r#""y""#, CachedPart::Tools, Some(0), "x\"}]", "y\"}]"),
             (r#""m""#, r#""n""#, CachedPart::Model, None, "m\"", "n\""),
