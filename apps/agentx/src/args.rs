@@ -26,7 +26,7 @@ pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use mcp::McpCommand;
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
-pub(crate) use upkeep::{CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
+pub(crate) use upkeep::{CacheCommand, CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
 
 use agentx::runtime::View;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
@@ -143,6 +143,9 @@ pub(crate) enum Command {
     Usage(UsageArgs),
     /// Derive a session again from its log, without a model, and compare the results
     Replay(IdArgs),
+    /// Explain why a request was not read from the provider's cache
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Print the exact request sent to the model at a point of a session
     Context(ContextArgs),
     /// Serve the sessions of this machine to other terminals, machines and people

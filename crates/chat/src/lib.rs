@@ -23,6 +23,7 @@
 
 pub mod attach;
 pub mod branches;
+pub mod cache_why;
 #[cfg(test)]
 mod catalogue;
 pub mod chat;

@@ -58,7 +58,7 @@ pub const APIS: &[&str] = &[
 ];
 /// The engines of `web_search`.
 const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
-const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "bearer", "none"];
+const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];

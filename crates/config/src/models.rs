@@ -95,6 +95,7 @@ fn provider_config(name: &str, get: &Getter<'_>, base_url: Option<String>) -> Pr
     let auth = |word: String| match word.as_str() {
         "x-api-key" => AuthStyle::XApiKey,
         "x-goog-api-key" => AuthStyle::XGoogApiKey,
+        "api-key" => AuthStyle::ApiKey,
         "none" => AuthStyle::None,
         _ => AuthStyle::Bearer,
     };

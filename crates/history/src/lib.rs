@@ -5,6 +5,7 @@
 //! document ([`portable`]). It is all made of facts and [`agentx_runtime::Runtime`] alone, so it is the same for a session here
 //! and one of a server.
 
+pub mod cache;
 mod escaped_json;
 pub mod portable;
 mod rewind;

@@ -79,6 +79,8 @@ pub enum AuthStyle {
     XApiKey,
     /// The header `x-goog-api-key: KEY`.
     XGoogApiKey,
+    /// The header `api-key: KEY`, of Azure.
+    ApiKey,
     /// The header `authorization: Bearer KEY`.
     Bearer,
     /// The key is not sent.
@@ -363,6 +365,7 @@ impl ProviderEntry {
         match (self.auth, key) {
             (AuthStyle::XApiKey, Some(key)) => headers.push(("x-api-key", key.to_owned())),
             (AuthStyle::XGoogApiKey, Some(key)) => headers.push(("x-goog-api-key", key.to_owned())),
+            (AuthStyle::ApiKey, Some(key)) => headers.push(("api-key", key.to_owned())),
             (AuthStyle::Bearer, Some(key)) => headers.push(("authorization", format!("Bearer {key}"))),
             (AuthStyle::None, _) | (_, None) => {}
         }

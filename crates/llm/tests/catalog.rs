@@ -518,3 +518,17 @@ fn refreshed_models_have_newer_figures_and_give_way_to_the_configuration() {
     assert_eq!(own.resolve("opus").unwrap().context_window, 123_456);
     assert_eq!(own.resolve("opus").unwrap().prices.input, 3_000);
 }
+
+#[test]
+fn azure_gets_the_key_in_a_header_of_its_own() {
+    let mut provider = Catalog::builtin().provider("openai").expect("built in").clone();
+    provider.auth = AuthStyle::ApiKey;
+    let headers = provider.headers(Some("made-up"));
+    assert!(headers.contains(&("api-key", "made-up".to_owned())), "{headers:?}");
+    assert!(!headers.iter().any(|(name, _)| *name == "authorization"));
+    let v1 = Some("https://r.openai.azure.com/openai/v1?api-version=preview");
+    assert_eq!(
+        provider.request_url(Api::OpenaiResponses, "my-deployment", v1),
+        "https://r.openai.azure.com/openai/v1/responses?api-version=preview"
+    );
+}

@@ -4,6 +4,20 @@ use agentx::runtime::{Since, UsageBy};
 use agentx::types::Timestamp;
 use clap::{Args, Subcommand, ValueEnum};
 
+/// `agentx cache`
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Show the first byte in which a request differs from its predecessor, why, and what that cost
+    Why {
+        /// Event at or after the request; by default the latest request that lost something
+        #[arg(value_name = "SEQ", value_parser = super::numbers::event)]
+        seq: Option<u64>,
+        /// Session; by default the latest of this directory
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
+}
+
 /// `agentx usage`
 #[derive(Args, Debug)]
 pub(crate) struct UsageArgs {

@@ -41,7 +41,9 @@ const SCREEN: [(&str, &[&str]); 6] = [
     ("talk", &["chat", "run", "resume", "rewind", "fork"]),
     (
         "look",
-        &["watch", "show", "diff", "replay", "context", "usage", "sessions"],
+        &[
+            "watch", "show", "diff", "replay", "context", "cache", "usage", "sessions",
+        ],
     ),
     (
         "agents",

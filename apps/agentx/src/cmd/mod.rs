@@ -35,7 +35,9 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, McpCommand, SessionArgs, ToolsCommand};
+use crate::args::{
+    AgentArgs, AgentsCommand, CacheCommand, Cli, Command, Global, McpCommand, SessionArgs, ToolsCommand,
+};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -163,6 +165,12 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         Command::Usage(args) => with_runtime(global, console, async |place, _, console| {
             spending::run(place, &args, json, console).await
         }),
+        Command::Cache(CacheCommand::Why { seq, session }) => {
+            with_runtime(global, console, async |place, loaded, console| {
+                let meant = (session.as_deref(), seq);
+                crate::cache_why::explain(place.runtime(), &loaded.settings, meant, json, console).await
+            })
+        }
         Command::Replay(args) => with_runtime(global, console, async |place, _, console| {
             replay::run(place.runtime(), &args, json, console).await
         }),

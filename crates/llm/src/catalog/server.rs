@@ -50,7 +50,8 @@ impl ProviderEntry {
         format!("{base}{path}{query}")
     }
 
-    /// The address to which the requests of a model are sent: that of its API, and at Gemini the model and the method.
+    /// The address to which the requests of a model are sent: that of its API, and at Gemini the model
+    /// and the method. At Azure's dated API (a base that ends with `/deployments`) the model is the deployment in the path.
     ///
     /// ```
     /// use agentx_types::Api;
@@ -61,6 +62,13 @@ impl ProviderEntry {
     ///     google.request_url(Api::Gemini, "gemini-3.8-flash", Some("http://h?x=1")),
     ///     "http://h/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse&x=1"
     /// );
+    /// // Azure's dated API has the deployment, which is the id of the model, in the path.
+    /// let openai = catalog.provider("openai").unwrap();
+    /// let azure = Some("https://r.openai.azure.com/openai/deployments?api-version=2024-10-21");
+    /// assert_eq!(
+    ///     openai.request_url(Api::OpenaiChat, "my gpt", azure),
+    ///     "https://r.openai.azure.com/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21"
+    /// );
     /// ```
     pub fn request_url(&self, api: Api, model: &str, base_url: Option<&str>) -> String {
         let url = self.url(api, base_url);
@@ -70,6 +78,9 @@ impl ProviderEntry {
         match api {
             Api::Gemini => format!("{models}/{model}:streamGenerateContent?alt=sse{and}{query}"),
             Api::GeminiInteractions => format!("{models}?alt=sse{and}{query}"),
+            Api::OpenaiChat => in_deployments(models, &model)
+                .map(|path| format!("{path}?{query}").trim_end_matches('?').to_owned())
+                .unwrap_or(url),
             _ => url,
         }
     }
@@ -97,6 +108,14 @@ fn gemini_version(base: &str) -> String {
     } else {
         format!("{base}/v1beta")
     }
+}
+
+/// The path of a deployment at Azure's dated API; `None` for any other server. `path` is that of the API.
+fn in_deployments(path: &str, deployment: &str) -> Option<String> {
+    const CHAT: &str = "/chat/completions";
+    let base = path.strip_suffix(CHAT)?;
+    base.ends_with("/openai/deployments")
+        .then(|| format!("{base}/{deployment}{CHAT}"))
 }
 
 /// A text as a segment of a path.
