@@ -135,6 +135,7 @@ impl MemberBounds {
             guard,
             server_rules,
             all_tools: _,
+            answer_schema: _,
         } = after;
         let summarizer = condensing
             .as_deref()

@@ -77,6 +77,7 @@ fn guarded(
         guard,
         server_rules: None,
         all_tools: false,
+        answer_schema: None,
     };
     let caller = CallingAgent {
         config: Some(Arc::new(config)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use crate::since::RULES_VERSION;
-use crate::{Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
+use crate::{AnswerSchema, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
 /// Maximum depth of agents in each other, below the one that people talk to: those of files, and those that
 /// scripts make.
@@ -78,6 +78,9 @@ pub struct AgentConfig {
     /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
+    /// The schema of the answer that ends each of its runs; an input that has one of its own goes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Arc<AnswerSchema>>,
 }
 
 impl AgentConfig {
@@ -103,6 +106,7 @@ impl AgentConfig {
             guard: None,
             server_rules: None,
             all_tools: false,
+            answer_schema: None,
         }
     }
 }

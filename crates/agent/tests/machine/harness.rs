@@ -211,6 +211,7 @@ impl Session {
             mode,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         });
     }
 

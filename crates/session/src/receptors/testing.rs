@@ -74,6 +74,7 @@ pub(super) fn config() -> AgentConfig {
         guard: None,
         server_rules: None,
         all_tools: false,
+        answer_schema: None,
     }
 }
 
@@ -94,7 +95,8 @@ pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
         mode,
         idempotency_key: None,
         by: None,
-    }
+answer_schema: None,
+}
     .into()
 }
 

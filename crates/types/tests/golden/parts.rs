@@ -340,6 +340,7 @@ pub(crate) fn small_config() -> AgentConfig {
         guard: None,
         server_rules: None,
         all_tools: false,
+        answer_schema: None,
         ..childless()
     }
 }
@@ -354,6 +355,7 @@ pub(crate) fn request() -> ModelRequest {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     }
 }
 
