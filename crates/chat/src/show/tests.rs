@@ -27,8 +27,8 @@ fn said(text: &str, seq: u64) -> EnvironmentEvent {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
-answer_schema: None,
-}
+        answer_schema: None,
+    }
     .into()
 }
 
