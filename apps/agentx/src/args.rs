@@ -234,6 +234,9 @@ pub(crate) struct RunArgs {
     /// Send this picture along, as `@FILE` in the prompt does; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) image: Vec<PathBuf>,
+    /// JSON Schema that the answer has to fit; standard output is one JSON document then
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
     /// Format of standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output_format: OutputFormat,
@@ -270,6 +273,7 @@ impl RunArgs {
             },
             streams: self.streams,
             quiet: self.quiet,
+            typed: self.schema.is_some(),
         }
     }
 }

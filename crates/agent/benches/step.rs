@@ -54,6 +54,7 @@ impl Bench {
                 mode: InputMode::Queue,
                 idempotency_key: None,
                 by: None,
+                answer_schema: None,
             },
         );
     }

@@ -30,6 +30,7 @@
 //!     mode: Default::default(),
 //!     idempotency_key: None,
 //!     by: None,
+//!     answer_schema: None,
 //! };
 //! let fact = EventDraft::<EnvironmentEvent>::new(Source::User, Some(id), message).into_envelope(SessionId::new("ses_1"), 2, Timestamp(0));
 //! let transition = agent.step(&fact, &StepContext::default());

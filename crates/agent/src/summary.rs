@@ -126,6 +126,7 @@ pub(crate) fn request(
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     }
 }
 

@@ -1,9 +1,10 @@
 //! One thing that is asked: what goes with it, and how it is begun.
 
 use std::future::IntoFuture;
+use std::sync::Arc;
 
-use agentx_runtime::{BoxFuture, RequestValues};
-use agentx_types::{InputMode, RunId};
+use agentx_runtime::{BoxFuture, RequestValues, UserInput};
+use agentx_types::{AnswerSchema, RunId};
 use tokio_util::sync::CancellationToken;
 
 use crate::{AgentError, AgentHandle, Answer, Answering};
@@ -18,6 +19,7 @@ pub struct Ask {
     text: String,
     values: RequestValues,
     cancel: Option<CancellationToken>,
+    answer_schema: Option<Arc<AnswerSchema>>,
 }
 
 impl Ask {
@@ -27,6 +29,7 @@ impl Ask {
             text,
             values: RequestValues::default(),
             cancel: None,
+            answer_schema: None,
         }
     }
 
@@ -44,6 +47,14 @@ impl Ask {
         self
     }
 
+    /// The schema that the answer has to fit: the run ends only with an answer that does, or fails once the model was asked again
+    /// [as often as it may be](AnswerSchema::repairs). Calls of tools on the way are not held against it. Without one the schema of the
+    /// agent's file holds, if it has one.
+    pub fn answer_schema(mut self, schema: AnswerSchema) -> Self {
+        self.answer_schema = Some(Arc::new(schema));
+        self
+    }
+
     /// Asks, and hears what the agent says and does on the way. When this returns the input is in the log.
     ///
     /// # Errors
@@ -54,11 +65,13 @@ impl Ask {
             text,
             values,
             cancel,
+            answer_schema,
         } = self;
         if !values.is_empty() {
             agent.takes_values()?;
         }
-        let say = Box::pin(agent.say(text, InputMode::Queue));
+        let input = UserInput::text(text).answer_schema(answer_schema);
+        let say = Box::pin(agent.send(input));
         let seq = agent.asks().begin(agent.session().as_ref(), values, say).await?;
         let answering = agent.listen(RunId::of_input(seq)).await?;
         Ok(match cancel {

@@ -41,6 +41,14 @@ pub enum AgentError {
         /// The calls to decide about.
         calls: Vec<PendingApproval>,
     },
+    /// The answer fits the schema of the type that was asked for, and cannot be read as one.
+    #[error("the answer is none of the type that was asked for: {reason}")]
+    Unreadable {
+        /// Why.
+        reason: String,
+        /// The answer.
+        text: String,
+    },
     /// The run ended without an answer.
     #[error("the run is {}{}", name(*.status), reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
     Ended {

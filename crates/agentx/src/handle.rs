@@ -9,10 +9,13 @@ use agentx_runtime::{
     ApprovalInput, Delivery, OpenRequest, PendingApproval, Runtime, RuntimeError, Session, SessionState,
     SystemBus, UserInput, View,
 };
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
 use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, ToolCallId};
 
 use crate::tool::AskValues;
-use crate::{AgentError, Answer, Answering, Ask};
+use crate::{AgentError, Answer, Answering, Ask, AskAs};
 
 /// An agent that one can talk to. Clones refer to the same agent.
 ///
@@ -138,8 +141,37 @@ impl AgentHandle {
         Ok(self.say(text.into(), InputMode::Steer).await?)
     }
 
-    pub(crate) async fn say(&self, text: String, mode: InputMode) -> Result<u64, RuntimeError> {
-        let input = UserInput::text(text).mode(mode);
+    /// Says `text` to the agent and waits for an answer that is a `T`: the model is sent the JSON Schema of `T`, the
+    /// answer is validated, and one that does not fit is answered with what is wrong, [twice at most](AskAs::repairs).
+    ///
+    /// ```
+    /// use agentx::{schemars::JsonSchema, serde::Deserialize};
+    ///
+    /// #[derive(Debug, Deserialize, JsonSchema)]
+    /// #[serde(crate = "agentx::serde")]
+    /// #[schemars(crate = "agentx::schemars")]
+    /// struct Place {
+    ///     city: String,
+    ///     people: u64,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), agentx::AgentError> {
+    /// let agent = agentx::agent("You know cities.").scripted(["Rome.", r#"{"city": "Rome", "people": 2755309}"#]).start().await?;
+    /// let place = agent.ask_as::<Place>("Which city is eternal?").await?;
+    /// assert_eq!((place.city.as_str(), place.people), ("Rome", 2_755_309));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn ask_as<T: DeserializeOwned + JsonSchema>(&self, text: impl Into<String>) -> AskAs<T> {
+        AskAs::new(self.ask(text))
+    }
+
+    async fn say(&self, text: String, mode: InputMode) -> Result<u64, RuntimeError> {
+        self.send(UserInput::text(text).mode(mode)).await
+    }
+
+    pub(crate) async fn send(&self, input: UserInput) -> Result<u64, RuntimeError> {
         self.inner.session.send(input).await
     }
 

@@ -37,6 +37,7 @@
 //! | --- | --- | --- |
 //! | make a tool of a function | [`tool`] | `examples/weather.rs` |
 //! | hear the answer as it comes | [`AgentHandle::stream`] | `examples/stream.rs` |
+//! | have an answer as a type of its own | [`AgentHandle::ask_as`] | |
 //! | hand a value to the tools of one run | [`Ask::with`] | `examples/context.rs` |
 //! | stop a run | drop what was asked, [`Ask::cancelled_by`], [`AgentHandle::interrupt`] | `examples/cancel.rs` |
 //! | say something in mid-run | [`AgentHandle::steer`] | `examples/steer.rs` |
@@ -92,6 +93,7 @@ struct Library;
 
 mod answering;
 mod ask;
+mod ask_as;
 mod builder;
 #[cfg(feature = "config")]
 mod configured;
@@ -155,6 +157,7 @@ pub use agentx_runtime::{
 };
 pub use answering::Answering;
 pub use ask::Ask;
+pub use ask_as::AskAs;
 pub use builder::{AgentBuilder, agent};
 pub use error::AgentError;
 pub use handle::AgentHandle;

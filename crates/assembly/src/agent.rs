@@ -8,8 +8,8 @@ use agentx_agent_files::definition::{
 };
 use agentx_agent_files::{DefinitionMistake, Library};
 use agentx_types::{
-    AgentConfig, AgentKind, IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar,
-    MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolSpec, VarKind,
+    AgentConfig, AgentKind, AnswerSchema, IntentExample, IntentPattern, IntentReference, IntentRule,
+    IntentVar, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolSpec, VarKind,
 };
 
 use crate::{layers, trust};
@@ -116,6 +116,10 @@ impl Assembly<'_> {
         tools.extend(agentx_agent::delegation_tools(&config.agents));
         config.tools = Arc::from(tools);
         config.all_tools = false;
+        config.answer_schema = agent
+            .output
+            .clone()
+            .map(|schema| Arc::new(AnswerSchema::new(schema)));
         if agent.kind == FileKind::Match {
             config.kind = AgentKind::Match;
             config.routing = Some(Box::new(self.routing(agent, depth)?));

@@ -167,6 +167,7 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
             "true" => vec![InputMedium::Image],
             _ => Vec::new(),
         }),
+        answer_schema: None,
         wire: spec.and_then(|spec| wire(&path, get, catalog, &spec)),
     })
 }

@@ -98,6 +98,8 @@ pub struct ModelEntry {
     pub snapshots: Vec<String>,
     /// Options of this model's wire protocol; `None` if they are those of its provider.
     pub wire: Option<WireOptions>,
+    /// Whether it has a mode for answers that fit a JSON Schema.
+    pub answer_schema: bool,
 }
 
 /// Models and providers.
@@ -298,6 +300,11 @@ impl Catalog {
             .unwrap_or_default();
         // What a model takes, it takes behind any server; whether a server knows this field is for its
         // provider to say.
+        let mut there = self
+            .models
+            .iter()
+            .filter(|entry| entry.spec.provider == model.provider);
+        wire.answer_schema |= there.any(|entry| entry.answer_schema && entry.has_id(&model.id));
         wire.chat.prompt_cache_key = of_provider().is_some_and(|wire| wire.chat.prompt_cache_key);
         wire
     }

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod accumulate;
+mod answer_schema;
 pub mod anthropic;
 pub mod base64;
 pub mod catalog;

@@ -7,7 +7,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::pictures::Pictures;
-use crate::{anthropic, base64, gemini, gemini_interactions, openai_chat, openai_responses};
+use crate::{answer_schema, anthropic, base64, gemini, gemini_interactions, openai_chat, openai_responses};
 
 /// A source of the bytes of content-addressed blobs, such as pictures. Building a request does no I/O, so the
 /// caller reads the blobs first; a `BTreeMap<BlobId, Vec<u8>>` is a source.
@@ -108,6 +108,9 @@ pub struct WireOptions {
     pub chat: openai_chat::ChatOptions,
     /// For both APIs of Gemini.
     pub gemini: gemini::GeminiOptions,
+    /// Whether the model has a mode for answers that fit a JSON Schema. The catalog says so of the model at its provider. The default
+    /// is `false`: the schema is an instruction then.
+    pub answer_schema: bool,
 }
 
 /// Returns the JSON body of a request, in the API of its model. Equal requests give equal bytes.
@@ -129,12 +132,14 @@ pub struct WireOptions {
 ///     plain: false,
 ///     turns: false,
 ///     without: Vec::new(),
+///     answer_schema: None,
 /// };
 /// let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &NoBlobs)).unwrap();
 /// assert_eq!(body["stream"], true);
 /// assert_eq!(body["messages"][0]["content"][0]["text"], "hello");
 /// ```
 pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
+    let request = &*answer_schema::fitted(request, options);
     let blobs = ForModel {
         blobs,
         model: &request.model,

@@ -18,6 +18,16 @@ pub(crate) fn parameters(schema: &Value) -> BorrowedJson<'_> {
     json
 }
 
+/// The schemas right inside of this one.
+pub(crate) fn children(schema: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    schema.iter().flat_map(|(key, value)| match (below(key), value) {
+        (Below::One, child) => vec![child],
+        (Below::List, Value::Array(schemas)) => schemas.iter().collect(),
+        (Below::Map, Value::Object(schemas)) => schemas.values().collect(),
+        _ => Vec::new(),
+    })
+}
+
 /// The kind of value under a key of a schema.
 enum Below {
     /// A schema.

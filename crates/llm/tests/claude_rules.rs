@@ -89,6 +89,7 @@ fn request(model: &str, thinking_tokens: Option<u64>, messages: Vec<Arc<Message>
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     }
 }
 

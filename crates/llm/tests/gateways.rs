@@ -231,6 +231,7 @@ fn what_the_api_does_not_take_in_a_block_is_not_sent_back() {
         plain: true,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     };
     let body = build(&request, &WireOptions::default(), &NoBlobs);
     let body: Value = serde_json::from_slice(&body).expect("JSON");

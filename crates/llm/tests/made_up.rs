@@ -275,6 +275,7 @@ fn ids_that_the_conversation_already_has_are_replaced() {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     };
     let stream = sse(&[
         chat(
@@ -923,6 +924,7 @@ fn what_gemini_wants_back_with_a_call_is_sent_back_to_it_alone() {
             plain: false,
             turns: false,
             without: Vec::new(),
+            answer_schema: None,
         };
         let body = build(&request, &WireOptions::default(), &NoBlobs);
         let body: Value = serde_json::from_slice(&body).expect("JSON");

@@ -77,6 +77,7 @@ fn body(name: &str, written_by: Option<&str>) -> Value {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     };
     serde_json::from_slice(&build(&request, &WireOptions::default(), &NoBlobs)).unwrap()
 }
@@ -154,6 +155,7 @@ fn reasoning_in_words_of_another_model_is_left_out() {
             plain: false,
             turns: false,
             without: Vec::new(),
+            answer_schema: None,
         };
         let mut options = Catalog::builtin().wire_options(&request.model);
         options.chat.reasoning_echo = echo;

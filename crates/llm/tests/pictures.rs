@@ -57,6 +57,7 @@ fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     };
     let options = catalog.wire_options(&request.model);
     let body: serde_json::Value = serde_json::from_slice(&build(&request, &options, &blobs)).unwrap();
@@ -186,6 +187,7 @@ fn a_picture_is_named_what_it_is() {
             plain: false,
             turns: false,
             without: Vec::new(),
+            answer_schema: None,
         };
         let blobs = BTreeMap::from([(id.clone(), b"GIF89a\x02\0\x03\0\0\0\0,;".to_vec())]);
         let body = build(&request, &catalog.wire_options(&request.model), &blobs);

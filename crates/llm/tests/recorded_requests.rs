@@ -56,6 +56,7 @@ fn request(
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     }
 }
 

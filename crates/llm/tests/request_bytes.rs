@@ -83,6 +83,7 @@ fn request(model: &str, said: &[(Role, Vec<ContentPart>)]) -> ModelRequest {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     }
 }
 

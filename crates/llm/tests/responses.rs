@@ -45,6 +45,7 @@ fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     }
 }
 

@@ -146,6 +146,7 @@ impl RemoteSession {
             client_timestamp_utc: None,
             client_timezone_offset: None,
             wheel_epoch: self.epoch(),
+            answer_schema: input.answer_schema,
         };
         self.said.store(true, Ordering::Relaxed);
         let body = serde_json::to_value(&frame).unwrap_or_default();

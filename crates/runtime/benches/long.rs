@@ -83,6 +83,7 @@ impl Bench {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         };
         self.say(None, message);
     }

@@ -17,6 +17,7 @@
 //! them behind the traits.
 
 mod actions;
+mod answer_schema;
 mod api;
 mod blob_store;
 mod blobs;
@@ -74,6 +75,7 @@ pub use agentx_session::{
     Projection, RunState, SessionFold, SessionReader, SessionState, Sharing, SharingFact, SourceItem,
     SourceStart, ToolsChange, UiProjection, View, WaitingInputs, as_offered, bridge, receptors,
 };
+pub use answer_schema::{check_answer_schema, read_json_answer, schema_mistakes};
 pub use api::*;
 pub use blob_store::{BlobStore, blob_id};
 pub use blobs::{SessionBlobs, blobs_of, has_blob};

@@ -13,6 +13,7 @@ use agentx_types::{
 };
 use tokio::sync::oneshot;
 
+use crate::answer_schema::check_answer_schema;
 use crate::api::{ApprovalInput, ContextRequest, RuntimeError, Session, Subscription, UserInput};
 use crate::blobs::has_blob;
 use crate::commands::DriverStatus;
@@ -169,6 +170,12 @@ impl Session for LocalSession {
             // What is sent again is answered as it was, whatever holds by now.
             if let Some(seq) = self.sent_before(&input).await? {
                 return Ok(seq);
+            }
+            if let Some(answer) = &input.answer_schema {
+                let checked = check_answer_schema(&answer.schema);
+                checked.map_err(|what| {
+                    RuntimeError::Refused(format!("the schema of the answer is none: {what}"))
+                })?;
             }
             self.check_sight(&input.content).await?;
             let content = self.store_media(input.content).await?;

@@ -42,6 +42,7 @@ impl Routed for SystemEvent {
                 ActionKind::Condense => "condense",
                 ActionKind::CallTool => "call_tool",
                 ActionKind::AnswerCall => "answer_call",
+                ActionKind::CheckAnswer => "check_answer",
                 ActionKind::StartTimer => "start_timer",
                 ActionKind::Cancel => "cancel",
                 ActionKind::DecideInnerCall => "decide_inner_call",

@@ -268,6 +268,7 @@ async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     };
     let condense = Condense {
         from_seq: 1,

@@ -122,7 +122,8 @@ impl ServerState {
             let input = UserInput::new(content)
                 .mode(frame.mode)
                 .key(key)
-                .by(hand.author());
+                .by(hand.author())
+                .answer_schema(frame.answer_schema);
             hand.say(input, frame.wheel_epoch).await
         })
         .await

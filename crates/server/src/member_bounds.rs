@@ -137,6 +137,7 @@ impl MemberBounds {
             server_rules,
             all_tools: _,
             tool_search: _,
+            answer_schema: _,
         } = after;
         let summarizer = condensing
             .as_deref()

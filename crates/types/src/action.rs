@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, Condense, ContentPart, EnvironmentEvent, FallbackAsked,
+    ActionId, AgentConfig, AgentStateId, AnswerSchema, Condense, ContentPart, EnvironmentEvent, FallbackAsked,
     InnerDecision, MessageId, ModelRequest, RecordedEffects, RunId, ScriptValues, SharedSet, ToolCallId,
     ToolStatus, UserMessage,
 };
@@ -37,6 +37,8 @@ pub enum ActionBody {
     CallTool(CallTool),
     /// Answer a tool call without running anything. Answered by one `tool_result`.
     AnswerCall(AnswerCall),
+    /// Hold an answer against its schema. Answered by one `answer_checked`.
+    CheckAnswer(CheckAnswer),
     /// Wake the agent later. Answered by one `timer_fired`.
     StartTimer(StartTimer),
     /// Stop a running action. Answered by the cancelled action's own terminal event.
@@ -64,6 +66,7 @@ impl ActionBody {
             Self::Condense(_) => ActionKind::Condense,
             Self::CallTool(_) => ActionKind::CallTool,
             Self::AnswerCall(_) => ActionKind::AnswerCall,
+            Self::CheckAnswer(_) => ActionKind::CheckAnswer,
             Self::StartTimer(_) => ActionKind::StartTimer,
             Self::Cancel(_) => ActionKind::Cancel,
             Self::DecideInnerCall(_) => ActionKind::DecideInnerCall,
@@ -89,6 +92,8 @@ pub enum ActionKind {
     CallTool,
     /// See [`ActionBody::AnswerCall`].
     AnswerCall,
+    /// See [`ActionBody::CheckAnswer`].
+    CheckAnswer,
     /// See [`ActionBody::StartTimer`].
     StartTimer,
     /// See [`ActionBody::Cancel`].
@@ -210,6 +215,17 @@ pub struct AnswerCall {
     pub status: ToolStatus,
     /// The text for the model.
     pub content: Vec<ContentPart>,
+}
+
+/// Hold an answer against its schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckAnswer {
+    /// The answer, as the model gave it.
+    pub text: String,
+    /// The schema.
+    pub schema: Arc<AnswerSchema>,
+    /// The number of the answer in its run, from 1.
+    pub attempt: u32,
 }
 
 /// Wake the agent later.

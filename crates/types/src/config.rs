@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use crate::since::RULES_VERSION;
-use crate::{Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
+use crate::{AnswerSchema, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
 /// Maximum depth of agents in each other, below the one that people talk to: those of files, and those that
 /// scripts make.
@@ -86,6 +86,9 @@ pub struct AgentConfig {
     /// all are always listed, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_search: Option<ToolSearch>,
+    /// The schema of the answer that ends each of its runs; an input that has one of its own goes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Arc<AnswerSchema>>,
 }
 
 /// When tools of MCP servers are found by searching instead of being listed in each request.
@@ -128,6 +131,7 @@ impl AgentConfig {
             server_rules: None,
             all_tools: false,
             tool_search: None,
+            answer_schema: None,
         }
     }
 }

@@ -4,15 +4,18 @@
 //! is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call or a
 //! `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AccessChanged, ActionKind, AgentConfig, AgentStateId, ApprovalDecision, AttemptFailed, CommandRan,
-    CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextCondensed, ContextRestored,
-    EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InnerCallAsked, InputMode, InputPinned,
-    InputRevised, InterruptRequested, InvalidInput, LeftRunning, MessageId, OutputChannel, OwnerId, Prices,
-    Rule, SessionId, StopReason, SystemCommand, Timer, ToolCallId, ToolStatus, Usage, WheelChanged,
+    AccessChanged, ActionKind, AgentConfig, AgentStateId, AnswerSchema, ApprovalDecision, AttemptFailed,
+    CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextCondensed,
+    ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InnerCallAsked, InputMode,
+    InputPinned, InputRevised, InterruptRequested, InvalidInput, LeftRunning, MessageId, OutputChannel,
+    OwnerId, Prices, Rule, SessionId, StopReason, SystemCommand, Timer, ToolCallId, ToolStatus, Usage,
+    WheelChanged,
 };
 
 vocabulary! {
@@ -52,6 +55,8 @@ vocabulary! {
         FallbackAsked = "fallback_asked",
         /// A model has ended its answer.
         StreamEnd = "stream_end",
+        /// An answer was held against the schema of the run's answer.
+        AnswerChecked = "answer_checked",
         /// An attempt to reach a model came to nothing.
         AttemptFailed = "attempt_failed",
         /// An action is about to be performed: written before any of its effects.
@@ -133,6 +138,17 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
+        /// The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_schema: Option<Arc<AnswerSchema>>,
+    }
+    /// An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it.
+    AnswerChecked {
+        /// The number of the answer in its run, from 1.
+        attempt: u32,
+        /// What does not fit, in the validator's words, at most 5 and each with its place; none if it fits.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        problems: Vec<String>,
     }
     /// A person decides about a tool call.
     Approval {

@@ -18,6 +18,7 @@
 //! ```
 
 mod action;
+mod answer_schema;
 mod assembler;
 mod attempt;
 mod author_tags;
@@ -60,6 +61,7 @@ mod window;
 pub mod wire;
 
 pub use action::*;
+pub use answer_schema::*;
 pub use assembler::{AssembledAnswer, Assembler, RequestedCall, WAS_THINKING};
 pub use attempt::*;
 pub use author_tags::*;

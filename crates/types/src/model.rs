@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Message, Prices};
+use crate::{AnswerSchema, Message, Prices};
 
 /// The wire protocol of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -336,6 +336,9 @@ pub struct ModelRequest {
     /// Single settings that it is sent without, or under another name, because its provider has refused them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<RequestPart>,
+    /// The schema of the answer, if the run has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Arc<AnswerSchema>>,
 }
 
 impl ModelRequest {

@@ -114,6 +114,7 @@ impl EnvironmentEvent {
             | Self::ContextRestored(_)
             | Self::Interrupted(_)
             | Self::ErrorOccurred(_)
+            | Self::AnswerChecked(_)
             | Self::Unknown(_) => EventProgress::Whole,
         }
     }

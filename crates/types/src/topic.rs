@@ -11,7 +11,7 @@ pub fn of_action(kind: ActionKind) -> &'static str {
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",
         ActionKind::DecideInnerCall => "tools.decisions",
-        ActionKind::Report => "runs.report",
+        ActionKind::Report | ActionKind::CheckAnswer => "runs.report",
         ActionKind::SpawnAgent | ActionKind::CloseAgent => "agents.requests",
         ActionKind::SendInput | ActionKind::InterruptAgent => "agents.inputs",
         ActionKind::Unknown => "actions.unknown",
@@ -38,6 +38,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::StreamEnd(_)
         | E::FallbackAsked(_)
         | E::AttemptFailed(_) => "llm.results",
+        E::AnswerChecked(_) => "runs.control",
         E::ActionStarted(_) => "actions.started",
         E::ToolOutputChunk(_) | E::EffectStarted(_) | E::EffectEnded(_) | E::InnerCallAsked(_) => {
             "tools.output"

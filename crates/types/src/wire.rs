@@ -6,6 +6,8 @@
 
 mod frame;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,8 +16,8 @@ pub use frame::ClientFrame;
 pub use crate::message_content::{MOST_PARTS, text_or_parts};
 use crate::vocabulary::{payloads, vocabulary};
 use crate::{
-    AgentStateId, ApprovalDecision, ContentPart, InputMode, Medium, OwnerId, Rule, Seat, SessionId,
-    SessionRole, ToolCallId, WheelReason,
+    AgentStateId, AnswerSchema, ApprovalDecision, ContentPart, InputMode, Medium, OwnerId, Rule, Seat,
+    SessionId, SessionRole, ToolCallId, WheelReason,
 };
 
 /// The version of the protocol, in the first frame of a server.
@@ -146,6 +148,9 @@ payloads! {
         /// The wheel that the client believes it holds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wheel_epoch: Option<u64>,
+        /// The schema of the answer, if it opens a run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer_schema: Option<Arc<AnswerSchema>>,
     }
     /// Gives the system a command: `rename`, `change`, `revise`, `share`.
     CommandFrame {

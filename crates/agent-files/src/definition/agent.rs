@@ -44,6 +44,9 @@ pub struct AgentDefinition {
     /// The tools that it may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolUse>,
+    /// The JSON Schema of its answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
     /// Agents that it may make.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentUse>,

@@ -271,6 +271,7 @@ impl Conversation {
             plain: self.repairs.plain,
             turns: self.repairs.roles,
             without: self.repairs.without.clone(),
+            answer_schema: None,
         }
     }
 

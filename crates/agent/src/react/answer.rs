@@ -139,7 +139,7 @@ impl ReactAgent {
             // No program may take a refusal for an answer.
             self.fail("content_filter", why, step);
         } else {
-            self.finish_run(RunStatus::Completed, why.map(str::to_owned), step);
+            self.end_with_answer(why.map(str::to_owned), step);
         }
     }
 

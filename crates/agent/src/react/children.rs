@@ -134,6 +134,7 @@ impl ReactAgent {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         };
         let to = id.clone();
         let send = ActionBody::SendInput(SendInput { to, message });

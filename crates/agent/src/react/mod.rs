@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`stream`], [`answer`] | what the model says, and its whole answer |
 //! | [`calls`], [`decisions`], [`nested_calls`], [`effects`] | tools, approvals, calls that tools make, and their steps |
+//! | [`answer_schema`] | an answer that has to fit a schema |
 //! | [`children`] | agents that this one made |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
@@ -28,6 +29,7 @@
 //! session is replayed to the same bytes (`since` in agentx-types names each behaviour that came later).
 
 mod answer;
+mod answer_schema;
 mod calls;
 mod children;
 mod condense;
@@ -198,6 +200,7 @@ impl ReactAgent {
             | E::ProviderPart(_)
             | E::UsageReport(_)
             | E::ModelFellBack(_) => self.on_stream(fact, step),
+            E::AnswerChecked(checked) => self.on_answer_checked(fact, checked, step),
             E::StreamEnd(end) => self.on_stream_end(fact, end, step),
             E::ActionStarted(_) => self.on_action_started(fact, step),
             E::EffectStarted(started) => self.on_effect_started(fact, started, step),
@@ -314,7 +317,14 @@ impl ReactAgent {
         };
         self.conversation
             .prepare_window(&self.config, Some(&run.input_id));
-        let request = || self.conversation.request(&self.config);
+        let schema = run
+            .answer_schema
+            .clone()
+            .or_else(|| self.config.answer_schema.clone());
+        let request = || ModelRequest {
+            answer_schema: schema,
+            ..self.conversation.request(&self.config)
+        };
         // What these APIs attach nothing to, they would be sent back as anybody's.
         let asked = self.config.model.api;
         let marks = match asked {

@@ -9,6 +9,7 @@
 //! | a summary | it is wanted again when it is next needed |
 //! | a call that never started, or of an idempotent tool | it is run again |
 //! | a call that had started | answered as `unknown` |
+//! | a check of an answer | it is made again |
 //! | a question | it stays asked |
 //! | a child's work | the child continues by itself |
 //! | a run that was being stopped | its calls are answered, and it ends |
@@ -106,6 +107,7 @@ impl ReactAgent {
             self.recover_call(index, stopping, ended, step);
         }
         self.drop_inner(stopping, step);
+        self.check_again(step);
         self.reconsider(step);
         self.update_waiting_status(step);
         if asked_model && !stopping {

@@ -134,6 +134,8 @@ impl ReactAgent {
         let on_record = cause.record == StopRecord::Made;
         let why = because_stopped(&cause);
         run.pending.stop = Some(cause);
+        // Its outcome changes nothing any more.
+        run.pending.check = None;
         let run_id = run.id.clone();
         let mut running = Vec::from_iter(run.pending.model_call.clone());
         running.extend(self.condensing().cloned());
@@ -170,6 +172,9 @@ impl ReactAgent {
         let Some(run) = self.lifecycle.active() else {
             return;
         };
+        if run.pending.check.is_some() && run.pending.stop.is_none() {
+            return;
+        }
         if run.pending.model_call.is_some() || self.condensing().is_some() || !self.ledger.is_settled() {
             return;
         }

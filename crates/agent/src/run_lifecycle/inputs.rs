@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use agentx_types::{
-    ContentPart, InputMode, InputRevised, MediaSource, Message, MessageId, ProviderData, Role, RunId,
-    StateOutput, UserMessage,
+    AnswerSchema, ContentPart, InputMode, InputRevised, MediaSource, Message, MessageId, ProviderData, Role,
+    RunId, StateOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ pub struct RunInput {
     pub seq: u64,
     /// The message, as the conversation will have it.
     pub message: Arc<Message>,
+    /// The schema of the answer of the run that it opens, if it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Arc<AnswerSchema>>,
     /// Whether an agent in the background ended with this. A run that it opens continues for the one before,
     /// and so counts what that one spent against its own limits: else agents could prolong a run for ever.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -69,6 +72,7 @@ impl RunInput {
             run_id: RunId::of_input(step.seq),
             seq: step.seq,
             message: Arc::new(message),
+            answer_schema: None,
             goes_on: false,
         }
     }
@@ -97,7 +101,8 @@ impl RunLifecycle {
             content: said.content.clone(),
             by: said.by.clone(),
         };
-        let input = RunInput::new(message, step);
+        let mut input = RunInput::new(message, step);
+        input.answer_schema.clone_from(&said.answer_schema);
         if self.is_free() {
             // What is said sets free what was held back. It keeps its place behind that, unless it is wanted sooner.
             self.inputs.held = false;

@@ -36,7 +36,7 @@ pub use config_change::{apply, bind_by, hold_to, keep_from};
 pub use inputs::{InputBacklog, RunInput};
 pub(crate) use inputs::{InputDecision, InputQueue};
 pub use refused_request::RefusedRequest;
-pub(crate) use run::RunStep;
+pub(crate) use run::{PendingCheck, RunStep};
 pub use run::{PendingRun, Run, RunCost, StopCause, StopRecord};
 pub use spending::Totals;
 pub(crate) use stops::StopConsequence;
@@ -126,6 +126,7 @@ impl RunLifecycle {
     ) -> Arc<Message> {
         let message_id = input.message.message_id.clone();
         let mut run = Run::new(input.run_id, message_id.clone(), step.at);
+        run.answer_schema = input.answer_schema;
         step.state(StateOutput::RunStarted {
             run_id: run.id.clone(),
             message_id,

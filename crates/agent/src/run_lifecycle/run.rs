@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentOutput, AgentStateId, CallModel, Envelope, EnvironmentEvent, Message,
-    MessageId, MessageOutput, ModelRequest, ModelSpec, NanoUsd, RecordedEffects, RunId, RunStatus,
-    StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
+    Action, ActionBody, ActionId, AgentOutput, AgentStateId, AnswerSchema, CallModel, Envelope,
+    EnvironmentEvent, Message, MessageId, MessageOutput, ModelRequest, ModelSpec, NanoUsd, RecordedEffects,
+    RunId, RunStatus, StateOutput, StreamOutput, Timestamp, ToolCallId, TurnOutput, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,12 @@ pub struct Run {
     pub beside: RunCost,
     /// The action that it waits for, and the way in which it is to end.
     pub pending: PendingRun,
+    /// The schema that its answer has to fit, where its input has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<Arc<AnswerSchema>>,
+    /// The number of answers that were held against a schema.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checked_answers: u32,
     /// The last words of the model, which the turn's response repeats; empty if it said none.
     pub last_text: String,
 }
@@ -96,10 +102,22 @@ pub struct PendingRun {
     /// The action that wants the next fallback asked, until the log says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<ActionId>,
+    /// The check of the answer that would end the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<PendingCheck>,
     /// The number of answers in a row that were paused, the last one among them. Any other answer sets it
     /// back to 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pauses: u32,
+}
+
+/// An answer that is held against its schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingCheck {
+    /// The action.
+    pub action_id: ActionId,
+    /// Why the answer may not be whole, which the end of the run repeats.
+    pub reason: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -180,6 +198,8 @@ impl Run {
             bill: RunCost::default(),
             beside: RunCost::default(),
             pending: PendingRun::default(),
+            answer_schema: None,
+            checked_answers: 0,
             last_text: String::new(),
         }
     }

@@ -25,6 +25,7 @@ fn said() -> UserMessage {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
+        answer_schema: None,
     }
 }
 

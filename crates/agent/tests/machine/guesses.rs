@@ -194,6 +194,7 @@ impl Session {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         });
     }
 }

@@ -212,6 +212,7 @@ impl Session {
             mode,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         });
     }
 

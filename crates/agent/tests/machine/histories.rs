@@ -457,6 +457,7 @@ fn check_history(rules_version: u32, ops: &[Op]) {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     });
 }
 

@@ -398,6 +398,7 @@ fn the_model_reads_whose_words_and_commands_are_not_the_owners() {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: Some("own_bob".into()),
+            answer_schema: None,
         });
         let texts: Vec<String> = session
             .request()

@@ -311,6 +311,7 @@ fn a_refused_picture_is_replaced_by_words_for_good() {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         });
         session.refused(RequestPart::Media);
         assert!(
@@ -348,6 +349,7 @@ fn of_several_pictures_the_newest_is_left_out_first_and_then_all() {
                 mode: InputMode::Queue,
                 idempotency_key: None,
                 by: None,
+                answer_schema: None,
             });
             if number < 2 {
                 session.answer("I see");
@@ -377,6 +379,7 @@ fn shows(session: &mut Session, id: &str, pictures: usize) {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
+        answer_schema: None,
     });
 }
 
@@ -663,6 +666,7 @@ fn a_request_with_too_many_bytes_loses_its_pictures_and_then_becomes_less() {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
+        answer_schema: None,
     });
     session.refused_as("too_large", 413, RequestPart::Media);
     assert_eq!(session.repairs(), [RequestPart::Media]);

@@ -99,6 +99,7 @@ fn pictures_that_one_model_refuses_are_shown_to_the_others() {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         });
         session.answer("I see");
         choose(&mut session, "blind");

@@ -128,6 +128,7 @@ impl Family {
             mode: InputMode::Steer,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         };
         self.take_in(EventDraft::new(Source::User, Some(Self::root()), message));
     }

@@ -195,6 +195,7 @@ impl Family {
                 mode,
                 idempotency_key: None,
                 by: None,
+                answer_schema: None,
             },
         );
     }

@@ -291,6 +291,7 @@ fn all_parts_of_an_input_are_passed_on() {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         },
     );
     // A picture has to be looked at.

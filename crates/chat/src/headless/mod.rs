@@ -7,11 +7,12 @@ mod facts;
 mod operator;
 pub mod result;
 mod run_start;
+mod typed_answer;
 
 use std::sync::Arc;
 
-use agentx::runtime::{Delivery, Session, SessionState, View};
-use agentx::types::{AgentStateId, ApprovalRequested, ContentPart, Envelope, RunId, RuntimeEvent};
+use agentx::runtime::{Delivery, Session, SessionState, UserInput, View};
+use agentx::types::{AgentStateId, ApprovalRequested, Envelope, RunId, RuntimeEvent};
 
 use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
@@ -32,6 +33,7 @@ pub use ending::leave;
 use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
 use run_start::AnswerOutput;
+pub use typed_answer::read_schema;
 
 /// The form of a run on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +57,21 @@ pub struct OutputOptions {
     pub streams: bool,
     /// Whether progress is not reported.
     pub quiet: bool,
+    /// Whether the answer is one JSON document, which is printed when the run has ended.
+    pub typed: bool,
 }
 
 /// Sends the prompt in an open session and follows the run; without one, the last run that there is.
 pub async fn with_session(
     session: &Arc<dyn Session>,
-    prompt: Option<Vec<ContentPart>>,
-    manner: OutputOptions,
+    prompt: Option<UserInput>,
+    mut manner: OutputOptions,
     approver: Approver,
     ends: (ConnectionWatch, &mut OutageTimer, Signals),
     (there, console): (u64, &mut Console),
 ) -> Result<RunResult, ChatError> {
     let before = session.state().await?;
+    manner.typed |= before.config.answer_schema.is_some();
     run_start::notes(&before, console);
     let asks_nobody = run_start::asks_nobody(&before.config, manner, console);
     if before.held && prompt.is_some() {
@@ -102,7 +107,13 @@ pub async fn with_session(
         result.fill_cost(&before, &state);
     }
     ending::notes(&result, before.config.limits.max_cost, console);
-    if manner.format == Format::Text && AnswerOutput::choose(manner, console) == AnswerOutput::AtTheEnd {
+    if manner.typed {
+        typed_answer::fill(&mut result);
+    }
+    if manner.format == Format::Text && manner.typed {
+        typed_answer::print(&result, console)?;
+    } else if manner.format == Format::Text && AnswerOutput::choose(manner, console) == AnswerOutput::AtTheEnd
+    {
         ending::print(&result, manner.quiet, console)?;
     }
     Ok(result)

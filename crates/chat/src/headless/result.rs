@@ -18,6 +18,8 @@ pub struct RunResult {
     pub status: Option<RunStatus>,
     /// The last answer, as far as it came.
     pub text: String,
+    /// The value of the answer, if it had to fit a JSON Schema and does.
+    pub answer: Option<Value>,
     /// The reason why the last answer ended.
     pub stop_reason: Option<StopReason>,
     /// Tokens of the run.
@@ -114,6 +116,9 @@ impl RunResult {
             self.stop_reason
         {
             object["stop_reason"] = json!(why);
+        }
+        if let Some(answer) = &self.answer {
+            object["answer"] = answer.clone();
         }
         if !self.jobs.is_empty() {
             object["jobs"] = json!(self.jobs);

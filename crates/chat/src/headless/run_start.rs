@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{
-    AgentConfig, ApprovalMode, ContentPart, InputMode, MessageId, RunId, RunStatus, RuntimeEvent,
-};
+use agentx::types::{AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent};
 
 use super::{Format, OutputOptions};
 use crate::console::Console;
@@ -33,10 +31,10 @@ pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u6
 /// that was there.
 pub(super) async fn run(
     session: &Arc<dyn Session>,
-    prompt: Option<Vec<ContentPart>>,
+    prompt: Option<UserInput>,
     before: &SessionState,
 ) -> Result<RunId, ChatError> {
-    let Some(prompt) = prompt else {
+    let Some(input) = prompt else {
         if let Some((first, _)) = before.queued.first().filter(|_| before.held) {
             session.revise(first.clone(), Some(InputMode::Steer)).await?;
             let opened = first
@@ -53,7 +51,6 @@ pub(super) async fn run(
             )
         });
     };
-    let input = UserInput::new(prompt);
     Ok(RunId::of_input(session.send(input).await?))
 }
 
@@ -89,6 +86,7 @@ impl AnswerOutput {
     pub(super) fn choose(manner: OutputOptions, console: &Console) -> Self {
         let is_seen = console.terminal.output && console.terminal.error && !manner.quiet;
         match manner.format {
+            Format::Text if manner.typed => Self::AtTheEnd,
             Format::Text if is_seen => Self::Shown,
             Format::Text if manner.streams => Self::Printed,
             _ => Self::AtTheEnd,

@@ -67,6 +67,14 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::SessionForked(forked) => {
             format!("forked from {} at event {}", forked.parent, forked.at_seq)
         }
+        E::AnswerChecked(checked) if checked.problems.is_empty() => {
+            format!("answer {} fits the schema", checked.attempt)
+        }
+        E::AnswerChecked(checked) => format!(
+            "answer {} does not fit the schema: {}",
+            checked.attempt,
+            short(&checked.problems.join("; "))
+        ),
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
         E::SessionTitled(titled) => {
@@ -182,6 +190,7 @@ fn action(kind: ActionKind) -> &'static str {
         ActionKind::Condense => "write a summary of earlier messages",
         ActionKind::CallTool => "run a tool",
         ActionKind::AnswerCall => "answer a call without running it",
+        ActionKind::CheckAnswer => "hold an answer against its schema",
         ActionKind::StartTimer => "wait for a time",
         ActionKind::Cancel => "stop what runs",
         _ => "do something",

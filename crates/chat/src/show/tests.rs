@@ -27,6 +27,7 @@ fn said(text: &str, seq: u64) -> EnvironmentEvent {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
+        answer_schema: None,
     }
     .into()
 }

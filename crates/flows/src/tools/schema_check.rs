@@ -4,12 +4,10 @@
 use std::sync::Arc;
 
 use agentx_agent_files::SchemaCheck;
-use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome, schema_mistakes};
 use agentx_types::{ToolSpec, ToolStatus};
 use jsonschema::Validator;
 use serde_json::Value;
-
-use crate::world::mistakes;
 
 struct CheckedTool {
     tool: Arc<dyn Tool>,
@@ -22,19 +20,7 @@ pub struct Schemas;
 
 impl SchemaCheck for Schemas {
     fn check(&self, schema: &Value) -> Result<(), String> {
-        let Err(error) = jsonschema::validator_for(schema) else {
-            return Ok(());
-        };
-        let words = match error.to_string() {
-            words if words.contains("not present in a registry") => {
-                "a `$ref` may only lead to a place in this schema, such as `#/$defs/city`".to_owned()
-            }
-            words => words,
-        };
-        Err(match error.instance_path().to_string() {
-            path if path.is_empty() => words,
-            path => format!("at {path}: {words}"),
-        })
+        agentx_runtime::check_answer_schema(schema)
     }
 }
 
@@ -55,7 +41,7 @@ impl Tool for CheckedTool {
     }
 
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
-        let mistakes = mistakes(&self.arguments, &input);
+        let mistakes = schema_mistakes(&self.arguments, &input);
         if mistakes.is_empty() {
             return self.tool.call(input, context);
         }

@@ -152,6 +152,7 @@ pub(crate) async fn input(call: Arc<FileToolCall>, step: u64, asked: Value, agai
                 mode: InputMode::Queue,
                 idempotency_key: Some(message_id.to_string()),
                 by: None,
+                answer_schema: None,
             };
             say(journal, &child.id, message).await?
         }

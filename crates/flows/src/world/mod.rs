@@ -28,7 +28,6 @@ use crate::tools::ToolsShared;
 use crate::{EffectPerformer, PerformedEffect, RecorderHandle};
 pub(crate) use agents::{Children, end_all};
 pub(crate) use call_permission::CallPermits;
-pub(crate) use json::mistakes;
 pub(crate) use network::Network;
 pub(crate) use store::ToolStore;
 pub(crate) use streams::{CallStreams, refusal};

@@ -54,6 +54,7 @@ pub(crate) fn request(call: &FileToolCall, asked: &Value) -> Result<ModelRequest
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     })
 }
 

@@ -11,6 +11,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use super::{API, cache, thinking};
+use crate::answer_schema;
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
 
@@ -91,6 +92,12 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     }
     if !tools.is_empty() {
         body.set("tools", tools);
+    }
+    if let Some(answer) = &request.answer_schema {
+        body.set(
+            "output_config",
+            object! {"format": answer_schema::of_anthropic(answer)},
+        );
     }
     let thinks = thinking::ask(request, options, max_tokens, &turns, &mut body);
     if !thinks && options.thinking == ThinkingMode::Budget && request.params.thinking_tokens.is_some() {

@@ -38,7 +38,10 @@ pub(super) fn ask(
         {
             body.set("thinking", adaptive(request, options));
             if let Some(tokens) = wanted {
-                body.set("output_config", object! {"effort": effort(tokens)});
+                body.set_missing("output_config", object! {});
+                if let Some(config) = body.field_mut("output_config") {
+                    config.set("effort", effort(tokens));
+                }
             }
             return true;
         }

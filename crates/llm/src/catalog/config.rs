@@ -81,6 +81,9 @@ pub struct ModelConfig {
     /// The input media besides text; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
+    /// Whether it has a mode for answers that fit a JSON Schema. The default is `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_schema: Option<bool>,
     /// Options of the model's wire protocol, if they differ from its provider's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireOptions>,
@@ -209,6 +212,7 @@ impl ModelConfig {
             aliases: Vec::new(),
             snapshots: Vec::new(),
             wire: None,
+            answer_schema: false,
         };
         self.apply(&mut entry);
         entry
@@ -221,6 +225,7 @@ impl ModelConfig {
         set(&mut entry.spec.max_output_tokens, &self.max_output_tokens);
         set(&mut entry.spec.prices, &self.prices.map(PricesConfig::prices));
         set_some(&mut entry.spec.input, &self.input);
+        set(&mut entry.answer_schema, &self.answer_schema);
         set_some(&mut entry.wire, &self.wire);
     }
 }

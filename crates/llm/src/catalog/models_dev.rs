@@ -48,6 +48,8 @@ struct Model {
     tool_call: bool,
     #[serde(default)]
     status: Option<String>,
+    #[serde(default)]
+    structured_output: Option<bool>,
     modalities: Modalities,
     limit: Limit,
     #[serde(default)]
@@ -159,6 +161,7 @@ fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String>
         max_output_tokens: Some(model.limit.output),
         prices: model.cost.map(Cost::prices).transpose()?,
         input: Some(media(&model.modalities.input)),
+        answer_schema: model.structured_output,
         wire: None,
     }))
 }

@@ -59,6 +59,10 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
     if let Some(thinking) = thinking_config(request, options) {
         config.set("thinkingConfig", thinking);
     }
+    if let Some(answer) = &request.answer_schema {
+        config.set("responseMimeType", "application/json");
+        config.set("responseJsonSchema", schema::cleaned(&answer.schema));
+    }
     if !config.is_empty() {
         body.set("generationConfig", config);
     }

@@ -32,7 +32,7 @@ pub(crate) fn parameters(schema: &Value) -> Option<BorrowedJson<'_>> {
     Some(json)
 }
 
-fn cleaned(value: &Value) -> BorrowedJson<'_> {
+pub(super) fn cleaned(value: &Value) -> BorrowedJson<'_> {
     if !has_crowded_ref(value) {
         return value.into();
     }

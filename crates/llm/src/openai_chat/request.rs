@@ -11,6 +11,7 @@ use super::media::{ShownMedia, shown};
 use super::options::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 use super::{API, EXTRA};
 use super::{alternating_roles, cache, signature};
+use crate::answer_schema;
 use crate::anthropic::effort;
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
@@ -39,6 +40,9 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
     let mut body = object! {"model": &request.model.id, "messages": messages};
     if !request.tools.is_empty() {
         body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
+    }
+    if let Some(answer) = &request.answer_schema {
+        body.set("response_format", answer_schema::of_chat(answer));
     }
     body.set("stream", true);
     if options.stream_options && !request.is_without(RequestPart::StreamOptions) {

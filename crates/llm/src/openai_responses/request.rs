@@ -3,6 +3,7 @@
 use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 
 use super::input;
+use crate::answer_schema;
 use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
 use crate::openai_chat::{ChatOptions, ThinkingParam, cache_key};
@@ -31,6 +32,9 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
     body.set("input", input::items(request, blobs));
     if !request.tools.is_empty() {
         body.set("tools", request.tools.iter().map(tool).collect::<Vec<_>>());
+    }
+    if let Some(answer) = &request.answer_schema {
+        body.set("text", answer_schema::of_responses(answer));
     }
     body.set("store", false);
     body.set("stream", true);

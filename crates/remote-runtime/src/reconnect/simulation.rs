@@ -156,6 +156,7 @@ impl SimulatedWorld {
                     client_timestamp_utc: None,
                     client_timezone_offset: None,
                     wheel_epoch: None,
+                    answer_schema: None,
                 };
                 self.machine.request(moment, self.said, request.into());
             }

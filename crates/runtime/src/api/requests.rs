@@ -1,9 +1,11 @@
 //! Requests of a front end to a session: to open it, to send inputs, and to read its events.
 
+use std::sync::Arc;
+
 use agentx_session::Delivery;
 use agentx_types::{
-    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId,
-    ToolCallId,
+    AgentConfig, AnswerSchema, ApprovalDecision, ConfigChange, ContentPart, InputMode, MessageId, OwnerId,
+    Rule, SessionId, ToolCallId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,8 @@ pub struct UserInput {
     pub idempotency_key: Option<String>,
     /// The person, if not the owner of the session. A server sets it; a client's value does not count.
     pub by: Option<OwnerId>,
+    /// The schema of the answer, if the input opens a run; one that joins a run changes nothing there.
+    pub answer_schema: Option<Arc<AnswerSchema>>,
 }
 
 impl UserInput {
@@ -59,6 +63,7 @@ impl UserInput {
             mode: InputMode::default(),
             idempotency_key: None,
             by: None,
+            answer_schema: None,
         }
     }
 
@@ -86,6 +91,15 @@ impl UserInput {
     #[must_use]
     pub fn by(self, by: Option<OwnerId>) -> Self {
         Self { by, ..self }
+    }
+
+    /// Sets the schema that the answer has to fit, if there is one.
+    #[must_use]
+    pub fn answer_schema(self, answer_schema: Option<Arc<AnswerSchema>>) -> Self {
+        Self {
+            answer_schema,
+            ..self
+        }
     }
 }
 

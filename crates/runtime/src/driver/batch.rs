@@ -17,6 +17,7 @@ use agentx_types::{
 use super::children;
 use super::shutdown::unless_halted;
 use super::{BATCH_FACTS, LINGER, SessionDriver};
+use crate::answer_schema;
 use crate::commands::{RETRY, ReplySender};
 use crate::effect::{CommitResult, FactBatch};
 use crate::log_error::LogError;
@@ -338,6 +339,7 @@ fn is_for_effectors(action: &Action) -> bool {
         | ActionBody::Cancel(_)
         | ActionBody::DecideInnerCall(_) => true,
         ActionBody::AnswerCall(_)
+        | ActionBody::CheckAnswer(_)
         | ActionBody::Report(_)
         | ActionBody::SpawnAgent(_)
         | ActionBody::SendInput(_)
@@ -366,6 +368,7 @@ fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
             details: None,
         }
         .into(),
+        ActionBody::CheckAnswer(check) => answer_schema::check(check).into(),
         ActionBody::Report(Report::Interrupted { reason }) => Interrupted {
             reason: reason.clone(),
         }

@@ -111,6 +111,7 @@ fn message(fold: &SessionFold, input: UserInput) -> UserMessage {
         mode: input.mode,
         idempotency_key: input.idempotency_key,
         by: input.by,
+        answer_schema: input.answer_schema,
     }
 }
 

@@ -149,6 +149,7 @@ fn a_frame_knows_its_tag() {
         mode: Default::default(),
         idempotency_key: None,
         by: None,
+        answer_schema: None,
     };
     let draft: EventDraft<EnvironmentEvent> =
         EventDraft::new(From::User, Some(",\"event\":\"no\"".into()), message);

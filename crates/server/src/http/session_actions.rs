@@ -5,8 +5,8 @@ use std::sync::Arc;
 use agentx_runtime::{ContextRequest, RestoreReport, RestoreRequest};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, UserInputFrame};
 use agentx_types::{
-    AgentConfig, ApprovalDecision, ConfigChange, ContentPart, InputMode, MessageId, OwnerId, Rule, SessionId,
-    SessionRole, ToolCallId,
+    AgentConfig, AnswerSchema, ApprovalDecision, ConfigChange, ContentPart, InputMode, MessageId, OwnerId,
+    Rule, SessionId, SessionRole, ToolCallId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ pub(crate) struct MessageRequest {
     /// The wheel that the client believes it holds.
     #[serde(default)]
     wheel_epoch: Option<u64>,
+    /// The schema that the answer has to fit, if the message opens a run.
+    #[serde(default)]
+    answer_schema: Option<Arc<AnswerSchema>>,
 }
 
 /// Stops the run.
@@ -149,6 +152,7 @@ pub(crate) async fn message(
         client_timestamp_utc: request.client_timestamp_utc,
         client_timezone_offset: request.client_timezone_offset,
         wheel_epoch: request.wheel_epoch,
+        answer_schema: request.answer_schema,
     };
     Ok(recorded(app.state.say(&at.caller, frame).await?))
 }

@@ -76,6 +76,7 @@ pub(super) fn config() -> AgentConfig {
         server_rules: None,
         all_tools: false,
         tool_search: None,
+        answer_schema: None,
     }
 }
 
@@ -96,7 +97,8 @@ pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
         mode,
         idempotency_key: None,
         by: None,
-    }
+answer_schema: None,
+}
     .into()
 }
 

@@ -95,6 +95,7 @@ fn people() -> Vec<EnvironmentEvent> {
         mode: InputMode::Steer,
         idempotency_key: Some("k1".into()),
         by: Some("own_2".into()),
+        answer_schema: None,
     };
     let approval = Approval {
         tool_call_id: "call_1".into(),
@@ -528,6 +529,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
+        answer_schema: None,
     };
     let approval = Approval {
         tool_call_id: "call_1".into(),

@@ -314,6 +314,7 @@ fn of_agents() -> [ActionBody; 4] {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
+        answer_schema: None,
     };
     [
         ActionBody::SpawnAgent(SpawnAgent {

@@ -343,6 +343,7 @@ pub(crate) fn small_config() -> AgentConfig {
         server_rules: None,
         all_tools: false,
         tool_search: None,
+        answer_schema: None,
         ..childless()
     }
 }
@@ -357,6 +358,7 @@ pub(crate) fn request() -> ModelRequest {
         plain: false,
         turns: false,
         without: Vec::new(),
+        answer_schema: None,
     }
 }
 

@@ -42,6 +42,7 @@ fn inputs() -> Vec<ClientRequest> {
         client_timestamp_utc: Some("2026-11-21T10:00:00Z".into()),
         client_timezone_offset: Some(-90),
         wheel_epoch: Some(3),
+        answer_schema: None,
     };
     let command = CommandFrame {
         session_id: "ses_1".into(),
@@ -124,6 +125,7 @@ fn small_requests() -> Vec<ClientRequest> {
         client_timestamp_utc: None,
         client_timezone_offset: None,
         wheel_epoch: None,
+        answer_schema: None,
     };
     let command = CommandFrame {
         session_id: "ses_1".into(),

@@ -1,5 +1,8 @@
 //! From the command line to a run: the settings, the place, the session, and what holds in it while the run lasts.
 
+use std::sync::Arc;
+
+use agentx::runtime::UserInput;
 use agentx::types::{ApprovalMode, ConfigChange};
 
 use super::opening::{asks_again, open, say_notes};
@@ -23,11 +26,18 @@ pub(crate) async fn run(
     args: &RunArgs,
     console: &mut Console,
 ) -> Result<RunResult, ChatError> {
+    let schema = args
+        .schema
+        .as_deref()
+        .map(headless::read_schema)
+        .transpose()?
+        .map(Arc::new);
     let mut loaded = start::settings_of_run(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
     let target = args.session.target()?;
     // A session that exists may have something under way: without a prompt, that is gone on with.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
+    let prompt = prompt.map(|content| UserInput::new(content).answer_schema(schema));
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     if target == Target::New && args.agent.agent.is_none() {
         default_model::check_connected(&loaded.settings)?;

@@ -92,6 +92,7 @@ impl MatchAgent {
             plain: false,
             turns: false,
             without: Vec::new(),
+            answer_schema: None,
         };
         self.lifecycle.ask(&config.model, request, step);
     }

@@ -139,6 +139,7 @@ impl MatchAgent {
             mode,
             idempotency_key: None,
             by: task.message.by.clone(),
+            answer_schema: None,
         };
         let to = to.clone();
         self.act(ActionBody::SendInput(SendInput { to, message }), step);

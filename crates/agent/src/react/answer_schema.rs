@@ -1,0 +1,117 @@
+//! An answer that has to fit a schema: the run ends only with one that does.
+//!
+//! The validator is no part of this machine: `CheckAnswer` asks for a verdict, and the verdict is a fact
+//! (`answer_checked`), so that a replay comes to the same end whatever a later validator thinks. An answer that does not fit
+//! is answered by a message with the validator's words, and the model is asked again, within the bound of the schema
+//! and the limits of the run. Calls of tools before the last answer are not looked at.
+
+use std::sync::Arc;
+
+use agentx_types::{
+    ActionBody, AnswerChecked, AnswerSchema, CheckAnswer, ContentPart, Envelope, EnvironmentEvent, Message,
+    MessageId, Role, RunStatus,
+};
+
+use super::ReactAgent;
+use crate::limits;
+use crate::run_lifecycle::{PendingCheck, RunStep, StopCause};
+
+impl ReactAgent {
+    /// Ends the run with the last answer, after a check where the run has a schema. `reason` says why the
+    /// answer may not be whole.
+    pub(super) fn end_with_answer(&mut self, reason: Option<String>, step: &mut RunStep<'_>) {
+        let Some(schema) = self.answer_schema() else {
+            return self.finish_run(RunStatus::Completed, reason, step);
+        };
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        run.checked_answers = run.checked_answers.saturating_add(1);
+        self.check_answer(schema, reason, step);
+    }
+
+    fn check_answer(&mut self, schema: Arc<AnswerSchema>, reason: Option<String>, step: &mut RunStep<'_>) {
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        let check = CheckAnswer {
+            text: run.last_text.clone(),
+            schema,
+            attempt: run.checked_answers,
+        };
+        let action_id = step.act(&run.id, ActionBody::CheckAnswer(check));
+        run.pending.check = Some(PendingCheck { action_id, reason });
+    }
+
+    /// Asks again for a verdict that another process was asked for.
+    pub(super) fn check_again(&mut self, step: &mut RunStep<'_>) {
+        let schema = self.answer_schema();
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        if let (Some(check), Some(schema)) = (run.pending.check.take(), schema) {
+            self.check_answer(schema, check.reason, step);
+        }
+    }
+
+    /// The schema of the run's answer: that of its input, else that of the agent.
+    fn answer_schema(&self) -> Option<Arc<AnswerSchema>> {
+        let of_run = self.run().and_then(|run| run.answer_schema.clone());
+        of_run.or_else(|| self.config.answer_schema.clone())
+    }
+
+    /// Takes the verdict about an answer: the run ends, the model is asked again, or the run fails.
+    pub(super) fn on_answer_checked(
+        &mut self,
+        fact: &Envelope<EnvironmentEvent>,
+        checked: &AnswerChecked,
+        step: &mut RunStep<'_>,
+    ) {
+        let repairs = self.answer_schema().map_or(0, |schema| schema.repairs);
+        let limits = self.config.limits;
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        let awaited = run.pending.check.as_ref();
+        let is_awaited = awaited.is_some_and(|check| Some(&check.action_id) == fact.cause.as_ref());
+        if !is_awaited || run.pending.stop.is_some() {
+            return;
+        }
+        let reason = run.pending.check.take().and_then(|check| check.reason);
+        if checked.problems.is_empty() && self.lifecycle.inputs.has_steering() {
+            return self.call_model(step);
+        } else if checked.problems.is_empty() {
+            return self.finish_run(RunStatus::Completed, reason, step);
+        }
+        let problems = checked.problems.join("\n- ");
+        if checked.attempt > repairs {
+            let message = format!(
+                "no answer fits the schema, after {} of at most {} attempts:\n- {problems}",
+                checked.attempt,
+                repairs.saturating_add(1)
+            );
+            let cause = StopCause::error(RunStatus::Failed, "answer_schema", &message);
+            return self.begin_stop(cause, step);
+        }
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        if let Some(limit) = limits::reached(&limits, &run.spent()) {
+            return self.begin_stop(StopCause::limit(&limit), step);
+        }
+        // A round like that of a tool: the model is answered.
+        run.iterations = run.iterations.saturating_add(1);
+        let text = format!(
+            "[The answer does not fit the JSON Schema that it has to fit:\n- {problems}\nAnswer again with one JSON value \
+             that fits, and nothing else.]"
+        );
+        let message = Message {
+            message_id: MessageId::with_suffix(format_args!("answer_{}", step.seq)),
+            role: Role::User,
+            content: vec![ContentPart::text(text)],
+            by: None,
+        };
+        self.say(Arc::new(message), step);
+        self.call_model(step);
+    }
+}
