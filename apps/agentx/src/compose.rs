@@ -132,6 +132,11 @@ impl CommandTarget {
         })
     }
 
+    /// The runtime of this process; `None` on a server.
+    pub(crate) fn node(&self) -> Option<Arc<NodeRuntime>> {
+        self.node.as_ref().map(|node| node.runtime.clone())
+    }
+
     /// The files of agents and tools that this machine's runtime was made with; `None` on a server.
     pub(crate) fn library(&self) -> Option<&Library> {
         self.node.as_ref().map(|node| &*node.library)

@@ -2,7 +2,7 @@
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{ModelListError, models_of_server};
-use agentx::types::{Api, ModelSpec};
+use agentx::types::{Api, ModelSpec, Prices};
 
 use crate::console::Console;
 use crate::demo::is_demo;
@@ -263,4 +263,18 @@ pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     let usual = connected().find(|provider| provider.default_model.is_some());
     let first = usual.or_else(|| connected().find(|provider| provider.base_url_given))?;
     own_servers(settings).find(|own| own.name == first.name).cloned()
+}
+
+/// Stands for the model where none can be used. No provider has this name, so to ask it fails.
+pub fn no_model() -> ModelSpec {
+    ModelSpec {
+        id: "none".into(),
+        provider: "none".into(),
+        api: Api::OpenaiChat,
+        context_window: 0,
+        max_output_tokens: 0,
+        input: None,
+        prices: Prices::default(),
+        server: None,
+    }
 }

@@ -46,6 +46,7 @@ pub mod headless;
 mod keys;
 pub mod mcp_changes;
 pub mod mcp_servers;
+pub mod mcp_serving;
 pub mod model_facts;
 pub mod models;
 pub mod new_agent;

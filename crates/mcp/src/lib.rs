@@ -22,6 +22,7 @@ mod offered_names;
 mod result;
 mod server_tool;
 mod servers;
+mod serving;
 mod stdio;
 mod tool;
 
@@ -32,3 +33,4 @@ pub use known_servers::{KnownServer, KnownServers, ServerIdentity};
 pub use limits::McpLimits;
 pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
+pub use serving::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};

@@ -9,6 +9,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentx_runtime::{
     CallSlots, EventSink, FactBatch, Journal, RequestValues, SessionBlobs, ToolContext, ToolOutcome,
@@ -35,17 +36,54 @@ impl NodeRuntime {
         agent: AgentConfig,
         allows_asked: bool,
         cancel: CancellationToken,
+        hears: impl FnMut(&EnvironmentEvent),
+    ) -> ToolOutcome {
+        let mut call = tried(name, &input, agent);
+        call.outside_workspace = true;
+        let outcome = self.outside_session(call, allows_asked, cancel, hears).await;
+        self.end_served().await;
+        outcome
+    }
+
+    /// Runs a tool for a client that is no agent, as [`Self::try_tool`] does, in calls that may run at once.
+    /// `outside_workspace` is what the rules allow. What the calls leave running stays until
+    /// [`Self::end_served`].
+    pub async fn serve_call(
+        &self,
+        (name, input): (&str, Value),
+        agent: AgentConfig,
+        outside_workspace: bool,
+        cancel: CancellationToken,
+        hears: impl FnMut(&EnvironmentEvent),
+    ) -> ToolOutcome {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut call = tried(name, &input, agent);
+        call.tool_call_id = ToolCallId::new(format!("call_{number}"));
+        call.outside_workspace = outside_workspace;
+        self.outside_session(call, false, cancel, hears).await
+    }
+
+    /// Ends what the calls of [`Self::serve_call`] left running.
+    pub async fn end_served(&self) {
+        self.toolbox().shutdown(&SessionId::new(NO_SESSION)).await;
+    }
+
+    async fn outside_session(
+        &self,
+        call: CallTool,
+        allows_asked: bool,
+        cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
         let session_id = SessionId::new(NO_SESSION);
         let (queue, mut said) = mpsc::channel(QUEUE);
-        let call = tried(name, &input, agent);
         let events = EventSink::for_action(queue, &action(call.clone()));
         let context = ToolContext {
             tool_call_id: call.tool_call_id.clone(),
             workspace: PathBuf::from(&call.workspace),
-            outside_workspace: true,
-            output: ToolOutputSink::discard(),
+            outside_workspace: call.outside_workspace,
+            output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
             journal: Journal::of_call(events, &call, None).with_answer_to_questions(allows_asked),
             blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
             session_id: session_id.clone(),
@@ -53,7 +91,7 @@ impl NodeRuntime {
             values: RequestValues::default(),
             slots: CallSlots::default(),
         };
-        let call = self.toolbox().call(name, input, context);
+        let call = self.toolbox().call(&call.name, call.input.clone(), context);
         tokio::pin!(call);
         let mut seq = 0;
         let mut listen = |said: FactBatch| {
@@ -73,7 +111,6 @@ impl NodeRuntime {
         while let Ok(said) = said.try_recv() {
             listen(said);
         }
-        self.toolbox().shutdown(&session_id).await;
         outcome
     }
 
@@ -106,7 +143,7 @@ fn tried(name: &str, input: &Value, agent: AgentConfig) -> CallTool {
         name: name.to_owned(),
         input: input.clone(),
         workspace: agent.workspace.clone(),
-        outside_workspace: true,
+        outside_workspace: false,
         idempotent: false,
         recorded: Arc::default(),
         caller: Arc::new(CallingAgent {

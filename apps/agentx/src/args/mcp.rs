@@ -12,6 +12,8 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
+    /// Serve the tools, agents and sessions of this machine over standard input and output
+    Serve,
     /// Add a server to your file, and start it once to know its tools
     Add(AddServerArgs),
     /// Remove a server from your file

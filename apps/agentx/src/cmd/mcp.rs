@@ -3,17 +3,29 @@
 use agentx::config::LoadRequest;
 
 use crate::args::{AgentArgs, Global, McpCommand};
-use crate::cmd::{block_on, only_here};
+use crate::cmd::{block_on, only_here, with_runtime};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp_changes::{add, remove, servers, try_once};
 use crate::mcp_servers::{DescribedServer, find, list, show};
+use crate::mcp_serving::serve_stdio;
 use crate::start::{self, lookup};
 
 /// Does what was asked for.
 pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     only_here("mcp", global)?;
+    if let McpCommand::Serve = command {
+        return with_runtime(global, console, async |place, loaded, console| {
+            match place.node() {
+                Some(runtime) => serve_stdio(runtime, loaded.settings.clone(), console).await,
+                None => Err(ChatError::usage(
+                    "`agentx mcp serve` works on this machine only",
+                    "omit --connect",
+                )),
+            }
+        });
+    }
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
     let known = servers(&loaded.settings, &[]);
     let request = LoadRequest {
@@ -22,6 +34,7 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
         flags: Vec::new(),
     };
     match command {
+        McpCommand::Serve => Ok(Exit::Ok),
         McpCommand::List => list(&known, global.json, console),
         McpCommand::Show { name } => show(&find(&known, &name)?, global.json, console),
         McpCommand::Add(args) => {

@@ -40,6 +40,9 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
         )
         .then_some(RULES),
+        Some(Command::Mcp {
+            command: Some(McpCommand::Serve),
+        }) => Some(AGENT),
         Some(Command::Mcp { command }) => {
             let shows = matches!(command, None | Some(McpCommand::List | McpCommand::Show { .. }));
             (!shows).then_some(SETTINGS)

@@ -6,9 +6,7 @@ use agentx::agent_files::{Library, Scaffold};
 use agentx::assembly::{file_tools, mistakes_of};
 use agentx::config::Settings;
 use agentx::runtime::ToolOutcome;
-use agentx::types::{
-    Access, AgentConfig, Api, ApprovalMode, ContentPart, EnvironmentEvent, ModelSpec, Prices, ToolSpec,
-};
+use agentx::types::{Access, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
@@ -16,6 +14,7 @@ use crate::cmd::untrusted_files::{not_trusted, untrusted_error};
 use crate::cmd::{agents, only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
+use crate::default_model::no_model;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::{Cleaner, clean, visible};
@@ -182,20 +181,6 @@ impl<'a> ScriptOutput<'a> {
         if std::mem::take(&mut self.open) {
             self.console.say("\n");
         }
-    }
-}
-
-/// Stands for the model where none can be used. No provider has this name, so to ask it fails.
-fn no_model() -> ModelSpec {
-    ModelSpec {
-        id: "none".into(),
-        provider: "none".into(),
-        api: Api::OpenaiChat,
-        context_window: 0,
-        max_output_tokens: 0,
-        input: None,
-        prices: Prices::default(),
-        server: None,
     }
 }
 

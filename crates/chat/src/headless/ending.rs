@@ -240,7 +240,7 @@ impl RunOutcomeCollector {
 }
 
 /// The command that adds a rule for this call and this folder, as it is typed into a shell.
-fn command_that_allows(tool: &str, input: &Value) -> String {
+pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
     let text = |key: &str| {
         input
             .get(key)

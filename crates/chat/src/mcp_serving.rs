@@ -1,0 +1,302 @@
+//! `agentx mcp serve`: the tools of this machine, the agents of files and the sessions of this folder, for a
+//! program that speaks the Model Context Protocol over standard input and output.
+//!
+//! | served | as | decided by |
+//! | --- | --- | --- |
+//! | a tool | a tool of the same name | the rules and the approval mode, as in a session; what would ask is refused |
+//! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer | the same, for each of its calls |
+//! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
+//!
+//! Tools of other MCP servers are not passed on, nor those that only mean something inside a conversation.
+
+use std::sync::Arc;
+
+use agentx::agent::approval::{Verdict, decide};
+use agentx::agent::arguments::argument_error;
+use agentx::config::Settings;
+use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
+use agentx::runtime::{
+    BoxFuture, Delivery, Runtime as _, Session, SessionQuery, ToolOutcome, UserInput, View,
+};
+use agentx::types::{
+    Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
+};
+use agentx::{CancellationToken, NodeRuntime};
+use serde_json::{Value, json};
+use tokio::io::BufReader;
+
+use crate::console::Console;
+use crate::default_model::no_model;
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::export::{self, SessionFileFormat};
+use crate::follow::AnyFollower;
+use crate::headless::{RunOutcomeCollector, command_that_allows};
+use crate::place::Place;
+use crate::session_opening::{self, CommandLineOverrides};
+use crate::signals::Signals;
+
+/// The beginning of the names of tools that are agents.
+const AGENT_TOOL: &str = "agent__";
+/// The beginning of the addresses of sessions.
+const SESSIONS: &str = "agentx://sessions/";
+/// The most sessions that are listed, the latest first.
+const LISTED: usize = 100;
+
+/// Serves the program at the other end of standard input and output until that ends, or a signal comes.
+///
+/// # Errors
+/// Returns an error if standard input cannot be read, or nothing can be written.
+pub async fn serve_stdio(
+    runtime: Arc<NodeRuntime>,
+    settings: Settings,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    if console.terminal.input {
+        console.say(
+            "note: this speaks the Model Context Protocol; a program starts it, as `agentx mcp serve`\n",
+        );
+    }
+    let mut signals = Signals::listen()?;
+    let stop = CancellationToken::new();
+    let place = Place::of_process(runtime.clone());
+    let agent = session_opening::new_agent(&place, &settings, &CommandLineOverrides::default()).await;
+    // Most tools ask no model: they run where there is none, too.
+    let agent = agent.map_or_else(
+        |_| settings.agent(no_model(), runtime.tools()),
+        |agent| (*agent.config).clone(),
+    );
+    let parts = Arc::new(MachineParts {
+        place,
+        agent,
+        settings,
+        runtime: runtime.clone(),
+    });
+    let served = serve(
+        parts,
+        BufReader::new(tokio::io::stdin()),
+        tokio::io::stdout(),
+        stop.clone(),
+    );
+    tokio::pin!(served);
+    let (ended, exit) = tokio::select! {
+        ended = &mut served => (ended, Exit::Ok),
+        exit = signals.next() => {
+            stop.cancel();
+            (served.await, exit)
+        }
+    };
+    runtime.end_served().await;
+    match ended {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::BrokenPipe),
+        ended => Ok(ended.map(|()| exit)?),
+    }
+}
+
+/// What this machine serves.
+struct MachineParts {
+    runtime: Arc<NodeRuntime>,
+    place: Place,
+    settings: Settings,
+    /// The agent of a new session here: its rules decide about calls.
+    agent: AgentConfig,
+}
+
+impl ServedParts for MachineParts {
+    fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
+        Box::pin(async {
+            let mut tools: Vec<ToolSpec> = self.own_tools().cloned().collect();
+            let agents = self.runtime.agents().await.unwrap_or_default();
+            let of_agents = agents
+                .iter()
+                .map(|agent| agent_tool(&agent.name, &agent.description));
+            tools.extend(of_agents);
+            tools
+        })
+    }
+
+    fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
+        Box::pin(async move {
+            let input = Value::Object(call.arguments);
+            match self.own_tools().find(|spec| spec.name == call.tool) {
+                Some(spec) => self.call_tool(spec, input, call.cancel, call.progress).await,
+                None => {
+                    let agent = call.tool.strip_prefix(AGENT_TOOL).unwrap_or_default();
+                    self.ask_agent(agent, &input, call.cancel, call.progress).await
+                }
+            }
+        })
+    }
+
+    fn documents(&self) -> BoxFuture<'_, Result<Vec<ServedDocument>, String>> {
+        Box::pin(async {
+            let query = SessionQuery {
+                owner: self.runtime.owner().clone(),
+                workspace: Some(self.agent.workspace.clone()),
+                limit: LISTED,
+                before: None,
+            };
+            let sessions = self.runtime.sessions(query).await;
+            let sessions = sessions.map_err(|error| error.to_string())?;
+            let document = |session: agentx::runtime::SessionInfo| ServedDocument {
+                address: format!("{SESSIONS}{}", session.session_id),
+                name: session.session_id.to_string(),
+                title: session.title,
+            };
+            Ok(sessions.into_iter().map(document).collect())
+        })
+    }
+
+    fn read<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
+        Box::pin(async move {
+            let Some(id) = address.strip_prefix(SESSIONS).map(SessionId::new) else {
+                return Ok(None);
+            };
+            // Sessions of other folders are not listed, and not read either.
+            match self.runtime.info(&id).await {
+                Ok(info) if info.workspace == self.agent.workspace => {}
+                _ => return Ok(None),
+            }
+            let text = export::text(&*self.runtime, &id, SessionFileFormat::Markdown).await;
+            text.map(|written| Some(written.text))
+                .map_err(|error| error.to_string())
+        })
+    }
+}
+
+impl MachineParts {
+    /// The tools that mean something outside of a conversation, and belong to this machine.
+    fn own_tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        let is_of_server = |spec: &ToolSpec| spec.reach.as_ref().is_some_and(|reach| reach.mcp.is_some());
+        let is_of_file = |spec: &ToolSpec| spec.reach.as_ref().is_some_and(|reach| reach.file.is_some());
+        self.agent.tools.iter().filter(move |spec| {
+            let is_of_talk = spec.quit || (spec.access == Access::Internal && !is_of_file(spec));
+            !is_of_talk && !is_of_server(spec)
+        })
+    }
+
+    /// Calls a tool, if the rules allow it without a question.
+    async fn call_tool(
+        &self,
+        spec: &ToolSpec,
+        input: Value,
+        cancel: CancellationToken,
+        mut progress: CallProgress,
+    ) -> ToolOutcome {
+        if let Some(wrong) = argument_error(spec, &input) {
+            return ToolOutcome::failed(ToolStatus::Invalid, wrong);
+        }
+        let outside_workspace = match decide(&self.agent, spec, &input) {
+            Verdict::Allow { outside_workspace } => outside_workspace,
+            Verdict::Deny { reason } => return denied(&reason),
+            Verdict::Ask(question) => {
+                let allow = command_that_allows(&spec.name, &input);
+                let why = format!(
+                    "{}; nobody can be asked here. A person can allow it with `{allow}`, and this server has to be started again then",
+                    question.reason
+                );
+                return denied(&why);
+            }
+        };
+        let hears = |event: &EnvironmentEvent| {
+            if let EnvironmentEvent::ToolOutputChunk(chunk) = event {
+                progress.say(&chunk.text);
+            }
+        };
+        let call = (spec.name.as_str(), input);
+        self.runtime
+            .serve_call(call, self.agent.clone(), outside_workspace, cancel, hears)
+            .await
+    }
+
+    /// Has an agent of a file work on a prompt in a session of its own; its last answer is the outcome.
+    async fn ask_agent(
+        &self,
+        name: &str,
+        input: &Value,
+        cancel: CancellationToken,
+        progress: CallProgress,
+    ) -> ToolOutcome {
+        let Some(prompt) = input.get("prompt").and_then(Value::as_str) else {
+            return ToolOutcome::failed(ToolStatus::Invalid, "`prompt` must be a text");
+        };
+        let session = match self.open(name).await {
+            Ok(session) => session,
+            Err(error) => return ToolOutcome::failed(ToolStatus::Failed, error.to_string()),
+        };
+        let answered = answer(&session, prompt, cancel, progress).await;
+        session.close().await;
+        answered.unwrap_or_else(|error| ToolOutcome::failed(ToolStatus::Failed, error.to_string()))
+    }
+
+    async fn open(&self, name: &str) -> Result<Arc<dyn Session>, ChatError> {
+        let wanted = CommandLineOverrides {
+            agent: Some(name.to_owned()),
+            ..CommandLineOverrides::default()
+        };
+        let mut agent = session_opening::new_agent(&self.place, &self.settings, &wanted).await?;
+        if agent.config.approval == ApprovalMode::Ask {
+            agent.refuse();
+        }
+        Ok(agent.open(&*self.runtime).await?)
+    }
+}
+
+fn denied(reason: &str) -> ToolOutcome {
+    ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {reason}."))
+}
+
+/// An agent of a file as a tool.
+fn agent_tool(name: &str, about: &str) -> ToolSpec {
+    let about = format!("Hands a task to the agent {name} of AgentX, which works on it by itself. {about}");
+    let schema = json!({
+        "type": "object",
+        "properties": {"prompt": {"type": "string", "description": "The task, with all that the agent has to know."}},
+        "required": ["prompt"],
+        "additionalProperties": false,
+    });
+    ToolSpec::new(
+        format!("{AGENT_TOOL}{name}"),
+        about.trim_end(),
+        schema,
+        Access::Run,
+    )
+}
+
+/// Says a prompt in a new session and waits for the end of its run. A client that cancels stops it.
+async fn answer(
+    session: &Arc<dyn Session>,
+    prompt: &str,
+    cancel: CancellationToken,
+    mut progress: CallProgress,
+) -> Result<ToolOutcome, ChatError> {
+    let mut events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
+    let run_id = RunId::of_input(session.send(UserInput::text(prompt)).await?);
+    let mut ending = RunOutcomeCollector::new(run_id.clone());
+    let mut is_stopped = false;
+    while !ending.is_over() {
+        let delivery = tokio::select! {
+            delivery = events.next() => delivery?,
+            () = cancel.cancelled(), if !is_stopped => {
+                is_stopped = true;
+                session.interrupt(Some("the client cancelled the call".into())).await?;
+                continue;
+            }
+        };
+        let Some(delivery) = delivery else { break };
+        let Delivery::Runtime(envelope) = delivery else {
+            continue;
+        };
+        if let RuntimeEvent::ToolCallRequested(call) = &envelope.event {
+            progress.say(&format!("calls {}", call.name));
+        }
+        if envelope.run_id.as_ref().is_none_or(|of| *of == run_id) {
+            ending.event(&envelope.event);
+        }
+    }
+    let result = ending.into_result(None);
+    Ok(match result.error {
+        Some(error) => ToolOutcome::failed(ToolStatus::Failed, format!("{error}\n{}", result.text)),
+        None => ToolOutcome::success(format!("{}\n\n[session {}]", result.text, session.id())),
+    })
+}

@@ -1,0 +1,138 @@
+//! What a client is answered: the results of the protocol's methods, in the form of the version that the client
+//! speaks.
+
+use agentx_runtime::ToolOutcome;
+use agentx_types::{Access, ContentPart, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use super::ServedDocument;
+
+/// The version without a handshake, in which each request names it.
+const STATELESS: &str = "2026-07-28";
+/// The versions with a handshake, the newest first.
+const WITH_HANDSHAKE: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// What clients may tell their models.
+const INSTRUCTIONS: &str = "The tools of AgentX on this machine. Each call is decided by the rules and the approval mode of its person; what would ask them is refused with the reason. Tools named `agent__…` hand a task to an agent. Resources are sessions of AgentX.";
+
+/// Returns whether a request speaks the version without a handshake. Its results name their kind.
+pub(super) fn is_stateless(params: &Map<String, Value>) -> bool {
+    let meta = params.get("_meta").and_then(Value::as_object);
+    let version = meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion"));
+    version.and_then(Value::as_str) == Some(STATELESS)
+}
+
+fn capabilities() -> Value {
+    json!({"tools": {}, "resources": {}})
+}
+
+fn server_info() -> Value {
+    json!({"name": "agentx", "title": "AgentX", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// The answer to `initialize`: the client's version where it is known, else the newest.
+pub(super) fn initialized(params: &Map<String, Value>) -> Value {
+    let wanted = params.get("protocolVersion").and_then(Value::as_str);
+    let known = WITH_HANDSHAKE.iter().find(|version| Some(**version) == wanted);
+    json!({
+        "protocolVersion": known.unwrap_or(&WITH_HANDSHAKE[0]),
+        "capabilities": capabilities(),
+        "serverInfo": server_info(),
+        "instructions": INSTRUCTIONS,
+    })
+}
+
+/// The answer to `server/discover`.
+pub(super) fn discovered() -> Value {
+    json!({
+        "resultType": "complete",
+        "supportedVersions": [STATELESS],
+        "capabilities": capabilities(),
+        "instructions": INSTRUCTIONS,
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "_meta": {"io.modelcontextprotocol/serverInfo": server_info()},
+    })
+}
+
+/// A result in the form of the client's version; lists may be fetched again at once.
+pub(super) fn complete(mut result: Value, stateless: bool, is_list: bool) -> Value {
+    if let Some(result) = result.as_object_mut().filter(|_| stateless) {
+        result.insert("resultType".into(), "complete".into());
+        if is_list {
+            result.insert("ttlMs".into(), 0.into());
+            result.insert("cacheScope".into(), "private".into());
+        }
+    }
+    result
+}
+
+/// The answer to `tools/list`.
+pub(super) fn tools(specs: &[ToolSpec]) -> Value {
+    let tools: Vec<Value> = specs.iter().map(tool).collect();
+    json!({ "tools": tools })
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    let mut schema = spec.input_schema.clone();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.entry("type").or_insert_with(|| "object".into());
+    }
+    json!({
+        "name": spec.name,
+        "description": spec.description,
+        "inputSchema": schema,
+        "annotations": {
+            "readOnlyHint": spec.access <= Access::Read,
+            "idempotentHint": spec.idempotent,
+            "openWorldHint": spec.access == Access::Network,
+        },
+    })
+}
+
+/// The answer to `tools/call`.
+pub(super) fn called(outcome: &ToolOutcome) -> Value {
+    let content: Vec<Value> = outcome.content.iter().map(part).collect();
+    json!({"content": content, "isError": outcome.is_error()})
+}
+
+fn part(part: &ContentPart) -> Value {
+    let text = match part.as_text() {
+        Some(text) => text.to_owned(),
+        None => "[a picture or file is left out]".to_owned(),
+    };
+    json!({"type": "text", "text": text})
+}
+
+/// The answer to `resources/list`.
+pub(super) fn documents(documents: &[ServedDocument]) -> Value {
+    let resource = |document: &ServedDocument| {
+        json!({
+            "uri": document.address,
+            "name": document.name,
+            "title": document.title,
+            "mimeType": "text/markdown",
+        })
+    };
+    json!({ "resources": documents.iter().map(resource).collect::<Vec<_>>() })
+}
+
+/// The answer to `resources/read`.
+pub(super) fn document(address: &str, text: &str) -> Value {
+    json!({"contents": [{"uri": address, "mimeType": "text/markdown", "text": text}]})
+}
+
+/// A line about a call that runs.
+pub(super) fn progress(token: &Value, said: u64, line: &str) -> Value {
+    let params = json!({"progressToken": token, "progress": said, "message": line});
+    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+}
+
+/// The answer to a request that went well.
+pub(super) fn result(id: &Value, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+/// The answer to a request that did not.
+pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}

@@ -1,0 +1,236 @@
+//! One client: its requests, in tasks of their own, and what it is sent, one message a line.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::message::{
+    BUSY, ClientMessage, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, RESOURCE_NOT_FOUND,
+};
+use super::{CallProgress, ServedCall, ServedParts, answers};
+use crate::limits::MESSAGE_BYTES;
+
+/// The requests of a client that may run at once; a further one is refused.
+const RUNNING: usize = 64;
+/// Messages about running calls that wait to be written; further ones are dropped.
+const WAITING: usize = 256;
+/// Lines of a client that wait to be looked at; then it has to wait.
+const LINES: usize = 16;
+
+/// Serves one client until its input ends, or `stop` is cancelled. Nothing but messages of the protocol is
+/// written. Calls that still run then are cancelled, and waited for.
+///
+/// # Errors
+/// Returns an error if the client's input cannot be read, or nothing can be written to it.
+pub async fn serve(
+    parts: Arc<dyn ServedParts>,
+    input: impl AsyncBufRead + Send + Unpin + 'static,
+    mut output: impl AsyncWrite + Send + Unpin,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let (lines, mut heard) = mpsc::channel(LINES);
+    let reader = tokio::spawn(read_lines(input, lines));
+    let (said, mut asides) = mpsc::channel(WAITING);
+    let mut client = Client {
+        parts,
+        said,
+        running: JoinSet::new(),
+        cancels: BTreeMap::new(),
+    };
+    let ended = loop {
+        let message = tokio::select! {
+            biased;
+            () = stop.cancelled() => break Ok(()),
+            Some(aside) = asides.recv() => Some(aside),
+            Some(done) = client.running.join_next() => done.ok().map(|(key, answer)| client.done(&key, answer)),
+            line = heard.recv() => match line {
+                None => break Ok(()),
+                Some(line) => client.take(line?),
+            },
+        };
+        if let Some(message) = message
+            && let Err(error) = write(&mut output, &message).await
+        {
+            break Err(error);
+        }
+    };
+    reader.abort();
+    client.end().await;
+    ended
+}
+
+/// Reads lines until the end. One that is too long is told as `None`, and passed over.
+async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<io::Result<Option<Vec<u8>>>>) {
+    let most = u64::try_from(MESSAGE_BYTES).unwrap_or(u64::MAX);
+    let mut is_rest = false;
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut input).take(most).read_until(b'\n', &mut line).await;
+        let is_whole = line.last() == Some(&b'\n');
+        let told = match read {
+            Ok(0) => return,
+            Ok(_) if is_rest => {
+                is_rest = !is_whole;
+                continue;
+            }
+            Ok(_) if !is_whole && line.len() >= MESSAGE_BYTES => {
+                is_rest = true;
+                Ok(None)
+            }
+            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Ok(_) => Ok(Some(line)),
+            Err(error) => Err(error),
+        };
+        if lines.send(told).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn write(output: &mut (impl AsyncWrite + Unpin), message: &Value) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line).await?;
+    output.flush().await
+}
+
+/// The code and the reason of a refused request.
+type Refusal = (i64, String);
+
+struct Client {
+    parts: Arc<dyn ServedParts>,
+    said: mpsc::Sender<Value>,
+    running: JoinSet<(String, Value)>,
+    /// How each request that runs is cancelled, by its id as JSON.
+    cancels: BTreeMap<String, CancellationToken>,
+}
+
+impl Client {
+    /// Takes a line; returns what is answered at once.
+    fn take(&mut self, line: Option<Vec<u8>>) -> Option<Value> {
+        let Some(line) = line else {
+            let why = format!("a message may have {MESSAGE_BYTES} bytes");
+            return Some(answers::error(&Value::Null, PARSE_ERROR, &why));
+        };
+        match ClientMessage::read(&line) {
+            ClientMessage::Request { id, method, params } => self.request(id, method, params),
+            ClientMessage::Notification { method, params } => {
+                if method == "notifications/cancelled"
+                    && let Some(id) = params.get("requestId")
+                    && let Some(cancel) = self.cancels.get(&id.to_string())
+                {
+                    cancel.cancel();
+                }
+                None
+            }
+            ClientMessage::Answer => None,
+            ClientMessage::Wrong { id, code, why } => Some(answers::error(&id, code, &why)),
+        }
+    }
+
+    fn request(&mut self, id: Value, method: String, params: Map<String, Value>) -> Option<Value> {
+        let key = id.to_string();
+        if self.running.len() >= RUNNING {
+            return Some(answers::error(
+                &id,
+                BUSY,
+                &format!("{RUNNING} requests run already"),
+            ));
+        }
+        if self.cancels.contains_key(&key) {
+            let why = "a request with this id runs already";
+            return Some(answers::error(&id, INVALID_PARAMS, why));
+        }
+        let cancel = CancellationToken::new();
+        self.cancels.insert(key.clone(), cancel.clone());
+        let (parts, said) = (self.parts.clone(), self.said.clone());
+        self.running.spawn(async move {
+            let answer = match answer(&*parts, &method, params, cancel, said).await {
+                Ok(result) => answers::result(&id, &result),
+                Err((code, why)) => answers::error(&id, code, &why),
+            };
+            (key, answer)
+        });
+        None
+    }
+
+    /// A request is answered.
+    fn done(&mut self, key: &str, answer: Value) -> Value {
+        self.cancels.remove(key);
+        answer
+    }
+
+    /// Cancels what runs, and waits for it.
+    async fn end(mut self) {
+        self.cancels.values().for_each(CancellationToken::cancel);
+        while self.running.join_next().await.is_some() {}
+    }
+}
+
+/// The result of a request.
+async fn answer(
+    parts: &dyn ServedParts,
+    method: &str,
+    params: Map<String, Value>,
+    cancel: CancellationToken,
+    said: mpsc::Sender<Value>,
+) -> Result<Value, Refusal> {
+    let stateless = answers::is_stateless(&params);
+    let (result, is_list) = match method {
+        "initialize" => return Ok(answers::initialized(&params)),
+        "server/discover" => return Ok(answers::discovered()),
+        "ping" => (json!({}), false),
+        "tools/list" => (answers::tools(&parts.tools().await), true),
+        "tools/call" => (call(parts, params, cancel, said).await?, false),
+        "resources/list" => {
+            let documents = parts.documents().await.map_err(|why| (INTERNAL_ERROR, why))?;
+            (answers::documents(&documents), true)
+        }
+        "resources/templates/list" => (json!({"resourceTemplates": []}), true),
+        "resources/read" => (read(parts, &params).await?, true),
+        _ => return Err((METHOD_NOT_FOUND, format!("there is no method {method:?}"))),
+    };
+    Ok(answers::complete(result, stateless, is_list))
+}
+
+async fn call(
+    parts: &dyn ServedParts,
+    mut params: Map<String, Value>,
+    cancel: CancellationToken,
+    said: mpsc::Sender<Value>,
+) -> Result<Value, Refusal> {
+    let Some(Value::String(tool)) = params.remove("name") else {
+        return Err((INVALID_PARAMS, "`name` must be the name of a tool".into()));
+    };
+    let arguments = match params.remove("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => return Err((INVALID_PARAMS, "`arguments` must be an object".into())),
+    };
+    if !parts.tools().await.iter().any(|spec| spec.name == tool) {
+        return Err((INVALID_PARAMS, format!("there is no tool {tool:?}")));
+    }
+    let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
+    let call = ServedCall {
+        progress: CallProgress::new(token.cloned(), said),
+        tool,
+        arguments,
+        cancel,
+    };
+    Ok(answers::called(&parts.call(call).await))
+}
+
+async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, Refusal> {
+    let Some(address) = params.get("uri").and_then(Value::as_str) else {
+        return Err((INVALID_PARAMS, "`uri` must be the address of a resource".into()));
+    };
+    let text = parts.read(address).await.map_err(|why| (INTERNAL_ERROR, why))?;
+    let text = text.ok_or_else(|| (RESOURCE_NOT_FOUND, format!("there is no resource {address:?}")))?;
+    Ok(answers::document(address, &text))
+}
