@@ -22,8 +22,8 @@ fn next_request(mut fold: SessionFold) -> Option<Arc<ModelRequest>> {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
-answer_schema: None,
-};
+        answer_schema: None,
+    };
     apply(&mut fold, said)
         .into_iter()
         .find_map(|action| match action.body {

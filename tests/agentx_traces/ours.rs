@@ -260,8 +260,8 @@ fn input(number: usize) -> UserMessage {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
-answer_schema: None,
-}
+        answer_schema: None,
+    }
 }
 
 /// The usage of the message that stops at `index`: the driver says it before the stop, or after the results of its calls.

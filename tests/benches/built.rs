@@ -64,8 +64,8 @@ impl Build {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
-answer_schema: None,
-};
+            answer_schema: None,
+        };
         self.say(Source::User, input);
         let started = ActionStarted {
             kind: ActionKind::CallModel,

@@ -189,8 +189,8 @@ fn from_people(what: u8, a: u8, b: u8) -> EnvironmentEvent {
                 mode,
                 idempotency_key: Some(text(b)),
                 by: None,
-answer_schema: None,
-}
+                answer_schema: None,
+            }
             .into()
         }
         1 if b.is_multiple_of(2) => InputRevised {

@@ -212,8 +212,8 @@ impl Session {
             mode,
             idempotency_key: None,
             by: None,
-answer_schema: None,
-});
+            answer_schema: None,
+        });
     }
 
     /// Something else becomes of an input, whether it waits or not.

@@ -81,8 +81,8 @@ impl Session {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
-answer_schema: None,
-};
+            answer_schema: None,
+        };
         session.fact(None, said.into());
         session
     }

@@ -51,8 +51,8 @@ impl World {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
-answer_schema: None,
-};
+            answer_schema: None,
+        };
         self.fact(Some(to), said);
     }
 

@@ -87,8 +87,8 @@ fn what_an_event_names_stays() {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
-answer_schema: None,
-}
+            answer_schema: None,
+        }
         .into();
         let events = [
             with_image,

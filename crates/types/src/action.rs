@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, AnswerSchema, Condense, ContentPart, EnvironmentEvent, FallbackAsked,
-    InnerDecision, MessageId, ModelRequest, RecordedEffects, RunId, ScriptValues, SharedSet, ToolCallId,
-    ToolStatus, UserMessage,
+    ActionId, AgentConfig, AgentStateId, AnswerSchema, Condense, ContentPart, EnvironmentEvent,
+    FallbackAsked, InnerDecision, MessageId, ModelRequest, RecordedEffects, RunId, ScriptValues, SharedSet,
+    ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.

@@ -310,8 +310,8 @@ mod tests {
             mode: InputMode::Queue,
             idempotency_key: None,
             by: None,
-answer_schema: None,
-};
+            answer_schema: None,
+        };
         let revised = |id: &str, mode| InputRevised {
             message_id: id.into(),
             mode,

@@ -644,8 +644,8 @@ mod tests {
                 mode,
                 idempotency_key: None,
                 by: by.map(OwnerId::new),
-answer_schema: None,
-};
+                answer_schema: None,
+            };
             talk.on_input(&said(InputMode::Queue, None), RunId::of_input(1), &mut out);
             talk.on_input(
                 &said(InputMode::Interrupt, Some("own_b")),

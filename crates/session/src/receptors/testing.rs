@@ -97,8 +97,8 @@ pub(super) fn user(id: &str, mode: InputMode) -> EnvironmentEvent {
         mode,
         idempotency_key: None,
         by: None,
-answer_schema: None,
-}
+        answer_schema: None,
+    }
     .into()
 }
 

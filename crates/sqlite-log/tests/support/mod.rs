@@ -94,8 +94,8 @@ pub fn user(words: &str) -> EnvironmentEvent {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
-answer_schema: None,
-}
+        answer_schema: None,
+    }
     .into()
 }
 
