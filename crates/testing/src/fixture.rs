@@ -153,8 +153,8 @@ pub fn request(api: Api, messages: Vec<Arc<Message>>) -> ModelRequest {
         plain: false,
         turns: false,
         without: Vec::new(),
-answer_schema: None,
-}
+        answer_schema: None,
+    }
 }
 
 /// Returns an action that follows from the event 7 in the run of the event 6.
@@ -223,8 +223,8 @@ pub fn actions() -> Vec<Arc<Action>> {
         mode: InputMode::Queue,
         idempotency_key: None,
         by: None,
-answer_schema: None,
-};
+        answer_schema: None,
+    };
     let bodies = [
         ActionBody::Condense(condense),
         ActionBody::AnswerCall(answer),

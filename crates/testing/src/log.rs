@@ -76,8 +76,8 @@ impl LogBuilder {
                 mode: InputMode::Queue,
                 idempotency_key: None,
                 by: None,
-answer_schema: None,
-},
+                answer_schema: None,
+            },
         )
     }
 

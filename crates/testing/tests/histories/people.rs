@@ -48,8 +48,8 @@ pub(crate) fn input(random: &mut Random, number: u64) -> UserMessage {
         mode: random.one_of(&modes).unwrap(),
         idempotency_key: None,
         by: None,
-answer_schema: None,
-}
+        answer_schema: None,
+    }
 }
 
 /// Returns a tool's result.
