@@ -97,6 +97,10 @@ fn each_rule_refuses_what_breaks_it() {
         ("anthropic-effort", |request| {
             request["output_config"] = json!({ "effort": "most" })
         }),
+        ("anthropic-output-schema", |request| {
+            let schema = json!({ "type": "object", "properties": {} });
+            request["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } })
+        }),
         ("anthropic-beta-header", |request| {
             let binding = json!({ "prefix_mismatch_behavior": "drop_block" });
             request["thinking"] = json!({ "type": "adaptive", "block_binding": binding });

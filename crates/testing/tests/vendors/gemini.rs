@@ -96,6 +96,10 @@ fn function(request: &mut Value) -> &mut Value {
 fn each_rule_refuses_what_breaks_it() {
     let cases: &[Case] = &[
         ("gemini-json", |request| request["contents"] = json!([])),
+        ("gemini-json-with-tools", |request| {
+            request[MODEL] = json!("gemini-2.5-flash");
+            request["generationConfig"] = json!({ "responseMimeType": "application/json" })
+        }),
         ("gemini-path", |request| request[MODEL] = json!("")),
         ("gemini-unknown-field", |request| request["max_tokens"] = json!(1)),
         ("gemini-unknown-field", |request| {

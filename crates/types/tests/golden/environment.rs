@@ -616,6 +616,16 @@ fn small_facts() -> Vec<EnvironmentEvent> {
             tool_call_id: None,
         }
         .into(),
+        AnswerChecked {
+            attempt: 2,
+            problems: vec!["at /n: \"x\" is not of type \"integer\"".into()],
+        }
+        .into(),
+        AnswerChecked {
+            attempt: 3,
+            problems: Vec::new(),
+        }
+        .into(),
         result.into(),
         Disconnected {
             endpoint: "api".into(),

@@ -59,6 +59,7 @@ names! { body_name(ActionBody), BODY:
     Condense = "condense",
     CallTool = "call_tool",
     AnswerCall = "answer_call",
+    CheckAnswer = "check_answer",
     StartTimer = "start_timer",
     Cancel = "cancel",
     DecideInnerCall = "decide_inner_call",
@@ -301,6 +302,11 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         })
     }));
     bodies.extend(reports.map(ActionBody::Report));
+    bodies.push(ActionBody::CheckAnswer(CheckAnswer {
+        text: "{}".into(),
+        schema: Arc::new(AnswerSchema::new(json!({"type": "object"}))),
+        attempt: 1,
+    }));
     bodies.push(ActionBody::Condense(super::condensing::condense()));
     bodies.extend(of_agents());
     bodies

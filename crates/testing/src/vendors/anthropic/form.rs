@@ -70,9 +70,35 @@ pub(super) fn check(body: &Value, beta: &str, model: &VendorModel) -> Result<Thi
             "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
         ));
     }
+    output_schema(&body["output_config"]["format"]["schema"])?;
     tools(body)?;
     breakpoints(body)?;
     Ok(thinking)
+}
+
+/// Keywords that the schema of an answer may not have.
+const BOUNDS: &[&str] = &["minimum", "maximum", "minItems", "maxItems"];
+
+fn output_schema(schema: &Value) -> Result<(), VendorRefusal> {
+    let no = |message: String| Err(refuse(rules::OUTPUT_SCHEMA, message));
+    if schema["type"] == "object" && schema["additionalProperties"] != false {
+        let message = "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false";
+        return no(message.to_owned());
+    }
+    if let Some(bound) = BOUNDS
+        .iter()
+        .find(|bound| schema["type"].is_string() && !schema[**bound].is_null())
+    {
+        let kind = &schema["type"];
+        return no(format!(
+            "output_config.format.schema: For {kind} type, property '{bound}' is not supported"
+        ));
+    }
+    match schema {
+        Value::Object(fields) => fields.values().try_for_each(output_schema),
+        Value::Array(items) => items.iter().try_for_each(output_schema),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a field that is not among `known`.

@@ -31,6 +31,8 @@ rules! {
         "https://dev.to/persimmoq/claude-opus-55-sonnet-55-5-settings-that-return-400-when-you-only-change-the-model-name-5g36", "2026-10-06";
     EFFORT: "anthropic-effort", "`output_config.effort` is low, medium, high, xhigh or max, and models before 4.5 do not take it.",
         "https://platform.claude.com/docs/en/build-with-claude/effort", "2026-11-22";
+    OUTPUT_SCHEMA: "anthropic-output-schema", "In the schema of `output_config.format` each object has `additionalProperties: false`, and there are no bounds of numbers and lists.",
+        "https://github.com/veryfront/veryfront-code/issues/3918 https://github.com/agentjido/req_llm/issues/302 https://github.com/BerriAI/litellm/pull/21045", "2026-08-21";
     BETA: "anthropic-beta-header", "`thinking.block_binding` needs the beta header `thinking-binding-controls-2026-08-01`.",
         "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation", "2026-11-22";
     TOOL_NAME: "anthropic-tool-name", "Names of tools match `^[a-zA-Z0-9_-]{1,128}$` and are unique.",

@@ -82,6 +82,11 @@ pub(super) fn check(body: &Value, model: &str) -> Result<(), VendorRefusal> {
         known(config, GENERATION, "generation_config")?;
     }
     thinking(&config["thinkingConfig"], model)?;
+    let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    if has_tools && config["responseMimeType"] == "application/json" && model.contains("gemini-2") {
+        let message = "Function calling with a response mime type: 'application/json' is unsupported";
+        return Err(refuse(rules::JSON_WITH_TOOLS, message));
+    }
     tools(body)
 }
 

@@ -17,6 +17,8 @@ rules! {
         "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/start/get-started-with-gemini-4", "2026-11-28";
     FIELD: "gemini-unknown-field", "No field is sent that the server does not know (`Unknown name … Cannot find field`).",
         "https://github.com/looplj/axonhub/issues/874", "2026-02-20";
+    JSON_WITH_TOOLS: "gemini-json-with-tools", "Up to Gemini 2.5, `responseMimeType: application/json` is not sent beside functions.",
+        "https://github.com/symfony/ai/issues/803 https://github.com/google/adk-python/issues/5735", "2026-05-18";
     VERTEX_ID: "gemini-vertex-id", "At Vertex AI, calls and results have no `id`.",
         "https://github.com/vercel/ai/issues/15664 https://github.com/charmbracelet/fantasy/issues/265", "2026-06-02";
     ROLE: "gemini-role", "The roles are `user` and `model`.",
