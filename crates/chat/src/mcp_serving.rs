@@ -7,7 +7,8 @@
 //! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer | the same, for each of its calls |
 //! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
 //!
-//! Tools of other MCP servers are not passed on, nor those that only mean something inside a conversation.
+//! Where an agent's tool or MCP server started this process, no agents are served. Tools of other MCP servers
+//! are never passed on, nor those that only mean something inside a conversation.
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
 use agentx::runtime::{
     BoxFuture, Delivery, Runtime as _, Session, SessionQuery, ToolOutcome, UserInput, View,
 };
+use agentx::tools::is_in_a_call;
 use agentx::types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
 };
@@ -67,6 +69,7 @@ pub async fn serve_stdio(
         |agent| (*agent.config).clone(),
     );
     let parts = Arc::new(MachineParts {
+        starts_agents: !is_in_a_call(),
         place,
         agent,
         settings,
@@ -98,6 +101,8 @@ struct MachineParts {
     runtime: Arc<NodeRuntime>,
     place: Place,
     settings: Settings,
+    /// Whether agents are served: only a person starts agents, not a tool or an MCP server of an agent.
+    starts_agents: bool,
     /// The agent of a new session here: its rules decide about calls.
     agent: AgentConfig,
 }
@@ -106,7 +111,10 @@ impl ServedParts for MachineParts {
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
         Box::pin(async {
             let mut tools: Vec<ToolSpec> = self.own_tools().cloned().collect();
-            let agents = self.runtime.agents().await.unwrap_or_default();
+            let agents = match self.starts_agents {
+                true => self.runtime.agents().await.unwrap_or_default(),
+                false => Vec::new(),
+            };
             let of_agents = agents
                 .iter()
                 .map(|agent| agent_tool(&agent.name, &agent.description));

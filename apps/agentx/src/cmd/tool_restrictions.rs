@@ -40,11 +40,12 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
         )
         .then_some(RULES),
-        Some(Command::Mcp {
-            command: Some(McpCommand::Serve),
-        }) => Some(AGENT),
         Some(Command::Mcp { command }) => {
-            let shows = matches!(command, None | Some(McpCommand::List | McpCommand::Show { .. }));
+            // What it serves to a tool starts no agent.
+            let shows = matches!(
+                command,
+                None | Some(McpCommand::List | McpCommand::Show { .. } | McpCommand::Serve)
+            );
             (!shows).then_some(SETTINGS)
         }
         Some(Command::Identity(command)) => {

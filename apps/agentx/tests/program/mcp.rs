@@ -343,3 +343,29 @@ fn a_server_cannot_change_who_serves() {
     }
     assert_eq!(sandbox.run(&["mcp", "list"]).code, Some(0));
 }
+
+#[test]
+fn what_is_served_is_known_called_and_refused_by_the_rules() {
+    let sandbox = Sandbox::new();
+    sandbox.write("work/a.txt", "made up\n");
+    let agentx = env!("CARGO_BIN_EXE_agentx");
+    let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- nth: 2\n  call: {tool: self__bash, input: {command: echo x}}\n- result: '*'\n  say: done\n";
+    sandbox.write("home/answers.yaml", answers);
+    sandbox.config(&format!(
+        "model: demo\nscripted_answers: {}\nmcp:\n  self:\n    command: {agentx}\n    args: [mcp, serve]\n",
+        sandbox.path("home/answers.yaml").display()
+    ));
+    let tried = sandbox.run(&["mcp", "try", "self"]);
+    assert_eq!(tried.code, Some(0), "{tried}");
+    assert!(tried.stdout.contains("protocol 2026-07-28"), "{tried}");
+    assert!(
+        tried.stdout.contains("self__read") && tried.stdout.contains("self__bash"),
+        "{tried}"
+    );
+    assert!(
+        !tried.stdout.contains("self__todo") && !tried.stdout.contains("self__self"),
+        "{tried}"
+    );
+    let ran = ask(&sandbox, &["--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+}
