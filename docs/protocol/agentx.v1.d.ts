@@ -40,6 +40,8 @@ export interface UserInputFrame {
   client_timezone_offset?: number | null;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
+  /** The schema of the answer, if it opens a run. */
+  answer_schema?: AnswerSchema | null;
 }
 
 /** A durable log: owner, agents, runs. */
@@ -136,6 +138,14 @@ export interface OpaquePart {
 
 /** When the agent handles an input. */
 export type InputMode = "queue" | "steer" | "interrupt";
+
+/** The schema of the answer that ends a run. */
+export interface AnswerSchema {
+  /** JSON Schema (2020-12 where it does not say otherwise). */
+  schema: unknown;
+  /** Maximum number of times in one run that the model is asked again because its answer does not fit. The default is 2. */
+  repairs?: number;
+}
 
 /** Gives the system a command: `rename`, `change`, `revise`, `share`. */
 export interface CommandFrame {
@@ -480,6 +490,7 @@ export type EnvironmentEvent =
   | { event: "usage"; payload: UsageReport }
   | { event: "model_fell_back"; payload: ModelFellBack }
   | { event: "stream_end"; payload: StreamEnd }
+  | { event: "answer_checked"; payload: AnswerChecked }
   | { event: "attempt_failed"; payload: AttemptFailed }
   | { event: "action_started"; payload: ActionStarted }
   | { event: "tool_output_chunk"; payload: ToolOutputChunk }
@@ -524,6 +535,8 @@ export interface UserMessage {
   idempotency_key?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
+  /** The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there. */
+  answer_schema?: AnswerSchema | null;
 }
 
 /** A message of a conversation. */
@@ -738,6 +751,14 @@ export interface StreamEnd {
 /** The reason why a model stopped. */
 export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
 
+/** An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it. */
+export interface AnswerChecked {
+  /** The number of the answer in its run, from 1. */
+  attempt: number;
+  /** What does not fit, in the validator's words, at most 5 and each with its place; none if it fits. */
+  problems?: string[];
+}
+
 /** An attempt to reach a model came to nothing. */
 export interface AttemptFailed {
   /** The number of the attempt, from 1. */
@@ -794,7 +815,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
+export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -1059,6 +1080,8 @@ export interface AgentConfig {
   server_rules?: ServerRules | null;
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
+  /** The schema of the answer that ends each of its runs; an input that has one of its own goes before it. */
+  answer_schema?: AnswerSchema | null;
 }
 
 /** The state machine that drives the agent. */

@@ -324,6 +324,7 @@ fn childless() -> AgentConfig {
         guard: Some(Arc::new(guard())),
         server_rules: Some(Arc::new(server_rules())),
         all_tools: true,
+        answer_schema: None,
     }
 }
 
