@@ -40,6 +40,8 @@ export interface UserInputFrame {
   client_timezone_offset?: number | null;
   /** The wheel that the client believes it holds. */
   wheel_epoch?: number | null;
+  /** The schema of the answer, if it opens a run. */
+  answer_schema?: AnswerSchema | null;
 }
 
 /** A durable log: owner, agents, runs. */
@@ -136,6 +138,14 @@ export interface OpaquePart {
 
 /** When the agent handles an input. */
 export type InputMode = "queue" | "steer" | "interrupt";
+
+/** The schema of the answer that ends a run. */
+export interface AnswerSchema {
+  /** JSON Schema (2020-12 where it does not say otherwise). */
+  schema: unknown;
+  /** Maximum number of times in one run that the model is asked again because its answer does not fit. The default is 2. */
+  repairs?: number;
+}
 
 /** Gives the system a command: `rename`, `change`, `revise`, `share`. */
 export interface CommandFrame {
@@ -479,8 +489,8 @@ export type EnvironmentEvent =
   | { event: "provider_part"; payload: ProviderPart }
   | { event: "usage"; payload: UsageReport }
   | { event: "model_fell_back"; payload: ModelFellBack }
-  | { event: "fallback_asked"; payload: FallbackAsked }
   | { event: "stream_end"; payload: StreamEnd }
+  | { event: "answer_checked"; payload: AnswerChecked }
   | { event: "attempt_failed"; payload: AttemptFailed }
   | { event: "action_started"; payload: ActionStarted }
   | { event: "tool_output_chunk"; payload: ToolOutputChunk }
@@ -525,6 +535,8 @@ export interface UserMessage {
   idempotency_key?: string | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
+  /** The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there. */
+  answer_schema?: AnswerSchema | null;
 }
 
 /** A message of a conversation. */
@@ -728,21 +740,6 @@ export interface LongPrices {
   cache_write: number;
 }
 
-/**
- * A model did not answer, and the agent has others for that case: the next of them is asked from here on,
- * until the run ends. The envelope's `cause` is the action by which the agent wanted it.
- */
-export interface FallbackAsked {
-  /** The model that did not answer, as `provider/id`. */
-  from: string;
-  /** The model that is asked from here on, as `provider/id`. */
-  to: string;
-  /** The code of the failure, as in `error`. */
-  code: string;
-  /** The words of the failure, for people. */
-  message: string;
-}
-
 /** A model has ended its answer. */
 export interface StreamEnd {
   /** The reason. */
@@ -753,6 +750,14 @@ export interface StreamEnd {
 
 /** The reason why a model stopped. */
 export type StopReason = "end_turn" | "tool_use" | "max_tokens" | "stop_sequence" | "pause_turn" | "refusal" | "context_window" | "broken" | "interrupted" | "other";
+
+/** An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it. */
+export interface AnswerChecked {
+  /** The number of the answer in its run, from 1. */
+  attempt: number;
+  /** What does not fit, in the validator's words, at most 5 and each with its place; none if it fits. */
+  problems?: string[];
+}
 
 /** An attempt to reach a model came to nothing. */
 export interface AttemptFailed {
@@ -810,7 +815,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
+export type ActionKind = "call_model" | "condense" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -1042,11 +1047,6 @@ export interface AgentConfig {
   name: string;
   /** The model that it asks. */
   model: ModelSpec;
-  /**
-   * Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins with
-   * `model` again.
-   */
-  fallbacks?: ModelSpec[];
   /** Settings of each model call. */
   params: ModelParams;
   /** Standing instructions. */
@@ -1080,11 +1080,8 @@ export interface AgentConfig {
   server_rules?: ServerRules | null;
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
-  /**
-   * When tools of MCP servers are found by searching instead of being listed in each request; `None` if
-   * all are always listed, and in logs older than this field.
-   */
-  tool_search?: ToolSearch | null;
+  /** The schema of the answer that ends each of its runs; an input that has one of its own goes before it. */
+  answer_schema?: AnswerSchema | null;
 }
 
 /** The state machine that drives the agent. */
@@ -1282,15 +1279,6 @@ export interface ServerRules {
   member_directory?: string | null;
 }
 
-/** When tools of MCP servers are found by searching instead of being listed in each request. */
-export interface ToolSearch {
-  /**
-   * The share of the model's context window, in percent, beyond which the tools are searched. Tokens are
-   * estimated.
-   */
-  at_percent: number;
-}
-
 /** A process became the session's writer. */
 export interface WriterAttached {
   /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
@@ -1417,7 +1405,6 @@ export interface ConfigChanged {
 /** A change of an agent's configuration while its session continues. */
 export type ConfigChange =
   | { model: ModelSpec }
-  | { fallbacks: ModelSpec[] }
   | { params: ModelParams }
   | { limits: Limits }
   | { approval: ApprovalMode }
@@ -1911,7 +1898,6 @@ export type ContextChange =
   | { repaired: RequestPart }
   | { tools_left_out: { tools: string[] } }
   | { cut: { window: number; assumed: number } }
-  | { fell_back: { from: string; to: string; code: string; message: string } }
   | { shortened: { window: number } };
 
 /** A range of the conversation, and what it weighs. */

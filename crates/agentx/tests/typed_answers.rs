@@ -8,7 +8,7 @@ use agentx::runtime::{Delivery, View};
 use agentx::schemars::JsonSchema;
 use agentx::serde::Deserialize;
 use agentx::testing::StrictServer;
-use agentx::testing::vendors::{Anthropic, ModelAnswer, ResponsesServer};
+use agentx::testing::vendors::{Anthropic, ChatServer, Dialect, ModelAnswer};
 use agentx::types::{AnswerSchema, EnvironmentEvent, RunStatus};
 use agentx::{AgentError, AgentHandle, MemoryLog, Reply, json};
 use serde_json::Value;
@@ -180,9 +180,12 @@ async fn models_with_a_mode_for_schemas_are_sent_it_and_others_read_it() {
         in_words["system"].to_string().contains("JSON Schema"),
         "{in_words}"
     );
-    let server = StrictServer::responses(ResponsesServer::new(), |_| ModelAnswer::text(ROME)).await;
+    let server = StrictServer::chat(ChatServer::new(Dialect::OpenAi), |_| ModelAnswer::text(ROME)).await;
     ask("openai/gpt-6.2-sol", &format!("{}/v1", server.url())).await;
-    let format = &body(&server)["text"]["format"];
+    let format = &body(&server)["response_format"];
     assert_eq!(format["type"], "json_schema");
-    assert_eq!(format["schema"]["required"], json!(["city", "kind"]));
+    assert_eq!(
+        format["json_schema"]["schema"]["required"],
+        json!(["city", "kind"])
+    );
 }

@@ -315,6 +315,7 @@ fn a_vendors_model_behind_a_server_of_ones_own_is_asked_as_at_home() {
         let mut wire = catalog.wire_options(&catalog.resolve(name).expect(name));
         // That is for the server to say.
         wire.chat.prompt_cache_key = false;
+        wire.answer_schema = false;
         wire
     };
     assert_eq!(wire("azure/gpt-5.6-terra"), wire("openai/gpt-5.6-terra"));

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod answer_schema;
 mod catalog;
 mod claude_rules;
 mod delivery;

@@ -64,7 +64,7 @@ pub fn schema_mistakes(validator: &Validator, value: &Value) -> Vec<String> {
 
 /// The verdict about an answer.
 pub(crate) fn check(check: &CheckAnswer) -> AnswerChecked {
-    let problems = match validator(&check.schema.schema) {
+    let problems = match validator(&check.answer_schema.schema) {
         Err(what) => vec![format!("the schema is none: {what}")],
         Ok(validator) => match read_json_answer(&check.text) {
             Err(what) => vec![short(&what)],
@@ -111,11 +111,11 @@ mod tests {
     use super::*;
 
     fn problems(schema: Value, text: &str) -> Vec<String> {
-        let schema = Arc::new(AnswerSchema::new(schema));
+        let answer_schema = Arc::new(AnswerSchema::new(schema));
         let (text, attempt) = (text.to_owned(), 1);
         check(&CheckAnswer {
             text,
-            schema,
+            answer_schema,
             attempt,
         })
         .problems

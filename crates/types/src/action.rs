@@ -223,7 +223,7 @@ pub struct CheckAnswer {
     /// The answer, as the model gave it.
     pub text: String,
     /// The schema.
-    pub schema: Arc<AnswerSchema>,
+    pub answer_schema: Arc<AnswerSchema>,
     /// The number of the answer in its run, from 1.
     pub attempt: u32,
 }

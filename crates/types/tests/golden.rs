@@ -294,7 +294,15 @@ fn tolerates<T: Serialize + DeserializeOwned + PartialEq + Debug>(samples: &[T])
 
 /// Free-form values stay as they are; where an object stands for a variant, its only key is the variant's name.
 fn add_a_field(value: &mut Value, key: &str) {
-    const FREE: &[&str] = &["input", "input_schema", "data", "args", "details", "done"];
+    const FREE: &[&str] = &[
+        "input",
+        "input_schema",
+        "schema",
+        "data",
+        "args",
+        "details",
+        "done",
+    ];
     const VARIANTS: &[&str] = &[
         "change", "source", "body", "report", "wish", "outcome", "steps", "decision",
     ];

@@ -36,7 +36,7 @@ impl ReactAgent {
         };
         let check = CheckAnswer {
             text: run.last_text.clone(),
-            schema,
+            answer_schema: schema,
             attempt: run.checked_answers,
         };
         let action_id = step.act(&run.id, ActionBody::CheckAnswer(check));

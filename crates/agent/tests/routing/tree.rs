@@ -195,6 +195,10 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
             };
             (&spawn.agent_state_id, spawned.into())
         }
+        ActionBody::CheckAnswer(check) => {
+            let (attempt, problems) = (check.attempt, Vec::new());
+            (&action.agent_state_id, AnswerChecked { attempt, problems }.into())
+        }
         ActionBody::SendInput(input) => (&input.to, input.message.clone().into()),
         ActionBody::InterruptAgent(interrupt) => {
             let reason = interrupt.reason.clone();

@@ -304,7 +304,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     bodies.extend(reports.map(ActionBody::Report));
     bodies.push(ActionBody::CheckAnswer(CheckAnswer {
         text: "{}".into(),
-        schema: Arc::new(AnswerSchema::new(json!({"type": "object"}))),
+        answer_schema: Arc::new(AnswerSchema::new(json!({"type": "object"}))),
         attempt: 1,
     }));
     bodies.push(ActionBody::Condense(super::condensing::condense()));

@@ -326,6 +326,7 @@ fn childless() -> AgentConfig {
         server_rules: Some(Arc::new(server_rules())),
         all_tools: true,
         tool_search: Some(ToolSearch { at_percent: 10 }),
+        answer_schema: None,
     }
 }
 

@@ -35,7 +35,7 @@ words! {
     ToolStatus { Success, Failed, Invalid, Denied, Refused, TimedOut, Interrupted, Unknown }
     OutputChannel { Stdout, Stderr, Progress }
     ActionKind {
-        CallModel, Condense, CallTool, AnswerCall, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
+        CallModel, Condense, CallTool, AnswerCall, CheckAnswer, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
     }
     Timer { RunLimit, Heartbeat, Unknown }
     AgentKind { React, Match, Unknown }
