@@ -524,7 +524,10 @@ fn azure_gets_the_key_in_a_header_of_its_own() {
     let mut provider = Catalog::builtin().provider("openai").expect("built in").clone();
     provider.auth = AuthStyle::ApiKey;
     let headers = provider.headers(Some("made-up"));
-    assert!(headers.contains(&("api-key", "made-up".to_owned())), "{headers:?}");
+    assert!(
+        headers.contains(&("api-key", "made-up".to_owned())),
+        "{headers:?}"
+    );
     assert!(!headers.iter().any(|(name, _)| *name == "authorization"));
     let v1 = Some("https://r.openai.azure.com/openai/v1?api-version=preview");
     assert_eq!(

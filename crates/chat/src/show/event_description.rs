@@ -2,7 +2,7 @@
 
 use agentx::types::{
     ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, EffectEnded,
-    EffectOutcome, EnvironmentEvent, OwnerId, Vocabulary as _,
+    EffectOutcome, EnvironmentEvent, FallbackAsked, OwnerId, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -27,12 +27,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
-        E::FallbackAsked(asked) => format!(
-            "{} did not answer ({}): {} is asked",
-            visible(&asked.from),
-            visible(&asked.code),
-            visible(&asked.to)
-        ),
+        E::FallbackAsked(asked) => fallback(asked),
         E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
         E::PartEnd(_) => "the part ends".into(),
         E::ToolCallStart(call) => format!("the model starts a call of {}", visible(&call.name)),
@@ -186,6 +181,11 @@ fn action(kind: ActionKind) -> &'static str {
         ActionKind::Cancel => "stop what runs",
         _ => "do something",
     }
+}
+
+fn fallback(asked: &FallbackAsked) -> String {
+    let [from, code, to] = [&asked.from, &asked.code, &asked.to].map(|text| visible(text));
+    format!("{from} did not answer ({code}): {to} is asked")
 }
 
 fn config(change: &ConfigChange) -> String {
