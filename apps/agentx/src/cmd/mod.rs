@@ -23,7 +23,7 @@ pub(crate) mod rewind;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
-pub(crate) mod tool_restrictions;
+mod tool_restrictions;
 pub(crate) mod tools;
 mod untrusted_files;
 pub(crate) mod usage;
