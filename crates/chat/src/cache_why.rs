@@ -11,6 +11,15 @@ use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::units;
 
+/// The request that a person asks about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheQuestion {
+    /// The session, or the beginning of its id; the latest of this directory without it.
+    pub session: Option<String>,
+    /// An event at or after the request.
+    pub seq: Option<u64>,
+}
+
 /// Explains a request of a session: the one at or before the event `seq`, or the latest that lost something.
 /// Without a session, the latest of this directory is meant.
 ///
@@ -19,21 +28,23 @@ use crate::render::units;
 pub async fn explain(
     runtime: &dyn Runtime,
     settings: &Settings,
-    (session, seq): (Option<&str>, Option<u64>),
+    asked: &CacheQuestion,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let id = match session {
+    let id = match asked.session.as_deref() {
         Some(prefix) => runtime.resolve(prefix).await?,
         None => latest(runtime, settings).await?,
     };
-    let report = cache_why(runtime, &id, seq).await.map_err(|error| match error {
-        RuntimeError::Refused(what) => ChatError::usage(
-            what,
-            "`agentx show ID` steps through the events of a session; `--session ID` names another one",
-        ),
-        other => other.into(),
-    })?;
+    let report = cache_why(runtime, &id, asked.seq)
+        .await
+        .map_err(|error| match error {
+            RuntimeError::Refused(what) => ChatError::usage(
+                what,
+                "`agentx show ID` steps through the events of a session; `--session ID` names another one",
+            ),
+            other => other.into(),
+        })?;
     if json {
         console.out_pretty(&report)?;
     } else {

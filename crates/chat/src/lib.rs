@@ -67,6 +67,7 @@ mod session_status;
 pub mod show;
 pub mod signals;
 pub mod spectator;
+pub mod spending;
 mod stop_request;
 pub mod terminal;
 #[cfg(test)]

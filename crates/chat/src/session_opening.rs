@@ -1,5 +1,6 @@
 //! Taking a seat at a session: which one is meant, and opening it.
 
+mod available;
 mod continuing;
 mod limits;
 mod notes;
@@ -8,9 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx::config::{ModelOffer, SettingOrigin, Settings, environment_has_moved, nearest};
-use agentx::runtime::{
-    Delivery, ModelInfo, NamedAgent, OpenRequest, RuntimeError, Session, SessionQuery, View,
-};
+use agentx::runtime::{Delivery, ModelInfo, NamedAgent, OpenRequest, Session, SessionQuery, View};
 use agentx::types::{
     AgentConfig, AgentKind, Api, ApprovalMode, ConfigChange, EnvironmentEvent, ModelSpec, Prices, SessionId,
     Source,
@@ -19,6 +18,7 @@ use agentx::types::{
 use crate::error::ChatError;
 use crate::new_agent::NewAgent;
 pub use crate::place::Place;
+use available::{check_available, is_there, offer};
 pub use continuing::{ContinuedSession, continue_session, leave_if_failed};
 pub use limits::limits_again;
 use limits::{limit, limits};
@@ -340,45 +340,6 @@ fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Re
     };
     is_there(info)?;
     Ok(info.spec.clone())
-}
-
-fn offer(info: &ModelInfo) -> ModelOffer<'_> {
-    ModelOffer {
-        spec: &info.spec,
-        aliases: &info.aliases,
-    }
-}
-
-fn check_available(settings: &Settings, known: &[ModelInfo], spec: &ModelSpec) -> Result<(), ChatError> {
-    if spec.api == Api::Scripted {
-        return Ok(());
-    }
-    let variable = settings
-        .provider(&spec.provider)
-        .and_then(|provider| provider.missing_variable());
-    if let Some(variable) = variable {
-        return Err(ChatError::MissingKey {
-            model: spec.id.clone(),
-            variable: variable.to_owned(),
-            user_file: settings.user_file.clone(),
-        });
-    }
-    known
-        .iter()
-        .find(|info| info.spec == *spec)
-        .map_or(Ok(()), is_there)
-}
-
-/// Checks whether a model can be used now.
-fn is_there(info: &ModelInfo) -> Result<(), ChatError> {
-    match info.missing.clone() {
-        Some(what) => Err(RuntimeError::Unavailable {
-            model: info.spec.id.clone(),
-            what,
-        }
-        .into()),
-        None => Ok(()),
-    }
 }
 
 /// Returns the changes that flags make to an existing session, without its limits; a setting that no flag names

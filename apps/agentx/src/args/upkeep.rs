@@ -4,6 +4,10 @@ use agentx::runtime::{Since, UsageBy};
 use agentx::types::Timestamp;
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::cache_why::CacheQuestion;
+use crate::render::units;
+use crate::spending::SpendingQuestion;
+
 /// `agentx cache`
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
@@ -18,6 +22,12 @@ pub(crate) enum CacheCommand {
     },
 }
 
+impl From<CacheCommand> for CacheQuestion {
+    fn from(CacheCommand::Why { seq, session }: CacheCommand) -> Self {
+        Self { session, seq }
+    }
+}
+
 /// `agentx usage`
 #[derive(Args, Debug)]
 pub(crate) struct UsageArgs {
@@ -27,6 +37,16 @@ pub(crate) struct UsageArgs {
     /// Count only what was spent since then: 12h, 7d, 4w, or a day such as 2026-11-21
     #[arg(long, value_name = "TIME", value_parser = When::parse)]
     pub(crate) since: Option<When>,
+}
+
+impl From<UsageArgs> for SpendingQuestion {
+    fn from(args: UsageArgs) -> Self {
+        let since = args.since.as_ref().map(|since| since.since(units::now()));
+        Self {
+            by: args.by.into(),
+            since,
+        }
+    }
 }
 
 /// `agentx doctor`

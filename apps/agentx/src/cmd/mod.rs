@@ -23,7 +23,6 @@ pub(crate) mod rewind;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
-pub(crate) mod spending;
 mod tool_restrictions;
 pub(crate) mod tools;
 mod untrusted_files;
@@ -35,9 +34,7 @@ use std::time::Duration;
 
 use agentx::config::Loaded;
 
-use crate::args::{
-    AgentArgs, AgentsCommand, CacheCommand, Cli, Command, Global, McpCommand, SessionArgs, ToolsCommand,
-};
+use crate::args::{AgentArgs, AgentsCommand, Cli, Command, Global, McpCommand, SessionArgs, ToolsCommand};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -45,7 +42,7 @@ use crate::exit::Exit;
 use crate::logging;
 use crate::reactor_list::list_reactors;
 use crate::session_opening::Target;
-use crate::{attach, show, start};
+use crate::{attach, cache_why, show, spending, start};
 
 /// Runs what was asked for and says how it ended.
 pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
@@ -163,14 +160,11 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             watch::run(place, &args, (global, thinking), console).await
         }),
         Command::Usage(args) => with_runtime(global, console, async |place, _, console| {
-            spending::run(place, &args, json, console).await
+            spending::tell(place.runtime(), args.into(), json, console).await
         }),
-        Command::Cache(CacheCommand::Why { seq, session }) => {
-            with_runtime(global, console, async |place, loaded, console| {
-                let meant = (session.as_deref(), seq);
-                crate::cache_why::explain(place.runtime(), &loaded.settings, meant, json, console).await
-            })
-        }
+        Command::Cache(asked) => with_runtime(global, console, async |place, loaded, console| {
+            cache_why::explain(place.runtime(), &loaded.settings, &asked.into(), json, console).await
+        }),
         Command::Replay(args) => with_runtime(global, console, async |place, _, console| {
             replay::run(place.runtime(), &args, json, console).await
         }),

@@ -27,7 +27,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
-        E::FallbackAsked(asked) => next_model(asked),
+        E::FallbackAsked(asked) => fallback(asked),
         E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
         E::PartEnd(_) => "the part ends".into(),
         E::ToolCallStart(call) => format!("the model starts a call of {}", visible(&call.name)),
@@ -89,11 +89,6 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
     }
-}
-
-fn next_model(asked: &FallbackAsked) -> String {
-    let (from, code, to) = (visible(&asked.from), visible(&asked.code), visible(&asked.to));
-    format!("{from} did not answer ({code}): {to} is asked")
 }
 
 fn step_ended(effect: &EffectEnded) -> String {
@@ -195,6 +190,11 @@ fn action(kind: ActionKind) -> &'static str {
         ActionKind::Cancel => "stop what runs",
         _ => "do something",
     }
+}
+
+fn fallback(asked: &FallbackAsked) -> String {
+    let [from, code, to] = [&asked.from, &asked.code, &asked.to].map(|text| visible(text));
+    format!("{from} did not answer ({code}): {to} is asked")
 }
 
 fn config(change: &ConfigChange) -> String {

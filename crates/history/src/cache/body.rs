@@ -204,7 +204,7 @@ mod tests {
     /// Bodies are made up; their forms are those of the request builders.
     fn check(before: &str, after: &str) -> Option<(CachedPart, Option<usize>, String, String)> {
         first_difference(before, after).map(|found| {
-            assert!(after.as_bytes().len() >= found.byte);
+            assert!(after.len() >= found.byte);
             (found.part, found.index, found.before, found.after)
         })
     }

@@ -1,33 +1,40 @@
 //! `agentx usage`: what was spent, added up.
 
-use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
+use agentx::runtime::{Runtime, Since, UsageBy, UsageQuery, UsageRow};
 use serde_json::{Value, json};
 
-use crate::args::UsageArgs;
-use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::spending::{has_unpriced, render, total};
-use crate::render::units;
+
+/// What a person wants added up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpendingQuestion {
+    /// The grouping of the sums.
+    pub by: UsageBy,
+    /// The beginning of the period; `None` for all time.
+    pub since: Option<Since>,
+}
 
 /// Tells what was spent.
-pub(crate) async fn run(
-    place: &CommandTarget,
-    args: &UsageArgs,
+///
+/// # Errors
+/// Returns an error if the sessions cannot be read, or the output fails.
+pub async fn tell(
+    runtime: &dyn Runtime,
+    asked: SpendingQuestion,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let runtime = place.runtime();
-    let by = UsageBy::from(args.by);
-    let rows = runtime
-        .usage(UsageQuery {
-            owner: runtime.owner().clone(),
-            by,
-            session: None,
-            since: args.since.as_ref().map(|since| since.since(units::now())),
-        })
-        .await?;
+    let by = asked.by;
+    let query = UsageQuery {
+        owner: runtime.owner().clone(),
+        by,
+        session: None,
+        since: asked.since,
+    };
+    let rows = runtime.usage(query).await?;
     let total = total(&rows);
     if json {
         let rows: Vec<Value> = rows.iter().map(object).collect();

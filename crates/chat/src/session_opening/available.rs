@@ -1,0 +1,52 @@
+//! Whether a model can be asked now, and what is missing if not.
+
+use agentx::config::{ModelOffer, Settings};
+use agentx::runtime::{ModelInfo, RuntimeError};
+use agentx::types::{Api, ModelSpec};
+
+use crate::error::ChatError;
+
+/// The model as the settings choose among what is offered.
+pub(super) fn offer(info: &ModelInfo) -> ModelOffer<'_> {
+    ModelOffer {
+        spec: &info.spec,
+        aliases: &info.aliases,
+    }
+}
+
+/// Checks whether a model that was named can be asked: its provider has a key, and it can be used now.
+pub(super) fn check_available(
+    settings: &Settings,
+    known: &[ModelInfo],
+    spec: &ModelSpec,
+) -> Result<(), ChatError> {
+    if spec.api == Api::Scripted {
+        return Ok(());
+    }
+    let variable = settings
+        .provider(&spec.provider)
+        .and_then(|provider| provider.missing_variable());
+    if let Some(variable) = variable {
+        return Err(ChatError::MissingKey {
+            model: spec.id.clone(),
+            variable: variable.to_owned(),
+            user_file: settings.user_file.clone(),
+        });
+    }
+    known
+        .iter()
+        .find(|info| info.spec == *spec)
+        .map_or(Ok(()), is_there)
+}
+
+/// Checks whether a model can be used now.
+pub(super) fn is_there(info: &ModelInfo) -> Result<(), ChatError> {
+    match info.missing.clone() {
+        Some(what) => Err(RuntimeError::Unavailable {
+            model: info.spec.id.clone(),
+            what,
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
