@@ -111,9 +111,10 @@ impl ServedParts for MachineParts {
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
         Box::pin(async {
             let mut tools: Vec<ToolSpec> = self.own_tools().cloned().collect();
-            let agents = match self.starts_agents {
-                true => self.runtime.agents().await.unwrap_or_default(),
-                false => Vec::new(),
+            let agents = if self.starts_agents {
+                self.runtime.agents().await.unwrap_or_default()
+            } else {
+                Vec::new()
             };
             let of_agents = agents
                 .iter()
