@@ -12,6 +12,7 @@ ALL=(
   http
   http,sqlite,tools
   http,remote
+  http,typed-answers
   config
   luau
   mcp

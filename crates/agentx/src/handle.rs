@@ -14,8 +14,10 @@ use serde::de::DeserializeOwned;
 
 use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, ToolCallId};
 
+#[cfg(feature = "typed-answers")]
+use crate::AskAs;
 use crate::tool::AskValues;
-use crate::{AgentError, Answer, Answering, Ask, AskAs};
+use crate::{AgentError, Answer, Answering, Ask};
 
 /// An agent that one can talk to. Clones refer to the same agent.
 ///
@@ -163,6 +165,7 @@ impl AgentHandle {
     /// # Ok(())
     /// # }
     /// ```
+    #[cfg(feature = "typed-answers")]
     pub fn ask_as<T: DeserializeOwned + JsonSchema>(&self, text: impl Into<String>) -> AskAs<T> {
         AskAs::new(self.ask(text))
     }

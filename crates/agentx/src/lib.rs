@@ -93,6 +93,7 @@ struct Library;
 
 mod answering;
 mod ask;
+#[cfg(feature = "typed-answers")]
 mod ask_as;
 mod builder;
 #[cfg(feature = "config")]
@@ -157,6 +158,7 @@ pub use agentx_runtime::{
 };
 pub use answering::Answering;
 pub use ask::Ask;
+#[cfg(feature = "typed-answers")]
 pub use ask_as::AskAs;
 pub use builder::{AgentBuilder, agent};
 pub use error::AgentError;

@@ -5,10 +5,12 @@
 //! to a place in the schema itself.
 
 use agentx_types::{AnswerChecked, CheckAnswer};
+#[cfg(feature = "answers")]
 use jsonschema::Validator;
 use serde_json::Value;
 
 /// The number of mistakes that are told.
+#[cfg(feature = "answers")]
 const MAX_MISTAKES: usize = 5;
 /// The longest word about a mistake, in characters: validators repeat the value.
 const MAX_WORD: usize = 400;
@@ -49,10 +51,25 @@ pub fn read_json_answer(answer: &str) -> Result<Value, String> {
 /// # Errors
 /// Returns an error that says what is wrong, and where.
 pub fn check_answer_schema(schema: &Value) -> Result<(), String> {
-    validator(schema).map(drop)
+    mistakes_of(schema, None).map(drop)
+}
+
+/// Returns the mistakes of a value, or what is wrong with the schema itself.
+#[cfg(feature = "answers")]
+fn mistakes_of(schema: &Value, value: Option<&Value>) -> Result<Vec<String>, String> {
+    let validator = validator(schema)?;
+    let mistakes = value.map(|value| schema_mistakes(&validator, value));
+    Ok(mistakes.unwrap_or_default())
+}
+
+/// Refuses every schema: there is nothing to validate with.
+#[cfg(not(feature = "answers"))]
+fn mistakes_of(_: &Value, _: Option<&Value>) -> Result<Vec<String>, String> {
+    Err("this program was built without the feature `answers` of agentx-runtime".to_owned())
 }
 
 /// Returns the first mistakes of a value, each with its place; none if it fits.
+#[cfg(feature = "answers")]
 pub fn schema_mistakes(validator: &Validator, value: &Value) -> Vec<String> {
     let errors = validator.iter_errors(value).take(MAX_MISTAKES);
     let told = errors.map(|error| match error.instance_path().to_string() {
@@ -64,12 +81,10 @@ pub fn schema_mistakes(validator: &Validator, value: &Value) -> Vec<String> {
 
 /// The verdict about an answer.
 pub(crate) fn check(check: &CheckAnswer) -> AnswerChecked {
-    let problems = match validator(&check.answer_schema.schema) {
-        Err(what) => vec![format!("the schema is none: {what}")],
-        Ok(validator) => match read_json_answer(&check.text) {
-            Err(what) => vec![short(&what)],
-            Ok(value) => schema_mistakes(&validator, &value),
-        },
+    let problems = match read_json_answer(&check.text) {
+        Err(what) => vec![short(&what)],
+        Ok(value) => mistakes_of(&check.answer_schema.schema, Some(&value))
+            .unwrap_or_else(|what| vec![format!("the schema is none: {what}")]),
     };
     AnswerChecked {
         attempt: check.attempt,
@@ -77,6 +92,7 @@ pub(crate) fn check(check: &CheckAnswer) -> AnswerChecked {
     }
 }
 
+#[cfg(feature = "answers")]
 fn validator(schema: &Value) -> Result<Validator, String> {
     let error = match jsonschema::validator_for(schema) {
         Ok(validator) => return Ok(validator),
@@ -101,7 +117,7 @@ fn short(words: &str) -> String {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "answers"))]
 mod tests {
     use std::sync::Arc;
 

@@ -75,7 +75,9 @@ pub use agentx_session::{
     Projection, RunState, SessionFold, SessionReader, SessionState, Sharing, SharingFact, SourceItem,
     SourceStart, ToolsChange, UiProjection, View, WaitingInputs, as_offered, bridge, receptors,
 };
-pub use answer_schema::{check_answer_schema, read_json_answer, schema_mistakes};
+#[cfg(feature = "answers")]
+pub use answer_schema::schema_mistakes;
+pub use answer_schema::{check_answer_schema, read_json_answer};
 pub use api::*;
 pub use blob_store::{BlobStore, blob_id};
 pub use blobs::{SessionBlobs, blobs_of, has_blob};

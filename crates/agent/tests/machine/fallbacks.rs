@@ -96,7 +96,7 @@ fn an_unavailable_model_is_left_after_two_attempts_or_before_a_long_pause() {
                 session.open.retain(|open| open.action_id != call);
             }
         }
-        assert_eq!(session.cancelled, [call.clone()]);
+        assert_eq!(session.cancelled, std::slice::from_ref(&call));
         assert_eq!(session.request().model.id, "second");
         let run = session.react().run().map(|run| run.id.clone());
         let late = StreamEnd {

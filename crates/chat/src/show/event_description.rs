@@ -2,7 +2,7 @@
 
 use agentx::types::{
     ActionKind, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart, EffectEnded,
-    EffectOutcome, EnvironmentEvent, FallbackAsked, OwnerId, Vocabulary as _,
+    EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId, SessionOpened, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -42,23 +42,14 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::AttemptFailed(failed) => attempt(failed),
         E::ActionStarted(started) => format!("about to {}", action(started.kind)),
         E::ToolOutputChunk(chunk) => format!("output: {}", short(&chunk.text)),
-        E::InnerCallAsked(asked) => format!(
-            "{} wants to call {}  {}",
-            visible(&asked.by),
-            visible(&asked.tool.name),
-            describe_tool(&asked.input)
-        ),
+        E::InnerCallAsked(asked) => inner_call(asked),
         E::EffectStarted(effect) => format!("step {} begins: {}", effect.step, visible(&effect.kind)),
         E::EffectEnded(effect) => step_ended(effect),
         E::ToolResult(result) => {
             let sign = if result.is_error { "✗" } else { "✓" };
             format!("{sign} the tool answers: {}", text_in(&result.result))
         }
-        E::SessionOpened(opened) => format!(
-            "the session begins, with {} in {}",
-            visible(&opened.config.model.id),
-            visible(&opened.config.workspace)
-        ),
+        E::SessionOpened(opened) => opening(opened),
         E::WriterAttached(attached) => format!(
             "process {} takes over writing ({})",
             attached.process,
@@ -89,6 +80,17 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),
         other => condensing(other),
     }
+}
+
+fn inner_call(asked: &InnerCallAsked) -> String {
+    let (by, tool) = (visible(&asked.by), visible(&asked.tool.name));
+    format!("{by} wants to call {tool}  {}", describe_tool(&asked.input))
+}
+
+fn opening(opened: &SessionOpened) -> String {
+    let config = &opened.config;
+    let (model, workspace) = (visible(&config.model.id), visible(&config.workspace));
+    format!("the session begins, with {model} in {workspace}")
 }
 
 fn step_ended(effect: &EffectEnded) -> String {
