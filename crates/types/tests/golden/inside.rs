@@ -230,23 +230,8 @@ fn turns() -> Vec<TurnOutput> {
     ]
 }
 
-/// Every body of an action.
-pub(crate) fn bodies() -> Vec<ActionBody> {
-    let call = CallTool {
-        tool_call_id: "call_1".into(),
-        name: "read".into(),
-        input: json!({"path": "a"}),
-        workspace: "/w".into(),
-        outside_workspace: true,
-        idempotent: true,
-        recorded: Arc::new(recorded()),
-        caller: Arc::default(),
-    };
-    let answer = AnswerCall {
-        tool_call_id: "call_1".into(),
-        status: ToolStatus::Denied,
-        content: vec![ContentPart::text("not allowed")],
-    };
+/// Every report.
+fn reports() -> [Report; 3] {
     let reports = [
         Report::Interrupted {
             reason: "stopped by the user".into(),
@@ -268,6 +253,26 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
             Report::Interrupted { .. } | Report::Error { .. } | Report::Fallback(_) => {}
         }
     }
+    reports
+}
+
+/// Every body of an action.
+pub(crate) fn bodies() -> Vec<ActionBody> {
+    let call = CallTool {
+        tool_call_id: "call_1".into(),
+        name: "read".into(),
+        input: json!({"path": "a"}),
+        workspace: "/w".into(),
+        outside_workspace: true,
+        idempotent: true,
+        recorded: Arc::new(recorded()),
+        caller: Arc::default(),
+    };
+    let answer = AnswerCall {
+        tool_call_id: "call_1".into(),
+        status: ToolStatus::Denied,
+        content: vec![ContentPart::text("not allowed")],
+    };
     let mut bodies = vec![
         ActionBody::CallModel(CallModel {
             request: Arc::new(request()),
@@ -301,7 +306,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
             decision,
         })
     }));
-    bodies.extend(reports.map(ActionBody::Report));
+    bodies.extend(reports().map(ActionBody::Report));
     bodies.push(ActionBody::CheckAnswer(CheckAnswer {
         text: "{}".into(),
         answer_schema: Arc::new(AnswerSchema::new(json!({"type": "object"}))),
