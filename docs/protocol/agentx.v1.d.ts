@@ -489,6 +489,7 @@ export type EnvironmentEvent =
   | { event: "provider_part"; payload: ProviderPart }
   | { event: "usage"; payload: UsageReport }
   | { event: "model_fell_back"; payload: ModelFellBack }
+  | { event: "fallback_asked"; payload: FallbackAsked }
   | { event: "stream_end"; payload: StreamEnd }
   | { event: "answer_checked"; payload: AnswerChecked }
   | { event: "attempt_failed"; payload: AttemptFailed }
@@ -738,6 +739,21 @@ export interface LongPrices {
   cache_read: number;
   /** Per token written into the cache. */
   cache_write: number;
+}
+
+/**
+ * A model did not answer, and the agent has others for that case: the next of them is asked from here on,
+ * until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+ */
+export interface FallbackAsked {
+  /** The model that did not answer, as `provider/id`. */
+  from: string;
+  /** The model that is asked from here on, as `provider/id`. */
+  to: string;
+  /** The code of the failure, as in `error`. */
+  code: string;
+  /** The words of the failure, for people. */
+  message: string;
 }
 
 /** A model has ended its answer. */
@@ -1047,6 +1063,11 @@ export interface AgentConfig {
   name: string;
   /** The model that it asks. */
   model: ModelSpec;
+  /**
+   * Models to ask in this order, within a run, if `model` is down, limited or refuses. The next run begins with
+   * `model` again.
+   */
+  fallbacks?: ModelSpec[];
   /** Settings of each model call. */
   params: ModelParams;
   /** Standing instructions. */
@@ -1080,6 +1101,11 @@ export interface AgentConfig {
   server_rules?: ServerRules | null;
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
+  /**
+   * When tools of MCP servers are found by searching instead of being listed in each request; `None` if
+   * all are always listed, and in logs older than this field.
+   */
+  tool_search?: ToolSearch | null;
   /** The schema of the answer that ends each of its runs; an input that has one of its own goes before it. */
   answer_schema?: AnswerSchema | null;
 }
@@ -1279,6 +1305,15 @@ export interface ServerRules {
   member_directory?: string | null;
 }
 
+/** When tools of MCP servers are found by searching instead of being listed in each request. */
+export interface ToolSearch {
+  /**
+   * The share of the model's context window, in percent, beyond which the tools are searched. Tokens are
+   * estimated.
+   */
+  at_percent: number;
+}
+
 /** A process became the session's writer. */
 export interface WriterAttached {
   /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
@@ -1405,6 +1440,7 @@ export interface ConfigChanged {
 /** A change of an agent's configuration while its session continues. */
 export type ConfigChange =
   | { model: ModelSpec }
+  | { fallbacks: ModelSpec[] }
   | { params: ModelParams }
   | { limits: Limits }
   | { approval: ApprovalMode }
@@ -1898,6 +1934,7 @@ export type ContextChange =
   | { repaired: RequestPart }
   | { tools_left_out: { tools: string[] } }
   | { cut: { window: number; assumed: number } }
+  | { fell_back: { from: string; to: string; code: string; message: string } }
   | { shortened: { window: number } };
 
 /** A range of the conversation, and what it weighs. */
