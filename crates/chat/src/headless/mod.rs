@@ -33,7 +33,7 @@ pub(crate) use ending::{RunOutcomeCollector, command_that_allows};
 use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
 use run_start::AnswerOutput;
-pub use typed_answer::read_schema;
+pub use typed_answer::{held_to, read_schema};
 
 /// The form of a run on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
+use agentx::UserInput;
 use agentx::runtime::{check_answer_schema, read_json_answer};
 use agentx::types::{AnswerSchema, RunStatus};
 
@@ -12,6 +14,23 @@ use crate::headless::result::RunResult;
 
 /// The largest file of a schema, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// Returns the prompt of a run, whose answer has to fit the schema.
+///
+/// # Errors
+/// Returns an error if there is a schema and no prompt.
+pub fn held_to(
+    prompt: Option<UserInput>,
+    schema: Option<Arc<AnswerSchema>>,
+) -> Result<Option<UserInput>, ChatError> {
+    if schema.is_some() && prompt.is_none() {
+        return Err(ChatError::usage(
+            "--schema needs a prompt",
+            "give one: agentx run --schema FILE \"list the files here\"",
+        ));
+    }
+    Ok(prompt.map(|prompt| prompt.answer_schema(schema)))
+}
 
 /// Reads the schema of a run's answer from a JSON file.
 ///

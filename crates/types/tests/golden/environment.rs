@@ -1,5 +1,7 @@
 //! Samples of every EnvironmentEvent, and of the envelope around one.
 
+use std::sync::Arc;
+
 use agentx_types::*;
 use serde_json::json;
 
@@ -95,7 +97,7 @@ fn people() -> Vec<EnvironmentEvent> {
         mode: InputMode::Steer,
         idempotency_key: Some("k1".into()),
         by: Some("own_2".into()),
-        answer_schema: None,
+        answer_schema: Some(Arc::new(AnswerSchema::new(json!({"type": "object"})))),
     };
     let approval = Approval {
         tool_call_id: "call_1".into(),

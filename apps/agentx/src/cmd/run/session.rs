@@ -37,13 +37,7 @@ pub(crate) async fn run(
     let target = args.session.target()?;
     // A session that exists may have something under way: without a prompt, that is gone on with.
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
-    if schema.is_some() && prompt.is_none() {
-        return Err(ChatError::usage(
-            "--schema needs a prompt",
-            "give one: agentx run --schema FILE \"list the files here\"",
-        ));
-    }
-    let prompt = prompt.map(|content| UserInput::new(content).answer_schema(schema));
+    let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
     let place = place_of(global, &args.agent, &mut loaded, &target, console).await?;
     if target == Target::New && args.agent.agent.is_none() {
         default_model::check_connected(&loaded.settings)?;
