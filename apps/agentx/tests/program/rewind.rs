@@ -257,7 +257,7 @@ fn a_fork_from_an_earlier_event_asks_what_becomes_of_the_files() {
         ran.stdout.contains("k keep files · r restore files · d diff ·"),
         "{ran}"
     );
-    assert!(ran.stdout.contains("2 files put back"), "{ran}");
+    assert!(ran.stdout.contains("1 file put back"), "{ran}");
     assert_eq!(
         read(&sandbox, "notes.txt").as_deref(),
         Some("one\nhello\nthree\n")
