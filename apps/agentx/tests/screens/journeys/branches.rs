@@ -27,7 +27,7 @@ fn rewind_with_files() {
         chat.wait_for_words("rewind? b both · c conversation · f files · d diff · n cancel ›");
         shots.now("what it would undo", &chat);
         chat.say("b");
-        chat.wait_for_words("files put back");
+        chat.wait_for_words("file put back");
         chat.wait_for_words("› replace hello with bye in notes.txt");
         assert_eq!(notes(&world), "one\nhello\nthree\n");
         assert!(!world.path("new.txt").exists());
