@@ -44,13 +44,15 @@ mod block;
 mod body;
 mod cache;
 mod finish;
+mod options;
 mod request;
 mod stream;
 mod thinking;
 mod wire;
 
 pub use body::decode_body;
-pub use request::{AnthropicOptions, ThinkingMode, build};
+pub use options::{AnthropicOptions, ThinkingMode};
+pub use request::build;
 pub use stream::AnthropicDecoder;
 pub use thinking::beta;
 pub(crate) use thinking::effort;

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::vocabulary::{payloads, present, vocabulary};
 use crate::{
-    AccessChanged, ActionKind, AgentConfig, AgentStateId, AnswerSchema, ApprovalDecision, AttemptFailed,
-    CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextCondensed,
-    ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring, InnerCallAsked, InputMode,
-    InputPinned, InputRevised, InterruptRequested, InvalidInput, LeftRunning, MessageId, OutputChannel,
-    OwnerId, Prices, Rule, SessionId, StopReason, SystemCommand, Timer, ToolCallId, ToolStatus, Usage,
-    WheelChanged,
+    AccessChanged, ActionKind, AgentClosed, AgentConfig, AgentSpawned, AnswerSchema, ApprovalDecision,
+    AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart,
+    ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
+    InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, LeftRunning,
+    MessageId, OutputChannel, OwnerId, Prices, Rule, SessionId, StopReason, SystemCommand, Timer, ToolCallId,
+    ToolStatus, Usage, WheelChanged,
 };
 
 vocabulary! {
@@ -379,22 +379,6 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
-    }
-    /// An agent comes into being.
-    AgentSpawned {
-        /// Its id.
-        agent_state_id: AgentStateId,
-        /// The agent that made it.
-        parent: AgentStateId,
-        /// The agent's configuration.
-        config: Box<AgentConfig>,
-    }
-    /// An agent is gone.
-    AgentClosed {
-        /// The agent.
-        agent_state_id: AgentStateId,
-        /// The reason.
-        reason: String,
     }
     /// A run was stopped from outside.
     Interrupted {

@@ -18,6 +18,7 @@
 //! ```
 
 mod action;
+mod agents;
 mod answer_schema;
 mod assembler;
 mod attempt;
@@ -61,6 +62,7 @@ mod window;
 pub mod wire;
 
 pub use action::*;
+pub use agents::*;
 pub use answer_schema::*;
 pub use assembler::{AssembledAnswer, Assembler, RequestedCall, WAS_THINKING};
 pub use attempt::*;

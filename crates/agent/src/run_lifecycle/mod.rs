@@ -20,6 +20,7 @@ mod inputs;
 mod refused_request;
 mod run;
 mod spending;
+mod stop_cause;
 mod stops;
 mod wall_time;
 
@@ -37,8 +38,9 @@ pub use inputs::{InputBacklog, RunInput};
 pub(crate) use inputs::{InputDecision, InputQueue};
 pub use refused_request::RefusedRequest;
 pub(crate) use run::{PendingCheck, RunStep};
-pub use run::{PendingRun, Run, RunCost, StopCause, StopRecord};
+pub use run::{PendingRun, Run, RunCost};
 pub use spending::Totals;
+pub use stop_cause::{StopCause, StopRecord};
 pub(crate) use stops::StopConsequence;
 
 /// The runs of one agent.

@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::ancestor_budgets::Census;
 use crate::context::{HeardBy, StepContext, Transition};
-use crate::limits::{ReachedLimit, RunSpending};
+use crate::limits::RunSpending;
 
 use super::refused_request::RefusedRequest;
+use super::stop_cause::StopCause;
 
 /// A run: from an input of the user to its last answer. It may answer several inputs: those that joined it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,65 +124,6 @@ pub struct PendingCheck {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
-}
-
-/// The cause of a stop. The first cause counts: later ones change nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StopCause {
-    /// The final status of the run: `interrupted`, `failed` or `timed_out`.
-    pub status: RunStatus,
-    /// Stable, for programs, such as `time_limit`; empty for an interrupt.
-    pub code: String,
-    /// For people, and for the model in the results of calls that were not run.
-    pub message: String,
-    /// The progress of recording the cause.
-    pub record: StopRecord,
-}
-
-/// The progress of recording the cause of a stop. A run ends only once the log has its reason, so that a
-/// replay ends it in the same way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopRecord {
-    /// Only the agent knows the reason: a report is due once nothing is open.
-    Due,
-    /// The agent requested the report as an action. If the process dies now, the next one requests it again.
-    Asked,
-    /// The log says it; the run may end.
-    Made,
-}
-
-impl StopCause {
-    /// A stop from outside: a person, an agent above, or the end of the agent.
-    pub(crate) fn interrupt(reason: &str) -> Self {
-        Self {
-            status: RunStatus::Interrupted,
-            code: String::new(),
-            message: reason.to_owned(),
-            record: StopRecord::Due,
-        }
-    }
-
-    /// A stop because the run cannot continue. `code` is for programs, `message` for people.
-    pub(crate) fn error(status: RunStatus, code: &str, message: &str) -> Self {
-        Self {
-            status,
-            code: code.to_owned(),
-            message: message.to_owned(),
-            record: StopRecord::Due,
-        }
-    }
-
-    /// A stop because a limit forbids that the run continues; it ends as `timed_out`, whichever limit it is.
-    pub(crate) fn limit(limit: &ReachedLimit) -> Self {
-        Self::error(RunStatus::TimedOut, limit.code, &limit.message)
-    }
-
-    /// Returns this cause as recorded: a fact of the log has it already, so no report is needed.
-    pub(crate) fn on_record(mut self) -> Self {
-        self.record = StopRecord::Made;
-        self
-    }
 }
 
 impl Run {

@@ -8,56 +8,12 @@ use agentx_types::{
     ContentPart, MediaPart, Message, ModelRequest, ProviderData, Role, ThinkingPart, ToolCallPart,
     ToolResultPart, ToolSpec, without_author_tags,
 };
-use serde::{Deserialize, Serialize};
 
+use super::options::{AnthropicOptions, ThinkingMode};
 use super::{API, cache, thinking};
 use crate::answer_schema;
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
-
-/// Options of a model of this API, which the catalog or a person's configuration sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AnthropicOptions {
-    /// The way to request reasoning. The default is [`ThinkingMode::Budget`].
-    pub thinking: ThinkingMode,
-    /// Whether the model takes a temperature. The default is `true`.
-    pub temperature: bool,
-    /// Whether requests mark the ends of what the provider may cache (`cache_control`). The default is `true`.
-    pub cache: bool,
-    /// Whether the model reasons without being asked. Its reasoning, and what it says between tool calls, come
-    /// as empty blocks unless the request asks for their words. The default is `false`.
-    pub thinks_by_default: bool,
-    /// Whether the model refuses its own thinking once anything before it has changed. The request then asks
-    /// it to drop that thinking instead. The default is `false`.
-    pub binds_thinking: bool,
-}
-
-impl Default for AnthropicOptions {
-    fn default() -> Self {
-        Self {
-            thinking: ThinkingMode::Budget,
-            temperature: true,
-            cache: true,
-            thinks_by_default: false,
-            binds_thinking: false,
-        }
-    }
-}
-
-/// The way to request reasoning from a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThinkingMode {
-    /// The request names a budget of tokens. Models up to 4.6 take one.
-    #[default]
-    Budget,
-    /// The model decides how much it thinks; the requested number of tokens becomes an effort. Models from 4.6
-    /// on take it, and models from 4.7 on take nothing else.
-    Adaptive,
-    /// The model cannot reason, so the request says nothing about it.
-    None,
-}
 
 /// Returns the body of the request as JSON, with `stream: true`.
 ///
