@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentx::ToolServer;
 use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::Settings;
@@ -132,9 +133,11 @@ impl CommandTarget {
         })
     }
 
-    /// The runtime of this process; `None` on a server.
-    pub(crate) fn node(&self) -> Option<Arc<NodeRuntime>> {
-        self.node.as_ref().map(|node| node.runtime.clone())
+    /// The tools of this process; `None` on a server.
+    pub(crate) fn tool_server(&self) -> Option<ToolServer> {
+        self.node
+            .as_ref()
+            .map(|node| ToolServer::new(node.runtime.clone()))
     }
 
     /// The files of agents and tools that this machine's runtime was made with; `None` on a server.

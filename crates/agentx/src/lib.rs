@@ -146,10 +146,10 @@ pub use {schemars, serde, serde_json};
 /// Cancels a run ([`Ask::cancelled_by`]), what a reactor serves, or an action that is performed.
 pub use tokio_util::sync::CancellationToken;
 
-pub use agentx_node_runtime::NodeRuntime;
 #[cfg(feature = "http")]
 pub use agentx_node_runtime::model::{ClaudeEnvironment, OpenAiEnvironment};
 pub use agentx_node_runtime::scripted::ScriptedEnvironment;
+pub use agentx_node_runtime::{NodeRuntime, ToolServer};
 #[cfg(feature = "remote")]
 pub use agentx_remote_runtime::WebSocketEnvironment;
 pub use agentx_runtime::{

@@ -16,14 +16,12 @@ use agentx::agent::approval::{Verdict, decide};
 use agentx::agent::arguments::argument_error;
 use agentx::config::Settings;
 use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
-use agentx::runtime::{
-    BoxFuture, Delivery, Runtime as _, Session, SessionQuery, ToolOutcome, UserInput, View,
-};
+use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, SessionQuery, ToolOutcome, UserInput, View};
 use agentx::tools::is_in_a_call;
 use agentx::types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
 };
-use agentx::{CancellationToken, NodeRuntime};
+use agentx::{CancellationToken, ToolServer};
 use serde_json::{Value, json};
 use tokio::io::BufReader;
 
@@ -50,7 +48,8 @@ const LISTED: usize = 100;
 /// # Errors
 /// Returns an error if standard input cannot be read, or nothing can be written.
 pub async fn serve_stdio(
-    runtime: Arc<NodeRuntime>,
+    runtime: Arc<dyn Runtime>,
+    tools: ToolServer,
     settings: Settings,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
@@ -73,7 +72,8 @@ pub async fn serve_stdio(
         place,
         agent,
         settings,
-        runtime: runtime.clone(),
+        runtime,
+        tools: tools.clone(),
     });
     let served = serve(
         parts,
@@ -89,7 +89,7 @@ pub async fn serve_stdio(
             (served.await, exit)
         }
     };
-    runtime.end_served().await;
+    tools.end().await;
     match ended {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::BrokenPipe),
         ended => Ok(ended.map(|()| exit)?),
@@ -98,7 +98,8 @@ pub async fn serve_stdio(
 
 /// What this machine serves.
 struct MachineParts {
-    runtime: Arc<NodeRuntime>,
+    runtime: Arc<dyn Runtime>,
+    tools: ToolServer,
     place: Place,
     settings: Settings,
     /// Whether agents are served: only a person starts agents, not a tool or an MCP server of an agent.
@@ -212,9 +213,9 @@ impl MachineParts {
                 progress.say(&chunk.text);
             }
         };
-        let call = (spec.name.as_str(), input);
-        self.runtime
-            .serve_call(call, self.agent.clone(), outside_workspace, cancel, hears)
+        let agent = self.agent.clone();
+        self.tools
+            .call(&spec.name, input, agent, outside_workspace, cancel, hears)
             .await
     }
 

@@ -79,6 +79,7 @@ pub use node_parts::{NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;
+pub use try_tool::ToolServer;
 
 /// The name of the database in a data directory: one SQLite file with all sessions of the directory, beside
 /// its `-wal` and `-shm` while a program has it open.

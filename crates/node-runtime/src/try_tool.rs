@@ -25,6 +25,42 @@ use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
 
+/// The tools of a runtime for clients outside of any session, such as programs that speak MCP.
+#[derive(Clone)]
+pub struct ToolServer {
+    runtime: Arc<NodeRuntime>,
+}
+
+impl ToolServer {
+    /// Creates a server of the tools of `runtime`.
+    pub fn new(runtime: Arc<NodeRuntime>) -> Self {
+        Self { runtime }
+    }
+
+    /// Runs a tool as [`NodeRuntime::try_tool`] does; calls may run at the same time. The caller has judged the
+    /// call: `outside_workspace` says whether it may leave the directory of the agent. What a call leaves
+    /// running stays until [`end`](Self::end).
+    pub async fn call(
+        &self,
+        name: &str,
+        input: Value,
+        agent: AgentConfig,
+        outside_workspace: bool,
+        cancel: CancellationToken,
+        hears: impl FnMut(&EnvironmentEvent),
+    ) -> ToolOutcome {
+        let served = self
+            .runtime
+            .serve_call(name, input, agent, outside_workspace, cancel, hears);
+        served.await
+    }
+
+    /// Ends what the calls left running.
+    pub async fn end(&self) {
+        self.runtime.end_served().await;
+    }
+}
+
 impl NodeRuntime {
     /// Runs a tool with these arguments, as this agent would in its directory. A tool that there is not, or
     /// arguments that it does not take, are an outcome like any other failure. Nobody is asked for approval:
@@ -45,12 +81,11 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Runs a tool for a client that is no agent, as [`Self::try_tool`] does, in calls that may run at once.
-    /// `outside_workspace` is what the rules allow. What the calls leave running stays until
-    /// [`Self::end_served`].
-    pub async fn serve_call(
+    /// Runs a tool for a client outside of any session; calls may run at the same time.
+    async fn serve_call(
         &self,
-        (name, input): (&str, Value),
+        name: &str,
+        input: Value,
         agent: AgentConfig,
         outside_workspace: bool,
         cancel: CancellationToken,
@@ -64,8 +99,8 @@ impl NodeRuntime {
         self.outside_session(call, false, cancel, hears).await
     }
 
-    /// Ends what the calls of [`Self::serve_call`] left running.
-    pub async fn end_served(&self) {
+    /// Ends what the calls of clients left running.
+    async fn end_served(&self) {
         self.toolbox().shutdown(&SessionId::new(NO_SESSION)).await;
     }
 

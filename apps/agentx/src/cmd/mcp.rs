@@ -17,13 +17,9 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
     only_here("mcp", global)?;
     if let McpCommand::Serve = command {
         return with_runtime(global, console, async |place, loaded, console| {
-            match place.node() {
-                Some(runtime) => serve_stdio(runtime, loaded.settings.clone(), console).await,
-                None => Err(ChatError::usage(
-                    "`agentx mcp serve` works on this machine only",
-                    "omit --connect",
-                )),
-            }
+            let here = || ChatError::usage("`agentx mcp serve` works on this machine only", "omit --connect");
+            let tools = place.tool_server().ok_or_else(here)?;
+            serve_stdio(place.shared(), tools, loaded.settings.clone(), console).await
         });
     }
     let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
