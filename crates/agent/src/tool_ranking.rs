@@ -188,8 +188,9 @@ fn with_alike(word: String) -> Vec<(String, f64)> {
     words
 }
 
-/// The stems of the words of a text: words end at anything that is no letter or digit, and where `camelCase`
-/// goes on with a capital. In scripts that are written without spaces, each two neighbours are a word.
+/// The stems of the words of a text: a word ends at any character other than a letter or digit, and
+/// before a capital letter in `camelCase`. In scripts without spaces, each pair of neighbouring characters is a
+/// word.
 fn stems(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

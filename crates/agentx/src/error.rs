@@ -41,12 +41,12 @@ pub enum AgentError {
         /// The calls to decide about.
         calls: Vec<PendingApproval>,
     },
-    /// The answer fits the schema of the type that was asked for, and cannot be read as one.
-    #[error("the answer is none of the type that was asked for: {reason}")]
+    /// The answer fits the schema of the requested type, but cannot be deserialized.
+    #[error("the answer does not fit the requested type: {reason}")]
     Unreadable {
-        /// Why.
+        /// The error of the deserializer.
         reason: String,
-        /// The answer.
+        /// The text of the answer.
         text: String,
     },
     /// The run ended without an answer.

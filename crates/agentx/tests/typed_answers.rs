@@ -83,7 +83,7 @@ async fn two_attempts_are_refused_and_the_third_is_the_answer() {
         checks.iter().map(|(attempt, _)| *attempt).collect::<Vec<_>>(),
         [1, 2, 3]
     );
-    assert!(checks[0].1[0].starts_with("the answer is no JSON"), "{checks:?}");
+    assert!(checks[0].1[0].starts_with("the answer is not JSON"), "{checks:?}");
     assert_eq!(checks[1].1, [r#"at /city: 1 is not of type "string""#]);
     assert_eq!(checks[2].1, Vec::<String>::new());
 }

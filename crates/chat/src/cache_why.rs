@@ -21,10 +21,10 @@ pub struct CacheQuestion {
 }
 
 /// Explains a request of a session: the one at or before the event `seq`, or the latest that lost something.
-/// Without a session, the latest of this directory is meant.
+/// Without a session, explains the latest one of this directory.
 ///
 /// # Errors
-/// Returns an error if there is no such session, or no model was called in it.
+/// Returns an error if the session does not exist or has no model calls.
 pub async fn explain(
     runtime: &dyn Runtime,
     settings: &Settings,

@@ -40,7 +40,7 @@ pub struct Settings {
     pub tools: ToolSettings,
     /// The MCP servers: the person's own, then those of the folder that the person accepted.
     pub mcp: Vec<McpServerSettings>,
-    /// The search engine of the tool `web_search`; without one, there is no such tool.
+    /// The search engine of the tool `web_search`; without one, the tool is not offered.
     pub search: Option<SearchSettings>,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,

@@ -43,7 +43,7 @@ pub fn read_json_answer(answer: &str) -> Result<Value, String> {
     found
         .filter_map(|text| serde_json::from_str(text).ok())
         .next()
-        .ok_or_else(|| format!("the answer is no JSON: {first}"))
+        .ok_or_else(|| format!("the answer is not JSON: {first}"))
 }
 
 /// Checks that a schema is one that answers can be held against.
@@ -84,7 +84,7 @@ pub(crate) fn check(check: &CheckAnswer) -> AnswerChecked {
     let problems = match read_json_answer(&check.text) {
         Err(what) => vec![short(&what)],
         Ok(value) => mistakes_of(&check.answer_schema.schema, Some(&value))
-            .unwrap_or_else(|what| vec![format!("the schema is none: {what}")]),
+            .unwrap_or_else(|what| vec![format!("the schema is invalid: {what}")]),
     };
     AnswerChecked {
         attempt: check.attempt,
@@ -150,7 +150,7 @@ mod tests {
             [r#"at /n: "x" is not of type "integer""#]
         );
         assert_eq!(problems(schema.clone(), "{}"), [r#""n" is a required property"#]);
-        assert!(problems(schema, "no")[0].starts_with("the answer is no JSON"));
+        assert!(problems(schema, "no")[0].starts_with("the answer is not JSON"));
         assert!(problems(json!({"type": "nonsense"}), "1")[0].starts_with("the schema is none"));
     }
 

@@ -174,7 +174,7 @@ impl Session for LocalSession {
             if let Some(answer) = &input.answer_schema {
                 let checked = check_answer_schema(&answer.schema);
                 checked.map_err(|what| {
-                    RuntimeError::Refused(format!("the schema of the answer is none: {what}"))
+                    RuntimeError::Refused(format!("the schema of the answer is invalid: {what}"))
                 })?;
             }
             self.check_sight(&input.content).await?;

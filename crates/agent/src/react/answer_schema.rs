@@ -1,9 +1,14 @@
 //! An answer that has to fit a schema: the run ends only with one that does.
 //!
-//! The validator is no part of this machine: `CheckAnswer` asks for a verdict, and the verdict is a fact
-//! (`answer_checked`), so that a replay comes to the same end whatever a later validator thinks. An answer that does not fit
-//! is answered by a message with the validator's words, and the model is asked again, within the bound of the schema
-//! and the limits of the run. Calls of tools before the last answer are not looked at.
+//! This machine does not validate. It requests a verdict with `CheckAnswer`, and the verdict is a fact
+//! (`answer_checked`), so a replay ends in the same way even if a later validator judges otherwise. If an answer
+//! does not fit, the model gets a message with the validator's words and is asked again, at most as often as the
+//! schema allows and within the limits of the run. Tool calls before the last answer are not checked.
+//!
+//! ```text
+//! last answer ─▶ CheckAnswer ─▶ answer_checked ─┬─ fits ─────────▶ the run ends
+//!                                               └─ does not fit ─▶ message ─▶ call_model, or the run fails
+//! ```
 
 use std::sync::Arc;
 

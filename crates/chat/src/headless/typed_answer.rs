@@ -51,8 +51,8 @@ pub fn read_schema(file: &Path) -> Result<AnswerSchema, ChatError> {
     if text.len() as u64 > MAX_BYTES {
         return Err(wrong("the file is larger than 1 MiB".into()));
     }
-    let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("no JSON: {error}")))?;
-    check_answer_schema(&schema).map_err(|what| wrong(format!("no JSON Schema: {what}")))?;
+    let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
+    check_answer_schema(&schema).map_err(|what| wrong(format!("not a JSON Schema: {what}")))?;
     Ok(AnswerSchema::new(schema))
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn read_answer(answer: &str, schema: Option<&Value>) -> Outcome {
     let value = read_json_answer(answer).map_err(|what| EffectError::new("not_as_asked", what))?;
     let Some(schema) = schema else { return Ok(value) };
     let validator = jsonschema::validator_for(schema)
-        .map_err(|error| EffectError::new("invalid", format!("the schema is none: {error}")))?;
+        .map_err(|error| EffectError::new("invalid", format!("the schema is invalid: {error}")))?;
     let mistakes = schema_mistakes(&validator, &value);
     if mistakes.is_empty() {
         Ok(value)

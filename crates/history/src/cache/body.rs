@@ -48,7 +48,7 @@ pub enum CachedPart {
 pub struct FirstDifference {
     /// The part that differs.
     pub part: CachedPart,
-    /// The index of the first tool or message that differs, from 0; `None` if the part is no list.
+    /// The index of the first tool or message that differs, from 0; `None` if the part is not a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
     /// The offset of the byte in the body of the request, from 0.

@@ -41,7 +41,7 @@ impl ClientMessage {
         };
         let value: Value = match serde_json::from_slice(line) {
             Ok(value) => value,
-            Err(error) => return wrong(Value::Null, PARSE_ERROR, &format!("this is no JSON: {error}")),
+            Err(error) => return wrong(Value::Null, PARSE_ERROR, &format!("this is not JSON: {error}")),
         };
         let Value::Object(mut message) = value else {
             return wrong(Value::Null, INVALID_REQUEST, "a message is an object");

@@ -15,7 +15,7 @@ const END_TIME: Duration = Duration::from_secs(5);
 /// The body of an answer that streams.
 pub(super) struct StreamingBody {
     pub(super) incoming: IncomingBody,
-    /// A piece of it that was looked at before.
+    /// A piece that was read before, if any.
     pub(super) first: Option<Vec<u8>>,
     /// The deadline for its next piece.
     pub(super) until: Instant,
@@ -23,7 +23,7 @@ pub(super) struct StreamingBody {
     pub(super) heard: Instant,
     pub(super) bytes: usize,
     pub(super) flow: StreamPace,
-    /// Whether it says itself that it is no stream.
+    /// Whether its content type is not that of an event stream.
     pub(super) hopeless: bool,
     pub(super) decoder: StreamDecoder,
 }
