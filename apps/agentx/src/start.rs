@@ -95,7 +95,7 @@ fn flags(global: &Global, agent: &AgentArgs) -> Vec<CommandLineSetting> {
         (
             "--fallback",
             "fallbacks",
-            (!agent.fallbacks.is_empty()).then(|| agent.fallbacks.join(",")),
+            agent.fallbacks.as_ref().map(|names| names.join(",")),
         ),
         ("--system", "system_prompt", agent.system.clone()),
         (

@@ -12,8 +12,6 @@
 
 use std::sync::Arc;
 
-use agentx::agent::approval::{Verdict, decide};
-use agentx::agent::arguments::argument_error;
 use agentx::config::Settings;
 use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
 use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, SessionQuery, ToolOutcome, UserInput, View};
@@ -193,30 +191,20 @@ impl MachineParts {
         cancel: CancellationToken,
         mut progress: CallProgress,
     ) -> ToolOutcome {
-        if let Some(wrong) = argument_error(spec, &input) {
-            return ToolOutcome::failed(ToolStatus::Invalid, wrong);
-        }
-        let outside_workspace = match decide(&self.agent, spec, &input) {
-            Verdict::Allow { outside_workspace } => outside_workspace,
-            Verdict::Deny { reason } => return denied(&reason),
-            Verdict::Ask(question) => {
-                let allow = command_that_allows(&spec.name, &input);
-                let why = format!(
-                    "{}; nobody can be asked here. A person can allow it with `{allow}`, and this server has to be started again then",
-                    question.reason
-                );
-                return denied(&why);
-            }
-        };
+        let allow = command_that_allows(&spec.name, &input);
         let hears = |event: &EnvironmentEvent| {
             if let EnvironmentEvent::ToolOutputChunk(chunk) = event {
                 progress.say(&chunk.text);
             }
         };
-        let agent = self.agent.clone();
-        self.tools
-            .call(&spec.name, input, agent, outside_workspace, cancel, hears)
-            .await
+        let called = self.tools.call(spec, input, &self.agent, cancel, hears).await;
+        called.unwrap_or_else(|question| {
+            let why = format!(
+                "{}; nobody can be asked here. A person can allow it with `{allow}`, and this server has to be started again then",
+                question.reason
+            );
+            denied(&why)
+        })
     }
 
     /// Has an agent of a file work on a prompt in a session of its own; its last answer is the outcome.

@@ -11,13 +11,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use agentx_agent::approval::{Question, Verdict, decide};
+use agentx_agent::arguments::argument_error;
 use agentx_runtime::{
     CallSlots, EventSink, FactBatch, Journal, RequestValues, SessionBlobs, ToolContext, ToolOutcome,
     ToolOutputSink,
 };
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallTool, CallingAgent, EnvironmentEvent,
-    LeftRunning, SessionId, ToolCallId,
+    LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -37,22 +39,33 @@ impl ToolServer {
         Self { runtime }
     }
 
-    /// Runs a tool as [`NodeRuntime::try_tool`] does; calls may run at the same time. The caller has judged the
-    /// call: `outside_workspace` says whether it may leave the directory of the agent. What a call leaves
-    /// running stays until [`end`](Self::end).
+    /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call without a
+    /// question. Calls may run at the same time. What a call leaves running stays until [`end`](Self::end).
+    ///
+    /// # Errors
+    /// Returns the question if the rules ask about the call; it has not run then.
     pub async fn call(
         &self,
-        name: &str,
+        tool: &ToolSpec,
         input: Value,
-        agent: AgentConfig,
-        outside_workspace: bool,
+        agent: &AgentConfig,
         cancel: CancellationToken,
         hears: impl FnMut(&EnvironmentEvent),
-    ) -> ToolOutcome {
-        let served = self
-            .runtime
-            .serve_call(name, input, agent, outside_workspace, cancel, hears);
-        served.await
+    ) -> Result<ToolOutcome, Question> {
+        if let Some(wrong) = argument_error(tool, &input) {
+            return Ok(ToolOutcome::failed(ToolStatus::Invalid, wrong));
+        }
+        let outside_workspace = match decide(agent, tool, &input) {
+            Verdict::Allow { outside_workspace } => outside_workspace,
+            Verdict::Deny { reason } => {
+                let text = format!("Not allowed: {reason}.");
+                return Ok(ToolOutcome::failed(ToolStatus::Denied, text));
+            }
+            Verdict::Ask(question) => return Err(question),
+        };
+        let mut call = tried(&tool.name, &input, agent.clone());
+        call.outside_workspace = outside_workspace;
+        Ok(self.runtime.serve_call(call, cancel, hears).await)
     }
 
     /// Ends what the calls left running.
@@ -81,21 +94,16 @@ impl NodeRuntime {
         outcome
     }
 
-    /// Runs a tool for a client outside of any session; calls may run at the same time.
+    /// Makes a call of a client outside of any session; calls may run at the same time.
     async fn serve_call(
         &self,
-        name: &str,
-        input: Value,
-        agent: AgentConfig,
-        outside_workspace: bool,
+        mut call: CallTool,
         cancel: CancellationToken,
         hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mut call = tried(name, &input, agent);
         call.tool_call_id = ToolCallId::new(format!("call_{number}"));
-        call.outside_workspace = outside_workspace;
         self.outside_session(call, false, cancel, hears).await
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct AgentArgs {
         help_heading = "Agent",
         hide_short_help = true
     )]
-    pub(crate) fallbacks: Vec<String>,
+    pub(crate) fallbacks: Option<Vec<String>>,
     /// Replace the built-in system prompt with this text
     #[arg(long, value_name = "TEXT", help_heading = "Agent", hide_short_help = true)]
     pub(crate) system: Option<String>,
@@ -65,11 +65,7 @@ impl AgentArgs {
         Self {
             agent: self.agent.or(outer.agent),
             model: self.model.or(outer.model),
-            fallbacks: if self.fallbacks.is_empty() {
-                outer.fallbacks
-            } else {
-                self.fallbacks
-            },
+            fallbacks: self.fallbacks.or(outer.fallbacks),
             system: self.system.or(outer.system),
             max_iterations: self.max_iterations.or(outer.max_iterations),
             max_cost: self.max_cost.or(outer.max_cost),
@@ -86,7 +82,7 @@ impl AgentArgs {
             agent: self.agent.clone(),
             system: self.system.clone(),
             model: self.model.is_some(),
-            fallbacks: !self.fallbacks.is_empty(),
+            fallbacks: self.fallbacks.is_some(),
             approval: self.approve.is_some() || self.yes,
             max_iterations: self.max_iterations.is_some(),
             max_cost: self.max_cost.is_some(),

@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Returns an error if there is a schema and no prompt.
 pub fn held_to(
     prompt: Option<UserInput>,
-    schema: Option<Arc<AnswerSchema>>,
+    schema: Option<AnswerSchema>,
 ) -> Result<Option<UserInput>, ChatError> {
     if schema.is_some() && prompt.is_none() {
         return Err(ChatError::usage(
@@ -29,7 +29,7 @@ pub fn held_to(
             "give one: agentx run --schema FILE \"list the files here\"",
         ));
     }
-    Ok(prompt.map(|prompt| prompt.answer_schema(schema)))
+    Ok(prompt.map(|prompt| prompt.answer_schema(schema.map(Arc::new))))
 }
 
 /// Reads the schema of a run's answer from a JSON file.

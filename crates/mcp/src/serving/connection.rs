@@ -93,7 +93,7 @@ async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<io
     }
 }
 
-async fn write(output: &mut (impl AsyncWrite + Unpin), message: &Value) -> io::Result<()> {
+async fn write<W: AsyncWrite + Unpin>(output: &mut W, message: &Value) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     output.write_all(&line).await?;

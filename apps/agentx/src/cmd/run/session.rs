@@ -1,7 +1,5 @@
 //! From the command line to a run: the settings, the place, the session, and what holds in it while the run lasts.
 
-use std::sync::Arc;
-
 use agentx::runtime::UserInput;
 use agentx::types::{ApprovalMode, ConfigChange};
 
@@ -26,12 +24,7 @@ pub(crate) async fn run(
     args: &RunArgs,
     console: &mut Console,
 ) -> Result<RunResult, ChatError> {
-    let schema = args
-        .schema
-        .as_deref()
-        .map(headless::read_schema)
-        .transpose()?
-        .map(Arc::new);
+    let schema = args.schema.as_deref().map(headless::read_schema).transpose()?;
     let mut loaded = start::settings_of_run(global, &args.agent, console)?;
     logging::start(&loaded.settings, false)?;
     let target = args.session.target()?;
