@@ -235,7 +235,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) image: Vec<PathBuf>,
     /// JSON Schema that the answer has to fit; standard output is one JSON document then
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) schema: Option<PathBuf>,
     /// Format of standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -115,7 +115,7 @@ async fn attempts_are_bounded_and_the_run_fails_with_the_words_of_the_validator(
 }
 
 #[tokio::test]
-async fn a_schema_that_is_none_is_refused_before_anything_is_said() {
+async fn an_invalid_schema_is_refused_before_the_model_is_asked() {
     let agent = agentx::agent("You know cities.")
         .scripted([ROME])
         .start()
@@ -124,7 +124,9 @@ async fn a_schema_that_is_none_is_refused_before_anything_is_said() {
     let none = AnswerSchema::new(json!({"type": "nonsense"}));
     let refused = agent.ask("where?").answer_schema(none).await.unwrap_err();
     assert!(
-        refused.to_string().contains("the schema of the answer is none"),
+        refused
+            .to_string()
+            .contains("the schema of the answer is invalid"),
         "{refused}"
     );
     assert_eq!(agent.ask("where?").await.unwrap().text, ROME);

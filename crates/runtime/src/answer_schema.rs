@@ -151,7 +151,7 @@ mod tests {
         );
         assert_eq!(problems(schema.clone(), "{}"), [r#""n" is a required property"#]);
         assert!(problems(schema, "no")[0].starts_with("the answer is not JSON"));
-        assert!(problems(json!({"type": "nonsense"}), "1")[0].starts_with("the schema is none"));
+        assert!(problems(json!({"type": "nonsense"}), "1")[0].starts_with("the schema is invalid"));
     }
 
     #[test]
