@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::{AgentError, Ask};
+use crate::{AgentError, AgentHandle, Ask};
 
-/// Something that is about to be asked, and whose answer is a `T`. Await it.
+/// A question whose answer is a `T`. Await it to send it.
 ///
 /// Objects of the schema allow no properties but those of the type, so that models can be held to it natively.
 #[must_use = "nothing is sent until it is awaited"]
@@ -19,6 +19,34 @@ pub struct AskAs<T> {
     ask: Ask,
     repairs: u32,
     answer: PhantomData<fn() -> T>,
+}
+
+impl AgentHandle {
+    /// Asks the agent and waits for an answer that is a `T`. The model gets the JSON Schema of `T`, the
+    /// answer is validated, and one that does not fit is answered with what is wrong, [twice at most](AskAs::repairs).
+    ///
+    /// ```
+    /// use agentx::{schemars::JsonSchema, serde::Deserialize};
+    ///
+    /// #[derive(Debug, Deserialize, JsonSchema)]
+    /// #[serde(crate = "agentx::serde")]
+    /// #[schemars(crate = "agentx::schemars")]
+    /// struct Place {
+    ///     city: String,
+    ///     people: u64,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), agentx::AgentError> {
+    /// let agent = agentx::agent("You know cities.").scripted(["Rome.", r#"{"city": "Rome", "people": 2755309}"#]).start().await?;
+    /// let place = agent.ask_as::<Place>("Which city is eternal?").await?;
+    /// assert_eq!((place.city.as_str(), place.people), ("Rome", 2_755_309));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn ask_as<T: DeserializeOwned + JsonSchema>(&self, text: impl Into<String>) -> AskAs<T> {
+        AskAs::new(self.ask(text))
+    }
 }
 
 impl<T: DeserializeOwned + JsonSchema> AskAs<T> {

@@ -9,13 +9,8 @@ use agentx_runtime::{
     ApprovalInput, Delivery, OpenRequest, PendingApproval, Runtime, RuntimeError, Session, SessionState,
     SystemBus, UserInput, View,
 };
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
 use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, ToolCallId};
 
-#[cfg(feature = "typed-answers")]
-use crate::AskAs;
 use crate::tool::AskValues;
 use crate::{AgentError, Answer, Answering, Ask};
 
@@ -141,33 +136,6 @@ impl AgentHandle {
     /// Returns an error if it cannot be committed.
     pub async fn steer(&self, text: impl Into<String>) -> Result<u64, AgentError> {
         Ok(self.say(text.into(), InputMode::Steer).await?)
-    }
-
-    /// Says `text` to the agent and waits for an answer that is a `T`: the model is sent the JSON Schema of `T`, the
-    /// answer is validated, and one that does not fit is answered with what is wrong, [twice at most](AskAs::repairs).
-    ///
-    /// ```
-    /// use agentx::{schemars::JsonSchema, serde::Deserialize};
-    ///
-    /// #[derive(Debug, Deserialize, JsonSchema)]
-    /// #[serde(crate = "agentx::serde")]
-    /// #[schemars(crate = "agentx::schemars")]
-    /// struct Place {
-    ///     city: String,
-    ///     people: u64,
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), agentx::AgentError> {
-    /// let agent = agentx::agent("You know cities.").scripted(["Rome.", r#"{"city": "Rome", "people": 2755309}"#]).start().await?;
-    /// let place = agent.ask_as::<Place>("Which city is eternal?").await?;
-    /// assert_eq!((place.city.as_str(), place.people), ("Rome", 2_755_309));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[cfg(feature = "typed-answers")]
-    pub fn ask_as<T: DeserializeOwned + JsonSchema>(&self, text: impl Into<String>) -> AskAs<T> {
-        AskAs::new(self.ask(text))
     }
 
     async fn say(&self, text: String, mode: InputMode) -> Result<u64, RuntimeError> {

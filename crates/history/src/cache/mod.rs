@@ -1,7 +1,7 @@
 //! Why a request was not read from the provider's cache: the first byte in which it differs from its
 //! predecessor, what changed it, and what that cost.
 //!
-//! The calls and what happened between them are a fold of the log ([`CallTrail`]); the bodies are those that
+//! The calls and what happened between them are a fold of the log (`CallTrail`); the bodies are those that
 //! `agentx context` shows ([`Runtime::context`]).
 
 mod body;
