@@ -15,7 +15,6 @@ use std::sync::Arc;
 use agentx::config::Settings;
 use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
 use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, SessionQuery, ToolOutcome, UserInput, View};
-use agentx::tools::is_in_a_call;
 use agentx::types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
 };
@@ -66,7 +65,6 @@ pub async fn serve_stdio(
         |agent| (*agent.config).clone(),
     );
     let parts = Arc::new(MachineParts {
-        starts_agents: !is_in_a_call(),
         place,
         agent,
         settings,
@@ -100,8 +98,6 @@ struct MachineParts {
     tools: ToolServer,
     place: Place,
     settings: Settings,
-    /// Whether agents are served: only a person starts agents, not a tool or an MCP server of an agent.
-    starts_agents: bool,
     /// The agent of a new session here: its rules decide about calls.
     agent: AgentConfig,
 }
@@ -110,11 +106,7 @@ impl ServedParts for MachineParts {
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
         Box::pin(async {
             let mut tools: Vec<ToolSpec> = self.own_tools().cloned().collect();
-            let agents = if self.starts_agents {
-                self.runtime.agents().await.unwrap_or_default()
-            } else {
-                Vec::new()
-            };
+            let agents = self.runtime.agents().await.unwrap_or_default();
             let of_agents = agents
                 .iter()
                 .map(|agent| agent_tool(&agent.name, &agent.description));

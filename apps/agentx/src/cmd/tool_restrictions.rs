@@ -40,14 +40,11 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. }
         )
         .then_some(RULES),
-        Some(Command::Mcp { command }) => {
-            // What it serves to a tool starts no agent.
-            let shows = matches!(
-                command,
-                None | Some(McpCommand::List | McpCommand::Show { .. } | McpCommand::Serve)
-            );
-            (!shows).then_some(SETTINGS)
-        }
+        Some(Command::Mcp { command }) => match command {
+            None | Some(McpCommand::List | McpCommand::Show { .. }) => None,
+            Some(McpCommand::Serve) => Some(AGENT),
+            Some(McpCommand::Add(_) | McpCommand::Remove { .. } | McpCommand::Try { .. }) => Some(SETTINGS),
+        },
         Some(Command::Identity(command)) => {
             let shows = matches!(
                 command,

@@ -337,6 +337,7 @@ fn a_server_cannot_change_who_serves() {
         &["mcp", "add", "a", "x"][..],
         &["mcp", "try", "a"],
         &["mcp", "remove", "a"],
+        &["mcp", "serve"],
     ] {
         let refused = sandbox.run(command);
         assert!(refused.stderr.contains("only a person may do that"), "{refused}");
