@@ -350,10 +350,11 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
     let sandbox = Sandbox::new();
     sandbox.write("work/a.txt", "made up\n");
     let agentx = env!("CARGO_BIN_EXE_agentx");
+    // Started by a program that knows nothing of AgentX; `a_server_cannot_change_who_serves` has the other case.
     let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- nth: 2\n  call: {tool: self__bash, input: {command: echo x}}\n- result: '*'\n  say: done\n";
     sandbox.write("home/answers.yaml", answers);
     sandbox.config(&format!(
-        "model: demo\nscripted_answers: {}\nmcp:\n  self:\n    command: {agentx}\n    args: [mcp, serve]\n",
+        "model: demo\nscripted_answers: {}\nmcp:\n  self:\n    command: env\n    args: [-u, AGENTX_CALL, {agentx}, mcp, serve]\n",
         sandbox.path("home/answers.yaml").display()
     ));
     let tried = sandbox.run(&["mcp", "try", "self"]);
