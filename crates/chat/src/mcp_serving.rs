@@ -192,7 +192,7 @@ impl MachineParts {
         let called = self.tools.call(spec, input, &self.agent, cancel, hears).await;
         called.unwrap_or_else(|question| {
             let why = format!(
-                "{}; nobody can be asked here. A person can allow it with `{allow}`, and this server has to be started again then",
+                "{}; nobody can be asked here. A person can allow it with `{allow}` and start this server again",
                 question.reason
             );
             denied(&why)

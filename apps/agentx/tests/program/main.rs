@@ -56,6 +56,7 @@ mod signals;
 mod slash_commands;
 mod thief;
 mod trust;
+mod typed_answer;
 mod upkeep;
 mod watch;
 mod writing;

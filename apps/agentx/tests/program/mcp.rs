@@ -348,10 +348,10 @@ fn a_server_cannot_change_who_serves() {
 #[test]
 fn what_is_served_is_known_called_and_refused_by_the_rules() {
     let sandbox = Sandbox::new();
-    sandbox.write("work/a.txt", "made up\n");
+    sandbox.write("ws/a.txt", "made up\n");
     let agentx = env!("CARGO_BIN_EXE_agentx");
     // Started by a program that knows nothing of AgentX; `a_server_cannot_change_who_serves` has the other case.
-    let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- nth: 2\n  call: {tool: self__bash, input: {command: echo x}}\n- result: '*'\n  say: done\n";
+    let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- result: '*nobody can be asked here*'\n  say: done\n- result: '*made up*'\n  call: {tool: self__bash, input: {command: echo x}}\n";
     sandbox.write("home/answers.yaml", answers);
     sandbox.config(&format!(
         "model: demo\nscripted_answers: {}\nmcp:\n  self:\n    command: env\n    args: [-u, AGENTX_CALL, {agentx}, mcp, serve]\n",
@@ -369,5 +369,6 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
         "{tried}"
     );
     let ran = ask(&sandbox, &["--yes"]);
-    assert_eq!(ran.code, Some(0), "{ran}");
+    // The script says so only after the refusal: the person's `--yes` is not that of the server, which can ask nobody.
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
 }
