@@ -57,11 +57,13 @@ impl Shots {
         }
     }
 
-    /// Keeps what is on the lower part of the screen now, and where the cursor is.
+    /// Keeps the lower part of the screen, and the cursor's place in these rows. The row on the whole screen depends on how far it
+    /// has scrolled: a live part that was taller for one frame scrolls it for good.
     fn now(&mut self, what: &str, stage: &stage::Stage<'_>) {
         let (row, column) = stage.terminal.cursor();
         let screen = stage.screen();
         let lower = screen.len().saturating_sub(LOWER);
+        let row = usize::from(row) - lower.min(usize::from(row));
         let title = format!("{what}, cursor at {row}:{column}");
         self.shots.push((title, screen[lower..].to_vec()));
     }

@@ -227,6 +227,11 @@ impl Conversation {
         None
     }
 
+    /// By how many percent the provider counts more than the estimate, as far as is known.
+    pub(crate) fn extra_percent(&self) -> u64 {
+        self.extra_percent
+    }
+
     /// Learns that the last request was too long.
     pub(crate) fn overflowed(&mut self) {
         self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);

@@ -80,16 +80,21 @@ impl Conversation {
     }
 
     /// Shortens tool results to a quarter of the window, where that is as large as assumed and the
-    /// conversation does not fit anyway: the latest exchanges are always sent.
+    /// conversation does not fit anyway: the latest exchanges are always sent. If these alone were refused,
+    /// to a quarter of their size.
     ///
     /// `false` where that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
-        let longest = Some(config.model.context_window / 4);
-        if config.rules_version < since::RESULTS_ARE_SHORTENED || self.longest_result == longest {
+        let mut longest = config.model.context_window / 4;
+        if config.rules_version >= since::GUESSES_CONTINUE && self.units(self.window_start).len() <= 2 {
+            let refused = (self.asked_tokens / 4).max(LEAST_WINDOW / 4);
+            longest = longest.min(refused).min(self.longest_result.unwrap_or(u64::MAX));
+        }
+        if config.rules_version < since::RESULTS_ARE_SHORTENED || self.longest_result == Some(longest) {
             return false;
         }
         self.beginning_changed(config);
-        self.longest_result = longest;
+        self.longest_result = Some(longest);
         self.shorten_all();
         true
     }

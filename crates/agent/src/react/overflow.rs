@@ -8,8 +8,9 @@
 //! | it stops an answer because the window is full | `on_full_window` | what was read and written is all that fits |
 //! | its counts show that it dropped the beginning | `on_cut` | what it counted |
 //!
-//! Then what may help is tried, each thing once until a model has answered: a summary, fewer exchanges,
-//! shorter tool results. Sizes are tokens as the provider counts them.
+//! Then what may help is tried: a summary, once until a model has answered; fewer exchanges and shorter tool
+//! results, again for as long as a refusal shrinks the window or raises the estimate, both of which have an
+//! end. Sizes are tokens as the provider counts them.
 
 use std::sync::Arc;
 
@@ -96,9 +97,13 @@ impl ReactAgent {
     /// model again, and condensing is tried again even if it was tried before. An attempt that failed calls
     /// this before it is known whether another one follows; what was learned is used when the call has ended.
     pub(super) fn learn_of_overflow(&mut self, overflow: &Overflow) {
+        let estimate = self.conversation.extra_percent();
         let window = self.conversation.learn_window(overflow, &self.config);
+        let guessed = self.config.rules_version >= since::GUESSES_CONTINUE
+            && self.conversation.extra_percent() > estimate;
         let learned = window.map(|window| self.assume_window(window)).is_some();
-        self.condenser.learned = Some(learned || self.conversation.shorten_results(&self.config));
+        let shortened = !learned && self.conversation.shorten_results(&self.config);
+        self.condenser.learned = Some(learned || guessed || shortened);
     }
 
     /// Takes the model's window for so many tokens from here on. Its longest answer is at most half of that.

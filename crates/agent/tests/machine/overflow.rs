@@ -425,3 +425,49 @@ fn an_answer_that_does_not_fit_beside_the_conversation_is_asked_for_shorter() {
         session.check_replay();
     }
 }
+
+/// OpenAI's Responses API names no numbers: "Your input exceeds the context window of this model. Please adjust your input and try again."
+#[test]
+fn a_refusal_without_numbers_is_followed_by_shorter_requests_until_one_fits() {
+    for rounds in [4, 8, 20, 80] {
+        for words in [400, 1_500, 4_000] {
+            for percent in [40, 60, 80] {
+                let refused = shorter_until(RULES_VERSION, rounds, words, percent);
+                assert!(
+                    refused.is_some_and(|refused| refused <= 8),
+                    "{rounds} rounds of {words} words, {percent} % fit: {refused:?}"
+                );
+            }
+        }
+    }
+    // Older sessions ended the run after the second refusal.
+    assert_eq!(shorter_until(since::GUESSES_CONTINUE - 1, 4, 4_000, 40), None);
+}
+
+/// How many requests are refused until one fits that is at most `percent` of the first; `None` if the run ends before that.
+fn shorter_until(version: u32, rounds: u32, words: usize, percent: u64) -> Option<u32> {
+    let mut session = Session::with_rules(version, |config| config.model.context_window = 24_000);
+    session.copies = false;
+    session.say("look around");
+    for round in 0..rounds {
+        let id = format!("c{round}");
+        session.calls(&[(&id, "look", json!({}))]);
+        session.result(&id, &"word ".repeat(words));
+    }
+    let server = Server {
+        says: false,
+        bytes: 4,
+        window: 0,
+    };
+    let fits = server.count(&session.request()) * percent / 100;
+    let mut refused = 0;
+    while session.asked().is_some() {
+        let request = session.request();
+        if server.count(&request) <= fits {
+            return Some(refused);
+        }
+        refused += 1;
+        session.model(server.refusal(&request));
+    }
+    None
+}
