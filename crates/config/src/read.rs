@@ -239,7 +239,7 @@ impl SettingsReader<'_> {
         let shown = path.to_string();
         let value = match kind {
             ValueKind::Rules => self.rules(node),
-            ValueKind::Names => self.names(&shown, node),
+            ValueKind::Names(_) => self.names(&shown, kind, node),
             _ => match scalar(kind, &node.value) {
                 Ok(value) => Some(value),
                 Err((what, near)) => {
@@ -273,13 +273,9 @@ impl SettingsReader<'_> {
         self.entries.push((path, Sourced::new(value, origin)));
     }
 
-    fn names(&mut self, key: &str, node: &YamlNode) -> Option<Value> {
+    fn names(&mut self, key: &str, kind: ValueKind, node: &YamlNode) -> Option<Value> {
         let Yaml::List(items) = &node.value else {
-            let what = format!(
-                "expected {}, found {}",
-                ValueKind::Names.expects(),
-                node.value.kind()
-            );
+            let what = format!("expected {}, found {}", kind.expects(), node.value.kind());
             self.wrong(node.at, key, what, None);
             return None;
         };

@@ -200,7 +200,7 @@ fn literal_of(path: &KeyPath, key: &str, value: &str) -> Result<String, ConfigEr
             let what = "rules are a list; add one with `agentx approvals add`, or in an editor: `agentx config edit`".to_owned();
             return Err(mistake(key, what, None));
         }
-        ValueKind::Names => {
+        ValueKind::Names(_) => {
             let inner = value.trim();
             let inner = inner
                 .strip_prefix('[')

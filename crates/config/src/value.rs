@@ -33,8 +33,8 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// A template with these names as `{name}`.
     Template(&'static [&'static str]),
-    /// A list of names.
-    Names,
+    /// A list of texts, with an example of its items.
+    Names(&'static str),
     /// A list of approval rules.
     Rules,
     /// A key by reference: `${NAME}`.
@@ -60,7 +60,7 @@ impl ValueKind {
             Self::Duration => "a time with a unit such as `90s`, `10m` or `1h30m`".into(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Template(names) => format!("a text with {{{}}}", names.join("}, {")),
-            Self::Names => "a list of names such as `[read, grep]`".into(),
+            Self::Names(example) => format!("a list such as `[{example}]`"),
             Self::Rules => {
                 "a list of rules such as `- {effect: allow, tool: bash, argument: \"git status*\"}`".into()
             }
@@ -161,7 +161,7 @@ pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueErr
         ValueKind::Template(names) => {
             crate::chat::template(names, words).map(|()| Value::Text(words.to_owned()))
         }
-        ValueKind::Names => Ok(Value::Names(names(words))),
+        ValueKind::Names(_) => Ok(Value::Names(names(words))),
         ValueKind::Key => Ok(Value::Key(key(words))),
         ValueKind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),
         // What was written here may be the key itself: it is not repeated.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentx::runtime::SessionInfo;
-use agentx::types::{OwnerId, RunStatus};
+use agentx::types::{OwnerId, RunStatus, Timestamp};
 
 use super::clean::visible;
 use super::person_names::PersonNames;
@@ -14,6 +14,8 @@ use crate::demo::is_demo;
 const WIDE: usize = 120;
 /// The column of the count.
 const MESSAGES: usize = 3;
+/// The column of the folder, which is there if the sessions are of several folders.
+const FOLDER: usize = 6;
 
 /// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a server's. That a session is
 /// open is worth a word where another process has it, not on a server, which has them all; whose it is, where it is another one's.
@@ -33,35 +35,31 @@ pub fn render_list(
     }
     let now = units::now();
     let mut rows = vec![
-        ["ID", "LAST EVENT", "STATUS", "MESSAGES", "COST", "MODEL", "TITLE"]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "ID",
+            "LAST EVENT",
+            "STATUS",
+            "MESSAGES",
+            "COST",
+            "MODEL",
+            "FOLDER",
+            "TITLE",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     ];
-    for info in sessions {
-        let title = if info.title.is_empty() {
-            info.workspace.clone()
-        } else {
-            info.title.clone()
-        };
-        let fork = info
-            .parent
-            .as_ref()
-            .map(|(parent, seq)| format!(" (fork of {parent} at {seq})"))
-            .unwrap_or_default();
-        let whose = if info.owner == *me {
-            String::new()
-        } else {
-            format!("(of {}) ", names.name(&info.owner))
-        };
-        rows.push(vec![
-            info.session_id.to_string(),
-            units::ago(info.updated_at, now),
-            status_of(info, on_server),
-            info.messages.to_string(),
-            units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
-            visible(&info.model),
-            format!("{whose}{}{fork}", visible(&title)),
-        ]);
+    rows.extend(
+        sessions
+            .iter()
+            .map(|info| row_of(info, me, &names, on_server, now)),
+    );
+    if sessions
+        .windows(2)
+        .all(|pair| pair[0].workspace == pair[1].workspace)
+    {
+        for row in &mut rows {
+            let _ = row.remove(FOLDER);
+        }
     }
     if width < WIDE {
         for row in &mut rows {
@@ -69,6 +67,47 @@ pub fn render_list(
         }
     }
     table(&rows, width)
+}
+
+/// Returns a row of the list, with all columns.
+fn row_of(
+    info: &SessionInfo,
+    me: &OwnerId,
+    names: &PersonNames,
+    on_server: bool,
+    now: Timestamp,
+) -> Vec<String> {
+    let title = if info.title.is_empty() {
+        info.workspace.clone()
+    } else {
+        info.title.clone()
+    };
+    let fork = info
+        .parent
+        .as_ref()
+        .map(|(parent, seq)| format!(" (fork of {parent} at {seq})"))
+        .unwrap_or_default();
+    let whose = if info.owner == *me {
+        String::new()
+    } else {
+        format!("(of {}) ", names.name(&info.owner))
+    };
+    vec![
+        info.session_id.to_string(),
+        units::ago(info.updated_at, now),
+        status_of(info, on_server),
+        info.messages.to_string(),
+        units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
+        visible(&info.model),
+        visible(folder_name(&info.workspace)),
+        format!("{whose}{}{fork}", visible(&title)),
+    ]
+}
+
+/// Returns the last part of a path; all of it if it has no parts.
+fn folder_name(path: &str) -> &str {
+    let name = path.trim_end_matches('/').rsplit('/').next();
+    name.filter(|name| !name.is_empty()).unwrap_or(path)
 }
 
 /// Returns the state of a session in a word or two.
@@ -106,5 +145,31 @@ fn live_word(status: RunStatus) -> &'static str {
     match status {
         S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "works",
         status => status_word(status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_of_several_folders_are_listed_with_their_folders() {
+        let of = |folder: &str| {
+            let mut info = SessionInfo::new("ses_1", "me", Timestamp::default());
+            info.workspace = folder.into();
+            info
+        };
+        let me = OwnerId::new("me");
+        let listed = |folders: &[&str]| {
+            let sessions: Vec<_> = folders.iter().map(|folder| of(folder)).collect();
+            render_list(&sessions, &me, None, 120)
+        };
+        let two = listed(&["/home/ada/garden", "/"]);
+        assert!(
+            two.contains("FOLDER") && two.contains("  garden  ") && two.contains("  /  "),
+            "{two}"
+        );
+        let one = listed(&["/home/ada/garden", "/home/ada/garden"]);
+        assert!(!one.contains("FOLDER"), "{one}");
     }
 }
