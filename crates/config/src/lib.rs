@@ -40,6 +40,7 @@ mod models;
 mod named_file;
 mod origin;
 mod paths;
+mod personal_keys;
 mod quotas;
 mod read;
 mod refreshed_models;

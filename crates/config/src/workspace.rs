@@ -14,10 +14,11 @@ use agentx_types::{Guard, Rule, RuleEffect};
 
 use crate::SCRIPTED_MODEL;
 use crate::assemble::{Getter, MAX_TEXT_BYTES, resolved};
-use crate::keys::{KeyPath, WorkspaceMay};
+use crate::keys::KeyPath;
 use crate::layers::MergedSettings;
 use crate::load::ReadFile;
 use crate::models;
+use crate::personal_keys::why_personal;
 use crate::read::SettingsLayer;
 use crate::trust::{self, IgnoredSetting};
 use crate::value::{KeyReference, Value};
@@ -28,9 +29,6 @@ use crate::{
 /// Other names of the offline demo.
 const DEMO: &str = "demo";
 
-const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
-const SERVERS: &str =
-    "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
 const MODEL: &str = "it would change the provider of a model that is already known";
 const KEY: &str = "a folder's provider never gets your keys";
@@ -143,14 +141,19 @@ fn without_what_is_the_persons(
     let mut kept = SettingsLayer::default();
     let mut ignored = Vec::new();
     for (path, mut sourced) in layer.entries {
+        if let Some(why) = why_personal(&path) {
+            ignored.push(trust::note(&path, &sourced, why, false));
+            continue;
+        }
         let levels: Vec<&str> = path.0.iter().map(String::as_str).collect();
+        // The names of an alias list that are new count beside those that are refused.
+        let mut keeps_rest = false;
         let why = match (levels.as_slice(), &mut sourced.value) {
             (["providers", name, key, ..], _)
                 if *key != "default_model" && catalog.provider(name).is_some() =>
             {
                 Some(PROVIDER)
             }
-            (["mcp", ..], _) => Some(SERVERS),
             (_, Value::Key(reference)) if is_persons(reference, own) => Some(KEY),
             (["models", name, "provider"], _) => {
                 let id = ids.iter().find(|(of, _)| of == name);
@@ -160,14 +163,11 @@ fn without_what_is_the_persons(
             (["models", _, "aliases"], Value::Names(names)) => {
                 let all = names.len();
                 names.retain(|name| !known(name));
+                keeps_rest = !names.is_empty();
                 (names.len() < all).then_some(MODEL)
             }
-            _ => path
-                .spec()
-                .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never)
-                .then_some(ELSEWHERE),
+            _ => None,
         };
-        let keeps_rest = matches!(&sourced.value, Value::Names(names) if !names.is_empty());
         if let Some(why) = why {
             ignored.push(trust::note(&path, &sourced, why, false));
         }

@@ -7,7 +7,9 @@ mod hidden;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentx_config::{ConfigPaths, FolderTrust, LoadRequest, Loaded, load, trust_folder};
+use agentx_config::{
+    ConfigPaths, Folder, FolderTrust, KEYS, LoadRequest, Loaded, ValueKind, WorkspaceMay, load, trust_folder,
+};
 
 /// A home, a folder and an environment of their own; keys are made up.
 struct Desk {
@@ -184,6 +186,45 @@ fn what_a_trusted_folder_wanted_in_vain_is_named_and_its_keys_stay_keys() {
         said.contains("`providers.openai.base_url` never counts"),
         "{said}"
     );
+}
+
+#[test]
+fn keys_that_only_a_persons_settings_may_set_change_nothing_in_a_trusted_folder() {
+    let desk = Desk::new("");
+    let in_effect = |desk: &Desk| {
+        let mut loaded = desk.trusted();
+        loaded.settings.folder = Folder::default();
+        (format!("{:?}", loaded.settings), loaded)
+    };
+    let (plain, _) = in_effect(&desk);
+    let personal = KEYS.iter().filter(|key| key.workspace_may == WorkspaceMay::Never);
+    for spec in personal {
+        let key = spec.path.replace('*', "notes");
+        let levels: Vec<&str> = key.split('.').collect();
+        let mut yaml = String::new();
+        for (depth, level) in levels.iter().enumerate() {
+            yaml.push_str(&format!("{}{level}:\n", "  ".repeat(depth)));
+        }
+        let yaml = format!("{} {}\n", yaml.trim_end(), a_value(spec.kind));
+        desk.write("ws/.agentx/config.yaml", &yaml);
+        let (settings, loaded) = in_effect(&desk);
+        assert_eq!(ignored(&loaded), [key.as_str()], "{yaml}");
+        assert_eq!(settings, plain, "{yaml}");
+    }
+}
+
+/// A value that a key of this kind takes.
+fn a_value(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Names(_) => "[one, two]",
+        ValueKind::Key => "${TEAM_KEY}",
+        ValueKind::Url | ValueKind::Server => "https://team.example/v1",
+        ValueKind::Duration => "7s",
+        ValueKind::Choice(words) => words.last().unwrap(),
+        ValueKind::Text | ValueKind::Path => "elsewhere",
+        ValueKind::OrNone(kind) => a_value(*kind),
+        _ => "7",
+    }
 }
 
 #[test]

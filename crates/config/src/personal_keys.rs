@@ -1,0 +1,28 @@
+//! The keys that only a person's own settings may set, and the reason that a refusal gives.
+//!
+//! Trust in a folder does not cover them: they decide which programs and servers get a person's keys, where
+//! data is kept, and what a server gives to others.
+
+use crate::keys::{KeyPath, WorkspaceMay};
+
+const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
+const SERVERS: &str =
+    "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
+const SEARCH: &str = "only your own settings may choose a search engine";
+const SERVING: &str = "only your own settings may set the limits and folders of a server";
+const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
+
+/// Returns why no file of a folder may set this key, trusted or not; `None` if a trusted one may.
+pub(crate) fn why_personal(path: &KeyPath) -> Option<&'static str> {
+    let never = path
+        .spec()
+        .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never);
+    let why = match path.0.first().map(String::as_str) {
+        Some("mcp") => SERVERS,
+        Some("search") => SEARCH,
+        Some("quotas" | "server" | "members_dir") => SERVING,
+        Some("allow_plain") => PLAIN,
+        _ => ELSEWHERE,
+    };
+    (never || why == SERVERS).then_some(why)
+}
