@@ -14,14 +14,16 @@ impl CallSubject<'_> {
     ///
     /// A rule that denies files to the tool `read`, or asks about them, is about command lines too: they may
     /// read the file as well. A tool of the person's own is not replaced behind a rule that allows it: where
-    /// a folder's file takes its name, only a rule that names the file allows it.
+    /// a folder's file takes its name, only a rule that names the file allows it. A folder's MCP server takes a
+    /// name in the same way: only a rule for a workspace, or for this very description, allows its tools.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
+        let of_other_folders = rule.workspace.is_none() && is_of_folder_server(self.tool);
+        let needs_file = rule.effect == RuleEffect::Allow && (needs_own_rule(self.tool) || of_other_folders);
         if rule.tool == MCP && self.server_tool().is_some() {
-            return rule.effect != RuleEffect::Allow || !needs_own_rule(self.tool);
+            return !needs_file;
         }
         let by_file = || rule.tool.contains('@') && fits(&rule.tool, &name_in_rules(self.tool));
         let by_name = || fits(&rule.tool, &self.tool.name);
-        let needs_file = rule.effect == RuleEffect::Allow && needs_own_rule(self.tool);
         let reads_files = || {
             let is_by_path = rule.path.is_some() && rule.argument.is_none();
             let restricts =
@@ -58,6 +60,11 @@ pub const MCP: &str = "mcp";
 /// Returns whether only a rule that names this very description allows a call.
 fn needs_own_rule(tool: &ToolSpec) -> bool {
     replaces_another(tool) || has_changed(tool)
+}
+
+/// Returns whether a server of a folder's `.mcp.json` has the tool.
+fn is_of_folder_server(tool: &ToolSpec) -> bool {
+    tool.reach.as_ref().is_some_and(|reach| reach.of_folder)
 }
 
 /// The difference between the description of the tool and the one that was accepted, if a server changed it.

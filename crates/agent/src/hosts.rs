@@ -69,7 +69,8 @@ pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
     let mut says = Vec::new();
     if let Some(name) = &reach.mcp {
         let (server, tool) = name.split_once('/').unwrap_or((name, ""));
-        says.push(format!("is `{tool}` of the MCP server {server}"));
+        let whose = if reach.of_folder { "this folder's" } else { "the" };
+        says.push(format!("is `{tool}` of {whose} MCP server {server}"));
     }
     if !hosts.is_empty() {
         says.push(format!("sends to {}", hosts.join(", ")));

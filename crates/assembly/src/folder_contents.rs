@@ -11,7 +11,7 @@ use agentx_config::{FileAcceptance, Settings, WORKSPACE_FOLDER};
 
 use crate::accepted_files::RecordedFiles;
 use crate::runtime::{load_library, workspace_folder};
-use crate::tools::{FileTool, file_tools, with_models};
+use crate::tools::{FileTool, file_tools, with_settings};
 
 /// The largest settings file that is read.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -149,7 +149,7 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         );
     }
     let mut tools = file_tools(&library);
-    with_models(&mut tools, settings, &|name| {
+    with_settings(&mut tools, settings, &|name| {
         settings.choose_model(name, &[]).ok()
     });
     contents.tools = tools

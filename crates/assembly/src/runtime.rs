@@ -19,7 +19,7 @@ use agentx_types::ToolSpec;
 use crate::accepted_files::AcceptedFiles;
 use crate::catalogue::Catalogue;
 use crate::file_tools;
-use crate::tools::{FileTool, name_taken, with_models};
+use crate::tools::{FileTool, name_taken, with_settings};
 
 /// Returns the value of an environment variable, if it is set.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -116,7 +116,7 @@ pub fn runtime_with_files(
         library.clone(),
         variables.clone(),
     ));
-    with_models(&mut described, settings, &|name| known.choose(name).ok());
+    with_settings(&mut described, settings, &|name| known.choose(name).ok());
     let mut mistakes = library.check().to_vec();
     if !described.is_empty() {
         let flows = ToolFactory::new(ToolFactoryParts {

@@ -52,8 +52,9 @@ pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     tools
 }
 
-/// Says of the folder's tools which models of the folder's own they ask. `choose` finds the model of a name.
-pub(crate) fn with_models(
+/// Completes the folder's tools by the settings: which models of the folder's own they ask, and whether their
+/// names belong to an MCP server of the person. `choose` finds the model of a name.
+pub(crate) fn with_settings(
     tools: &mut BTreeMap<String, FileTool>,
     settings: &Settings,
     choose: &dyn Fn(&str) -> Option<ModelSpec>,
@@ -77,7 +78,18 @@ pub(crate) fn with_models(
         .filter(|tool| tool.origin == FileOrigin::Workspace)
     {
         tool.definition.known.models_at = tool.definition.models().into_iter().flat_map(at).collect();
+        tool.definition.known.replaces |= is_named_by_server(&tool.definition.name, settings);
     }
+}
+
+/// Returns whether a tool has a name that belongs to a tool of one of the person's own MCP servers: rules that
+/// allow it are about that one.
+fn is_named_by_server(name: &str, settings: &Settings) -> bool {
+    let mut own = settings.mcp.iter().filter(|server| !server.of_folder);
+    own.any(|server| {
+        let rest = name.strip_prefix(server.name.as_str());
+        rest.is_some_and(|rest| rest.starts_with("__"))
+    })
 }
 
 /// Returns the name of a tool inside a folder's composite that another tool has: calls of the other tool

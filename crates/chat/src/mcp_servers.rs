@@ -148,6 +148,9 @@ pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> 
             server.variables().join(", ")
         ))?;
     }
+    for detail in &server.details {
+        console.out(&format!("{}\n", visible(detail)))?;
+    }
     if server.trust_annotations {
         console.out("what it says about its tools is believed\n")?;
     }
@@ -180,15 +183,20 @@ fn state_in_words(known: &KnownServer) -> String {
 /// The tools that are offered, what changed of them, and those that are left out.
 fn tools_in_words(environment: &McpEnvironment) -> String {
     let mut text = String::new();
+    let known = environment.known();
     for spec in environment.specs() {
         let first = spec.description.lines().next().unwrap_or_default();
         text.push_str(&format!("  {}  {}\n", spec.name, visible(first)));
-        if let Some(changed) = spec.reach.as_ref().and_then(|reach| reach.changed.as_ref()) {
+        let name = spec
+            .reach
+            .as_ref()
+            .and_then(|reach| reach.mcp.as_ref()?.split_once('/'));
+        if let Some(changed) = name.and_then(|(_, name)| known.whole_change(name)) {
             text.push_str("    changed since it was accepted; a person is asked before its next use:\n");
             text.extend(changed.lines().map(|line| format!("      {}\n", visible(line))));
         }
     }
-    for tool in environment.known().left_out {
+    for tool in known.left_out {
         text.push_str(&format!(
             "  {:?} is not offered: {}\n",
             tool.name,

@@ -34,6 +34,7 @@ mod layers;
 mod load;
 mod mcp;
 mod mcp_edit;
+mod mcp_entry;
 mod mcp_project;
 mod mistake;
 mod models;

@@ -162,6 +162,7 @@ fn load_with(request: LoadRequest<'_>, mut found: FoundFiles) -> Result<Loaded, 
     let project = project.servers();
     if folder.trust == FolderTrust::Trusted {
         found.warnings.extend(project.mistakes.iter().cloned());
+        found.warnings.extend(project.pending.iter().cloned());
     }
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
@@ -186,7 +187,7 @@ fn add_project_servers(settings: &mut Settings, project: ProjectServers) -> Vec<
     let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
     let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
     settings.mcp.extend(of_project);
-    settings.named_files.extend(project.file);
+    settings.named_files.extend(project.files);
     let mistakes = project.mistakes.into_iter().map(|mistake| mistake.what);
     project.effects.into_iter().chain(mistakes).collect()
 }

@@ -33,6 +33,11 @@ pub struct McpServerSettings {
     pub of_folder: bool,
     /// The command line or the address, for people: as it is written, without the values of variables.
     pub shown: String,
+    /// For a folder's server: what else its file sets for it, in words, such as `PATH=/opt/bin`.
+    pub details: Vec<String>,
+    /// For a folder's server: a hash of its entry in the file and of the folder's files that the entry names;
+    /// else empty.
+    pub entry_hash: String,
     /// The values of variables that it gets anywhere, which nothing may show.
     pub hidden: Vec<Secret>,
 }
@@ -115,7 +120,19 @@ impl McpServerSettings {
             trust_annotations: false,
             of_folder: false,
             shown,
+            details: Vec::new(),
+            entry_hash: String::new(),
             hidden: Vec::new(),
+        }
+    }
+
+    /// Returns what tells this server from others: the command line or address as it is written and, for a
+    /// folder's server, the hash of its entry. What is known of its tools, and rules that keep a tool, hold
+    /// only for the same identity.
+    pub fn identity(&self) -> String {
+        match self.entry_hash.as_str() {
+            "" => self.shown.clone(),
+            hash => format!("{}\n{hash}", self.shown),
         }
     }
 
@@ -147,7 +164,7 @@ pub(crate) fn command_line<'a>(command: &'a str, arguments: impl IntoIterator<It
 }
 
 /// A word of a command line, in quotes where a shell would need them.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

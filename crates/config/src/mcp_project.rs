@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::assemble::MAX_TEXT_BYTES;
 use crate::mcp::{McpServerSettings, McpTarget, McpValue, check_mcp_name, command_line};
+use crate::mcp_entry::{details, effect, variables_in};
+use crate::trust::digest;
 use crate::value::url;
 use crate::workspace::named;
 use crate::{
-    ConfigMistake, ConfigPaths, Folder, FolderTrust, MistakeLocation, NamedFile, ProviderKey, Secret,
-    SourceLocation, guarded_files,
+    ConfigMistake, ConfigPaths, FileAcceptance, Folder, FolderTrust, MistakeLocation, NamedFile, ProviderKey,
+    Secret, SourceLocation, guarded_files,
 };
 
 /// The name of the file, below the root of the project.
@@ -25,14 +28,16 @@ const MAX_SERVERS: usize = 64;
 /// The contents of a project's `.mcp.json`.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectServers {
-    /// The file, accepted or not.
-    pub(crate) file: Option<NamedFile>,
+    /// The file and the files of the folder that its servers run, accepted or not.
+    pub(crate) files: Vec<NamedFile>,
     /// The servers that count.
     pub(crate) servers: Vec<McpServerSettings>,
     /// The effects of trusting it, in sentences.
     pub(crate) effects: Vec<String>,
     /// What is wrong with it.
     pub(crate) mistakes: Vec<ConfigMistake>,
+    /// The servers that are left out because of a file that they run.
+    pub(crate) pending: Vec<ConfigMistake>,
 }
 
 /// The conditions under which the file counts.
@@ -64,15 +69,87 @@ impl ProjectContext<'_> {
         let read = self.read(&bytes, &mut found.mistakes);
         found.effects = read.iter().map(effect).collect();
         let counts = self.folder.trust == FolderTrust::Trusted && self.folder.admits(Path::new(FILE), &bytes);
-        if counts {
-            found.servers = read;
-        }
-        found.file = Some(NamedFile {
+        found.files.push(NamedFile {
             key: "mcp".into(),
             path: PathBuf::from(FILE),
             bytes,
         });
+        for server in read {
+            match self.with_its_files(server, &mut found.files) {
+                Ok(server) if counts => found.servers.push(server),
+                Ok(_) => {}
+                Err(what) => found.pending.push(self.mistake(what)),
+            }
+        }
         found
+    }
+
+    /// Adds the files of the folder that the server's command line names, and their hash to the server's.
+    ///
+    /// # Errors
+    /// Returns why the server is left out: one of the files is new, has changed or is too large.
+    fn with_its_files(
+        &self,
+        mut server: McpServerSettings,
+        files: &mut Vec<NamedFile>,
+    ) -> Result<McpServerSettings, String> {
+        let name = server.name.clone();
+        let mut missing = None;
+        for (path, bytes) in self.files_of(&server)? {
+            if self.folder.standing(&path, &bytes) != FileAcceptance::Accepted {
+                missing.get_or_insert_with(|| path.clone());
+            }
+            server.entry_hash = digest(format!("{}\n{}", server.entry_hash, digest(&bytes)).as_bytes());
+            files.push(NamedFile {
+                key: format!("mcp.{name}"),
+                path,
+                bytes,
+            });
+        }
+        match missing.filter(|_| self.folder.trust == FolderTrust::Trusted) {
+            Some(path) => Err(format!(
+                "the server {name:?} is left out: {} is new or has changed since you trusted this folder; `agentx config trust` shows it",
+                path.display()
+            )),
+            None => Ok(server),
+        }
+    }
+
+    /// Reads the files of the folder that a server's command line names as words, or behind the `=` of one.
+    fn files_of(&self, server: &McpServerSettings) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
+        let McpTarget::Program {
+            command,
+            arguments,
+            directory,
+            ..
+        } = &server.target
+        else {
+            return Ok(Vec::new());
+        };
+        let behind = |word: &'_ str| word.split_once('=').map(|(_, value)| value.to_owned());
+        let mut words: Vec<String> = vec![command.clone()];
+        words.extend(arguments.iter().cloned());
+        words.extend(arguments.iter().filter_map(|word| behind(word)));
+        let mut found: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+        for word in words.iter().filter(|word| !word.is_empty()) {
+            let path = directory.join(word);
+            // A file outside the folder is not the folder's to change, and guarded ones are not shown.
+            let Ok(read) = named(&path, &guarded_files::secrets(), self.places) else {
+                continue;
+            };
+            if read.is_empty() && path.is_file() {
+                return Err(format!(
+                    "the server {:?} is left out: {word} has more than {MAX_TEXT_BYTES} bytes, so that AgentX would not notice a change of it; add the server to your own settings with `agentx mcp add`",
+                    server.name
+                ));
+            }
+            found.extend(
+                read.into_iter()
+                    .filter(|(path, _)| !found.iter().any(|(known, _)| known == path))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        Ok(found)
     }
 
     fn read(&self, bytes: &[u8], mistakes: &mut Vec<ConfigMistake>) -> Vec<McpServerSettings> {
@@ -151,6 +228,8 @@ impl ProjectContext<'_> {
             name: name.to_owned(),
             target,
             shown,
+            details: details(fields),
+            entry_hash: digest(value.to_string().as_bytes()),
             hidden: self.hidden(value),
             tools: None,
             start_timeout_ms: None,
@@ -259,72 +338,25 @@ impl ProjectContext<'_> {
     }
 }
 
-/// Returns a sentence that describes a server of the project.
-fn effect(server: &McpServerSettings) -> String {
-    let what = match &server.target {
-        McpTarget::Program { .. } => "its tools start this program",
-        McpTarget::Address { .. } => "its tools send to this address",
-    };
-    let variables = server.variables();
-    let with = match variables.len() {
-        0 => String::new(),
-        _ => format!(", with the values of {}", variables.join(" and ")),
-    };
-    format!("MCP server `{}`: {what}: {}{with}", server.name, server.shown)
-}
-
-/// A variable in a text.
-struct NamedVariable {
-    begin: usize,
-    end: usize,
-    name: String,
-    default: Option<String>,
-}
-
-/// The variables that a text names as `${NAME}` or `${NAME:-default}`, in order.
-fn variables_in(text: &str) -> Vec<NamedVariable> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(begin) = text[from..].find("${").map(|at| from + at) {
-        let Some(end) = text[begin..].find('}').map(|at| begin + at + 1) else {
-            break;
-        };
-        let inside = &text[begin + 2..end - 1];
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default.to_owned())),
-            None => (inside, None),
-        };
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if is_name {
-            found.push(NamedVariable {
-                begin,
-                end,
-                name: name.to_owned(),
-                default,
-            });
-        }
-        from = end;
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn places(root: &Path) -> ConfigPaths {
+        let home = root.to_string_lossy().into_owned();
+        let places = ConfigPaths::find(root, &|name| (name == "HOME").then(|| home.clone()));
+        ConfigPaths {
+            workspace_root: root.to_owned(),
+            ..places.expect("there are places")
+        }
+    }
 
     /// The file's servers, in a folder that is trusted as it is, with these variables.
     fn read(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> ProjectServers {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("it is there");
         std::fs::write(root.join(FILE), text).expect("it is written");
-        let places = ConfigPaths::find(&root, &|name| {
-            (name == "HOME").then(|| root.to_string_lossy().into_owned())
-        })
-        .expect("there are places");
-        let places = ConfigPaths {
-            workspace_root: root.clone(),
-            ..places
-        };
+        let places = places(&root);
         let keys = [ProviderKey::Env {
             name: "OWN_KEY".into(),
             value: Some(Secret::new("sk-own-secret-of-some-length")),
@@ -368,7 +400,7 @@ mod tests {
         );
         assert_eq!(
             found.effects[1],
-            "MCP server `docs`: its tools send to this address: https://example.org/mcp, with the values of TOKEN"
+            "MCP server `docs`: its tools send to this address: https://example.org/mcp; it sets Authorization: 'Bearer ${TOKEN}', with the values of TOKEN"
         );
     }
 
@@ -420,7 +452,61 @@ mod tests {
         for text in ["", "[]", "{}", "{\"mcpServers\": []}", "{"] {
             let found = read(text, &lookup);
             assert_eq!((found.servers.len(), found.mistakes.len()), (0, 1), "{text}");
-            assert!(found.file.is_some(), "a person may see it");
+            assert_eq!(found.files.len(), 1, "a person may see it");
         }
+    }
+
+    #[test]
+    fn a_server_counts_while_the_files_that_it_runs_are_as_they_were_trusted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        let text = r#"{"mcpServers": {"db": {"command": "python3", "args": ["-u", "srv/db.py", "--config=db.ini", "/etc/hostname"]}}}"#;
+        std::fs::create_dir(root.join("srv")).expect("a folder");
+        let write = |file: &str, text: &str| std::fs::write(root.join(file), text).expect("it is written");
+        for (file, text) in [(FILE, text), ("srv/db.py", "one"), ("db.ini", "two")] {
+            write(file, text);
+        }
+        let places = places(&root);
+        let look = |folder: &Folder| {
+            let context = ProjectContext {
+                places: &places,
+                folder,
+                keys: &[],
+                lookup: &|_| None,
+            };
+            context.servers()
+        };
+        let files = look(&Folder::default()).files;
+        let names: Vec<_> = files.iter().map(|file| file.path.to_string_lossy()).collect();
+        assert_eq!(names, [".mcp.json", "srv/db.py", "db.ini"]);
+        let accepted: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.clone(), file.bytes.clone()))
+            .collect();
+        let data = tempfile::tempdir().expect("a folder");
+        let trusted =
+            crate::trust_folder(data.path(), &root, FolderTrust::Trusted, &accepted).expect("it is kept");
+        let before = look(&trusted).servers.remove(0).identity();
+        write("srv/db.py", "another program");
+        let found = look(&trusted);
+        assert!(found.servers.is_empty());
+        assert!(
+            found.pending[0]
+                .to_string()
+                .contains("srv/db.py is new or has changed"),
+            "{:?}",
+            found.pending
+        );
+        // A person accepts it: it is another program for a rule that keeps one of its tools.
+        assert_ne!(
+            look(&Folder::trusted_whole()).servers.remove(0).identity(),
+            before
+        );
+        write("srv/db.py", &"x".repeat(2 << 20));
+        assert!(
+            look(&Folder::trusted_whole()).pending[0]
+                .to_string()
+                .contains("more than 1048576 bytes")
+        );
     }
 }

@@ -87,7 +87,7 @@ impl RemoteCall<'_> {
 
     /// Shows a line, as long as there is room.
     async fn say(&self, line: &str, room: &mut usize, context: &ToolContext) {
-        let line = format!("{}\n", self.hidden.removed_from(line));
+        let line = format!("{}\n", self.hidden.removed_from_cut(line));
         let Some(rest) = room.checked_sub(line.len()) else {
             if std::mem::take(room) > 0 {
                 let note = "[the server says more than is shown]\n";

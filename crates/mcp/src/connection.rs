@@ -96,14 +96,14 @@ impl McpConnection {
         let service = match service {
             Ok(Ok(service)) => service,
             Err(_elapsed) => {
-                let said = process.as_ref().map(|process| process.said.explanation());
+                let said = process.as_ref().map(|process| process.said.explanation(&hidden));
                 let said = hidden.removed_from(&said.unwrap_or_default());
                 let during = "it started";
                 return Err(McpFailure::TimedOut { limit, during, said });
             }
             Ok(Err(error)) => return Err(not_begun(&error, process.as_ref(), &hidden).await),
         };
-        let identity = identity(service.peer());
+        let identity = identity(service.peer(), &hidden);
         Ok(Self {
             service,
             calls,
@@ -137,22 +137,25 @@ impl McpConnection {
     }
 
     /// Returns an explanation of why the connection ended, to append to the error.
-    pub(crate) fn explanation(&self) -> String {
+    pub(crate) fn explanation(&self, hidden: &HiddenValues) -> String {
         self.process
             .as_ref()
-            .map_or_else(String::new, |process| process.said.explanation())
+            .map_or_else(String::new, |process| process.said.explanation(hidden))
     }
 
     /// All tools, within limits, and those that are left out.
-    pub(crate) async fn tools(&self) -> Result<(Vec<ServerTool>, Vec<LeftOutTool>), ServiceError> {
+    pub(crate) async fn tools(
+        &self,
+        hidden: &HiddenValues,
+    ) -> Result<(Vec<ServerTool>, Vec<LeftOutTool>), ServiceError> {
         let (mut tools, mut left_out) = (Vec::<ServerTool>::new(), Vec::new());
         let mut cursor = None;
         for page in 0..PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let listed = self.peer().list_tools((page > 0).then_some(params)).await?;
             for tool in listed.tools {
-                let name = crate::server_tool::shown(&tool.name);
-                let why = match ServerTool::of(tool) {
+                let name = crate::server_tool::shown(&hidden.removed_from(&tool.name));
+                let why = match ServerTool::of(tool, hidden) {
                     Err(why) => why,
                     Ok(tool) if tools.iter().any(|known| known.name == tool.name) => LeftOutTool {
                         name,
@@ -199,8 +202,13 @@ fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
-fn identity(peer: &Peer<RoleClient>) -> ServerIdentity {
-    let short = |text: &str| cut(&crate::server_tool::shown(text), IDENTITY_BYTES);
+fn identity(peer: &Peer<RoleClient>, hidden: &HiddenValues) -> ServerIdentity {
+    let short = |text: &str| {
+        cut(
+            &crate::server_tool::shown(&hidden.removed_from(text)),
+            IDENTITY_BYTES,
+        )
+    };
     let Some(info) = peer.peer_info() else {
         return ServerIdentity::default();
     };
@@ -232,7 +240,7 @@ async fn not_begun(
         process.said.settle().await;
     }
     let what = if how.is_empty() { chain(error) } else { how };
-    McpFailure::Connection(hidden.removed_from(&format!("{what}{}", process.said.explanation())))
+    McpFailure::Connection(hidden.removed_from(&format!("{what}{}", process.said.explanation(hidden))))
 }
 
 /// An error with its causes, on one line.

@@ -5,6 +5,9 @@ use agentx_config::{McpServerSettings, Secret};
 /// A shorter value is an ordinary word: hiding it would hide other words.
 const SHORTEST: usize = 8;
 
+/// A shorter part of a value says little of it.
+const SHORTEST_PART: usize = 4;
+
 /// The replacement for a secret.
 const HIDDEN: &str = "[hidden]";
 
@@ -31,5 +34,61 @@ impl HiddenValues {
                 text
             }
         })
+    }
+
+    /// The text without them, if it was cut out of a longer one: a part of a value at its beginning or its end
+    /// is replaced too.
+    pub(crate) fn removed_from_cut(&self, text: &str) -> String {
+        let mut text = self.removed_from(text);
+        for value in &self.0 {
+            let value = value.expose();
+            let starts = value.char_indices().map(|(at, _)| at);
+            let is_part = |part: &&str| part.len() >= SHORTEST_PART && part.len() < value.len();
+            if let Some(part) = starts
+                .clone()
+                .map(|at| &value[at..])
+                .filter(is_part)
+                .find(|part| text.starts_with(*part))
+            {
+                text.replace_range(..part.len(), HIDDEN);
+            }
+            if let Some(part) = starts
+                .rev()
+                .map(|at| &value[..at])
+                .filter(is_part)
+                .find(|part| text.ends_with(*part))
+            {
+                text.replace_range(text.len() - part.len().., HIDDEN);
+            }
+        }
+        text
+    }
+
+    /// Returns whether the text holds one of them.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        self.0.iter().any(|value| text.contains(value.expose()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_hidden_whole_and_where_a_text_was_cut_within_it() {
+        let mut server = McpServerSettings::program("s", "x", ["y"], "/");
+        server.hidden = vec![Secret::new("made-up-secret"), Secret::new("short")];
+        let hidden = HiddenValues::of(&server);
+        assert_eq!(
+            hidden.removed_from("a made-up-secret, short"),
+            "a [hidden], short"
+        );
+        assert_eq!(
+            hidden.removed_from_cut("p-secret failed at made-up-s"),
+            "[hidden] failed at [hidden]"
+        );
+        assert_eq!(hidden.removed_from_cut("made-up-secret"), "[hidden]");
+        assert_eq!(hidden.removed_from_cut("the end: mad"), "the end: mad");
+        assert!(hidden.are_in("xmade-up-secretx") && !hidden.are_in("made-up"));
     }
 }

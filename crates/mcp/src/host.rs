@@ -137,8 +137,8 @@ impl ServerHost {
     /// Lists its tools, and keeps them.
     async fn list(&self, connection: &McpConnection) -> Result<(), McpFailure> {
         let limit = self.limits.start;
-        let said = || self.hidden.removed_from(&connection.explanation());
-        let listed = tokio::time::timeout(limit, connection.tools()).await;
+        let said = || self.hidden.removed_from(&connection.explanation(&self.hidden));
+        let listed = tokio::time::timeout(limit, connection.tools(&self.hidden)).await;
         let listed = listed.map_err(|_| McpFailure::TimedOut {
             limit,
             during: "it listed its tools",
@@ -148,7 +148,7 @@ impl ServerHost {
             let what = format!(
                 "its tools cannot be listed: {}{}",
                 chain(&error),
-                connection.explanation()
+                connection.explanation(&self.hidden)
             );
             McpFailure::Connection(self.hidden.removed_from(&what))
         })?;
@@ -235,7 +235,7 @@ impl ServerHost {
         let server = &self.server.name;
         let known = self.lock();
         let now = known.tools.iter().find(|now| now.name == tool.name);
-        let text = match now.map(|now| now.difference(tool)) {
+        let text = match now.map(|now| now.short_difference(tool)) {
             Some(None) => return None,
             None => format!(
                 "The MCP server {server} has no tool {:?} any more. Nothing was done.",
@@ -286,7 +286,7 @@ impl ServerHost {
                 ToolOutcome::failed(ToolStatus::Failed, text)
             }
             RemoteCallEnd::Lost(error) => {
-                let why = format!("{}{}", chain(&error), connection.explanation());
+                let why = format!("{}{}", chain(&error), connection.explanation(&self.hidden));
                 unknown(&format!(
                     "The connection to the MCP server {name} ended: {}",
                     self.hidden.removed_from(&why)

@@ -14,7 +14,7 @@ use agentx_config::{McpServerSettings, McpTarget};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::McpFailure;
-use crate::limits::FILE_BYTES;
+use crate::limits::{ACCEPTED_BYTES, FILE_BYTES, LISTED_BYTES};
 use crate::server_tool::{LeftOutTool, ServerTool};
 
 /// The version of the form of the files. What another version wrote is not read.
@@ -56,9 +56,16 @@ pub struct KnownServer {
 }
 
 impl KnownServer {
-    /// Returns the difference between a tool now and as it was accepted; `None` if there is none.
+    /// Returns the difference between a tool now and as it was accepted, cut to what a question shows; `None` if
+    /// there is none.
     pub fn change(&self, tool: &ServerTool) -> Option<String> {
-        tool.difference(self.accepted.get(&tool.name)?)
+        tool.short_difference(self.accepted.get(&tool.name)?)
+    }
+
+    /// Returns the whole difference for the tool with this name of the server; `None` if there is none.
+    pub fn whole_change(&self, name: &str) -> Option<String> {
+        let tool = self.tools.iter().find(|tool| tool.name == name)?;
+        tool.difference(self.accepted.get(name)?)
     }
 
     /// Returns whether a tool is accepted as it is now.
@@ -66,17 +73,41 @@ impl KnownServer {
         self.accepted.get(&tool.name) == Some(tool)
     }
 
-    /// Takes over what the server says now. A tool that was never there counts as accepted.
+    /// Takes over what the server says now, within bounds. A tool that was never there counts as accepted.
     pub(crate) fn list(
         &mut self,
         identity: ServerIdentity,
         tools: Vec<ServerTool>,
-        left_out: Vec<LeftOutTool>,
+        mut left_out: Vec<LeftOutTool>,
     ) {
-        for tool in &tools {
-            let known = self.accepted.entry(tool.name.clone());
-            known.or_insert_with(|| tool.clone());
+        let mut accepted: usize = self.accepted.values().map(size_of).sum();
+        let mut listed = 0;
+        let mut kept = Vec::new();
+        for tool in tools {
+            let size = size_of(&tool);
+            let is_new = !self.accepted.contains_key(&tool.name);
+            let why = match () {
+                () if listed + size > LISTED_BYTES => {
+                    format!(
+                        "the descriptions of the tools before it take nearly {LISTED_BYTES} bytes, which is all that is kept"
+                    )
+                }
+                () if is_new && accepted + size > ACCEPTED_BYTES => format!(
+                    "this server has described more than {ACCEPTED_BYTES} bytes of tools by now; `agentx mcp remove` and `add` forget the old ones"
+                ),
+                () => {
+                    listed += size;
+                    if is_new {
+                        accepted += size;
+                        self.accepted.insert(tool.name.clone(), tool.clone());
+                    }
+                    kept.push(tool);
+                    continue;
+                }
+            };
+            left_out.push(LeftOutTool { name: tool.name, why });
         }
+        let tools = kept;
         self.identity = Some(identity);
         self.tools = tools;
         self.tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -88,6 +119,11 @@ impl KnownServer {
     pub(crate) fn accept(&mut self, tool: &ServerTool) -> bool {
         self.accepted.insert(tool.name.clone(), tool.clone()).as_ref() != Some(tool)
     }
+}
+
+/// Returns the size of a tool as JSON, in bytes.
+fn size_of(tool: &ServerTool) -> usize {
+    serde_json::to_vec(tool).map_or(usize::MAX, |json| json.len())
 }
 
 /// The files of all servers.
@@ -153,7 +189,7 @@ impl KnownServers {
             hasher.update(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
             hasher.update(text.as_bytes());
         };
-        part(&server.shown);
+        part(&server.identity());
         if let McpTarget::Program { directory, .. } = &server.target
             && server.of_folder
         {
@@ -186,7 +222,7 @@ impl KnownServers {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let written = options
             .open(&new)
-            .and_then(|mut file| file.write_all(&serde_json::to_vec_pretty(known)?))
+            .and_then(|mut file| file.write_all(&serde_json::to_vec(known)?))
             .and_then(|()| std::fs::rename(&new, file));
         if written.is_err() {
             // It may not be there.

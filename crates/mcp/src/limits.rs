@@ -45,8 +45,13 @@ pub(crate) const STDERR_BYTES: usize = 4 << 10;
 pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 /// The time to reach a server at an address.
 pub(crate) const CONNECT: Duration = Duration::from_secs(10);
-/// The file with what is known of a server.
-pub(crate) const FILE_BYTES: u64 = 64 << 20;
+/// All tools that a server lists, as JSON; further ones are left out. Every start of the program reads them.
+pub(crate) const LISTED_BYTES: usize = 2 << 20;
+/// All tools of a server that were ever accepted, as JSON; new ones beyond that are left out. What was accepted
+/// is not forgotten to make room: the server could then describe a tool anew as if nobody had seen it.
+pub(crate) const ACCEPTED_BYTES: usize = 4 << 20;
+/// The file with what is known of a server; it is never larger.
+pub(crate) const FILE_BYTES: u64 = 16 << 20;
 /// The lines and bytes of a difference.
 pub(crate) const DIFFERENCE_LINES: usize = 40;
 pub(crate) const DIFFERENCE_BYTES: usize = 4 << 10;

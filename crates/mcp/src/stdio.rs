@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::McpFailure;
+use crate::hidden::HiddenValues;
 use crate::limits::{BYTES_BETWEEN_CALLS, LINES_BETWEEN_CALLS, MESSAGE_BYTES, PATIENCE, STDERR_BYTES};
 use crate::server_tool::cut;
 
@@ -118,19 +119,23 @@ impl ProgramOutput {
     }
 
     /// Returns an explanation to append to an error; empty if there is none.
-    pub(crate) fn explanation(&self) -> String {
+    pub(crate) fn explanation(&self, hidden: &HiddenValues) -> String {
         let notes = self.lock();
         let mut text = String::new();
         if let Some(refused) = &notes.refused {
             text.push_str(&format!("; {refused}"));
         }
         if let Some(line) = &notes.odd_line {
-            text.push_str(&format!("; its standard output is not MCP: {line:?}"));
+            text.push_str(&format!(
+                "; its standard output is not MCP: {:?}",
+                hidden.removed_from_cut(line)
+            ));
         }
         let stderr = String::from_utf8_lossy(&notes.stderr);
+        let stderr = hidden.removed_from_cut(&stderr);
         let stderr = stderr.trim();
         if !stderr.is_empty() {
-            text.push_str(&format!("; it complained: {stderr}"));
+            text.push_str(&format!("; its standard error: {stderr}"));
         }
         text
     }
@@ -248,9 +253,10 @@ mod tests {
         let (read, said) = read(vec![b'{'; MESSAGE_BYTES + 1]).await;
         assert!(read.is_err());
         assert!(
-            said.explanation().contains("in one message"),
+            said.explanation(&HiddenValues::default())
+                .contains("in one message"),
             "{}",
-            said.explanation()
+            said.explanation(&HiddenValues::default())
         );
     }
 
@@ -259,14 +265,18 @@ mod tests {
         let line = b"hello\n{\"a\": 1}\n\n".to_vec();
         let (whole, said) = read(line.clone()).await;
         assert_eq!(whole.unwrap(), line.len());
-        assert_eq!(said.explanation(), "; its standard output is not MCP: \"hello\"");
+        assert_eq!(
+            said.explanation(&HiddenValues::default()),
+            "; its standard output is not MCP: \"hello\""
+        );
         let many = line.repeat(usize::try_from(LINES_BETWEEN_CALLS).unwrap());
         let (flooded, said) = read(many).await;
         assert!(flooded.is_err());
         assert!(
-            said.explanation().contains("since its last call"),
+            said.explanation(&HiddenValues::default())
+                .contains("since its last call"),
             "{}",
-            said.explanation()
+            said.explanation(&HiddenValues::default())
         );
     }
 }

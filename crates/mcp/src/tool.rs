@@ -82,8 +82,9 @@ pub(crate) fn spec_of(
     let reach = ToolReach {
         hosts,
         variables: server.variables().into_iter().map(str::to_owned).collect(),
-        file: Some(tool.hash(&server.shown)),
+        file: Some(tool.hash(&server.identity())),
         mcp: Some(format!("{}/{}", server.name, tool.name)),
+        of_folder: server.of_folder,
         changed,
         ..ToolReach::default()
     };

@@ -240,11 +240,14 @@ impl MemberBounds {
         if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
             return Some("it allows answers more tokens".into());
         }
-        if after.model != before.model && is_dearer(&after.model.prices, &before.model.prices) {
-            return Some(format!(
-                "the tokens of {} cost more than those of {}",
-                after.model.id, before.model.id
-            ));
+        let known: Vec<&ModelSpec> = std::iter::once(&before.model).chain(&before.fallbacks).collect();
+        for model in std::iter::once(&after.model).chain(&after.fallbacks) {
+            if !known.contains(&model) && is_dearer(&model.prices, &before.model.prices) {
+                return Some(format!(
+                    "the tokens of {} cost more than those of {}",
+                    model.id, before.model.id
+                ));
+            }
         }
         (after.condensing != before.condensing).then(|| "it condenses the conversation differently".into())
     }

@@ -117,6 +117,7 @@ fn change() -> impl Strategy<Value = ConfigChange> {
         tools().prop_map(ConfigChange::Tools),
         limits().prop_map(ConfigChange::Limits),
         models().prop_map(|model| ConfigChange::Model(Box::new(model))),
+        prop::collection::vec(models(), 0..3).prop_map(ConfigChange::Fallbacks),
         params().prop_map(ConfigChange::Params),
         instructions().prop_map(ConfigChange::Instructions),
         prop::option::of(0..100_u8).prop_map(|at_percent| {
@@ -506,12 +507,16 @@ fn driver_has_no_more(
         prop_assert!(is.is_some_and(|is| is <= was.max(*most)), "{is:?} after {was}");
     }
     prop_assert!(bounds.models.contains(&now.model));
-    let (is, was) = (&now.model.prices, &before.model.prices);
-    prop_assert!(
-        is.input <= was.input && is.output <= was.output,
-        "{} is dearer",
-        now.model.id
-    );
+    let was = &before.model.prices;
+    for model in std::iter::once(&now.model).chain(&now.fallbacks) {
+        let is = &model.prices;
+        prop_assert!(bounds.models.contains(model), "{}", model.id);
+        prop_assert!(
+            is.input <= was.input && is.output <= was.output,
+            "{} is dearer",
+            model.id
+        );
+    }
     prop_assert_eq!(&now.condensing, &before.condensing);
     let (is, was) = (&now.params, &before.params);
     let answers_more = was

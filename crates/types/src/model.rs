@@ -264,6 +264,10 @@ pub struct ToolReach {
     /// If an MCP server has the tool: `SERVER/TOOL`, by the server's name for it. A rule for the tool `mcp` names it so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<String>,
+    /// Whether a folder's `.mcp.json` names that server. A rule that allows by name is then about it only if the rule is for a
+    /// workspace, because another folder may give the name to another program.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_folder: bool,
     /// If the server describes the tool in another way than the one that was accepted: the difference. Then only a rule of this very
     /// description ([`ToolReach::file`]) allows a call, and where nobody is asked it is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! What a search found, and its text for the model.
 
+use agentx_types::without_invisible;
 use serde::Serialize;
 
 /// The longest excerpt of a result, in characters.
@@ -65,8 +66,9 @@ impl SearchResults {
     }
 }
 
-/// A text on one line, without control characters, and cut to `most` characters.
+/// A text on one line, without control and invisible characters, and cut to `most` characters.
 fn line(text: &str, most: usize) -> String {
+    let text = without_invisible(text);
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())

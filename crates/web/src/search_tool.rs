@@ -167,6 +167,14 @@ impl WebSearchTool {
         Ok(request)
     }
 
+    /// An answer without the key, which an engine may repeat.
+    fn without_key(&self, answer: &str) -> String {
+        match &self.options.key {
+            SearchKey::Known(key) if !key.is_empty() => answer.replace(&**key, "[hidden]"),
+            _ => answer.to_owned(),
+        }
+    }
+
     async fn client(&self) -> Result<&Client, ToolFailure> {
         let made = self.client.get_or_try_init(|| async {
             tokio::task::spawn_blocking(make_client)
@@ -198,14 +206,11 @@ impl WebSearchTool {
             }
             body.extend_from_slice(&chunk);
         }
+        let body = self.without_key(&String::from_utf8_lossy(&body));
         if !status.is_success() {
-            return Err(refused(
-                self.options.engine,
-                status,
-                &String::from_utf8_lossy(&body),
-            ));
+            return Err(refused(self.options.engine, status, &body));
         }
-        serde_json::from_slice(&body).map_err(|error| {
+        serde_json::from_str(&body).map_err(|error| {
             ToolFailure::failed(format!(
                 "The answer of the search engine {name} is not JSON: {error}."
             ))

@@ -74,6 +74,38 @@ fn a_rule_names_the_server_and_its_tool() {
 }
 
 #[test]
+fn a_folder_s_server_is_allowed_by_rules_of_a_workspace_or_its_very_description_alone() {
+    let mut search = tool("aaaa", None, Access::Run);
+    search.reach.as_mut().unwrap().of_folder = true;
+    let is = |rule: Rule| {
+        let mut config = with_rules(ApprovalMode::Ask, &[]);
+        config.rules.push(rule);
+        match decide(&config, &search, &json!({})) {
+            Verdict::Allow { .. } => "allow",
+            Verdict::Ask(_) => "ask",
+            Verdict::Deny { .. } => "deny",
+        }
+    };
+    let rule = |effect, tool: &str, workspace: Option<&str>| Rule {
+        effect,
+        tool: tool.into(),
+        argument: (tool == "mcp").then(|| "github/*".into()),
+        path: None,
+        workspace: workspace.map(str::to_owned),
+    };
+    let here = with_rules(ApprovalMode::Ask, &[]).workspace;
+    for name in ["mcp", "github__search", "github__*", "*"] {
+        assert_eq!(is(rule(RuleEffect::Allow, name, None)), "ask", "{name}");
+        assert_eq!(is(rule(RuleEffect::Allow, name, Some(&here))), "allow", "{name}");
+        assert_eq!(is(rule(RuleEffect::Deny, name, None)), "deny", "{name}");
+    }
+    assert_eq!(is(rule(RuleEffect::Allow, "github__search@aaaa", None)), "allow");
+    assert_eq!(is(rule(RuleEffect::Allow, "github__search@bbbb", None)), "ask");
+    let why = judge(&with_rules(ApprovalMode::Ask, &[]), &search, &json!({})).reason;
+    assert_eq!(why, "it is `search` of this folder's MCP server github");
+}
+
+#[test]
 fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
     for access in [Access::Read, Access::Run, Access::Network] {
         let changed = tool("bbbb", Some("-old\n+new"), access);
