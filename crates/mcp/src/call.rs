@@ -23,6 +23,8 @@ pub(crate) enum RemoteCallEnd {
     NotSent(ServiceError),
     /// The connection ended before the answer.
     Lost(ServiceError),
+    /// It said too much meanwhile.
+    Flooded,
     /// There was no answer in time.
     TimedOut,
     /// It was cancelled.
@@ -30,9 +32,9 @@ pub(crate) enum RemoteCallEnd {
 }
 
 impl RemoteCallEnd {
-    /// Returns whether the connection is of no use any more: a server that does not answer hangs.
+    /// Returns whether the connection is of no use any more: a server that does not answer hangs, and one that floods goes on.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self, Self::Lost(_) | Self::TimedOut)
+        matches!(self, Self::Lost(_) | Self::Flooded | Self::TimedOut)
     }
 }
 
@@ -58,14 +60,20 @@ impl RemoteCall<'_> {
             .connection
             .peer()
             .send_cancellable_request(request, PeerRequestOptions::no_options());
-        let mut handle = match sent.await {
+        let deadline = tokio::time::sleep(self.limit);
+        tokio::pin!(deadline);
+        // The queue to a server that does not read may be full.
+        let sent = tokio::select! {
+            sent = sent => sent,
+            () = context.cancel.cancelled() => return RemoteCallEnd::Cancelled,
+            () = &mut deadline => return RemoteCallEnd::TimedOut,
+        };
+        let mut handle = match sent {
             Ok(handle) => handle,
             Err(error) => return RemoteCallEnd::NotSent(error),
         };
         let mut heard = self.connection.calls.hear(handle.progress_token.0.to_string());
         let mut room = OUTPUT_BYTES;
-        let deadline = tokio::time::sleep(self.limit);
-        tokio::pin!(deadline);
         let end = loop {
             tokio::select! {
                 biased;
@@ -77,6 +85,7 @@ impl RemoteCall<'_> {
                     return end_of(answer.unwrap_or(Err(ServiceError::TransportClosed)));
                 }
                 () = context.cancel.cancelled() => break RemoteCallEnd::Cancelled,
+                () = self.connection.calls.flooded() => break RemoteCallEnd::Flooded,
                 () = &mut deadline => break RemoteCallEnd::TimedOut,
                 Some(line) = heard.lines.recv() => self.say(&line, &mut room, context).await,
             }

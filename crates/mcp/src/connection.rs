@@ -24,6 +24,7 @@ use crate::hidden::HiddenValues;
 use crate::known_servers::ServerIdentity;
 use crate::limits::{CONNECT, MESSAGE_BYTES, PAGES, PATIENCE, TOOLS};
 use crate::listener::{RunningCalls, ServerListener};
+use crate::running_mark::RunningMark;
 use crate::server_tool::{LeftOutTool, ServerTool, cut};
 use crate::stdio::{self, ProgramOutput, StartedProgram};
 
@@ -36,6 +37,8 @@ pub(crate) struct McpConnection {
     pub(crate) calls: RunningCalls,
     pub(crate) identity: ServerIdentity,
     process: Option<ServerProcess>,
+    /// Shows others that the server runs.
+    pub(crate) mark: Option<RunningMark>,
 }
 
 /// The program of a server.
@@ -109,6 +112,7 @@ impl McpConnection {
             calls,
             identity,
             process,
+            mark: None,
         })
     }
 
@@ -124,6 +128,7 @@ impl McpConnection {
 
     /// A call begins: what the server says is counted from here.
     pub(crate) fn call_begins(&self) {
+        self.calls.call_begins();
         if let Some(process) = &self.process {
             process.said.call_begins();
         }

@@ -17,7 +17,7 @@ use crate::connection::{McpConnection, chain};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};
-use crate::limits::McpLimits;
+use crate::limits::{LINES_BETWEEN_CALLS, McpLimits};
 use crate::result::outcome_of;
 use crate::server_tool::ServerTool;
 
@@ -28,7 +28,7 @@ pub enum McpServerState {
     Configured,
     /// Its tools are known, and it is not running.
     Known,
-    /// A session in this process uses it.
+    /// A session uses it, in this process or another one.
     Running,
     /// It could not be started, for this reason. The next call tries again.
     Failed(String),
@@ -105,8 +105,16 @@ impl ServerHost {
     pub(crate) async fn state(&self) -> McpServerState {
         match &*self.connection.lock().await {
             Some(connection) if !connection.is_closed() => McpServerState::Running,
-            _ => McpServerState::of(&self.lock()),
+            _ => self.state_for_all(),
         }
+    }
+
+    /// Returns the state of the server as any process sees it.
+    pub(crate) fn state_for_all(&self) -> McpServerState {
+        if self.surroundings.known.is_running(&self.server) {
+            return McpServerState::Running;
+        }
+        McpServerState::of(&self.lock())
     }
 
     /// The connection: the one that is there, else a new one, whose tools are listed.
@@ -129,7 +137,8 @@ impl ServerHost {
 
     async fn open(&self) -> Result<Arc<McpConnection>, McpFailure> {
         let usual = &self.surroundings.environment;
-        let connection = McpConnection::open(&self.server, usual, self.limits.start).await?;
+        let mut connection = McpConnection::open(&self.server, usual, self.limits.start).await?;
+        connection.mark = self.surroundings.known.mark_running(&self.server);
         self.list(&connection).await?;
         Ok(Arc::new(connection))
     }
@@ -186,12 +195,17 @@ impl ServerHost {
             let text = "The arguments of a tool of an MCP server are an object.";
             return ToolOutcome::failed(ToolStatus::Invalid, text);
         };
+        let connecting = async {
+            let connection = self.connect().await?;
+            self.list_if_changed(&connection).await;
+            Ok::<_, McpFailure>(connection)
+        };
         let connection = tokio::select! {
             biased;
             () = context.cancel.cancelled() => {
                 return ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before the server was called.");
             }
-            connected = self.connect() => connected,
+            connected = connecting => connected,
         };
         let connection = match connection {
             Ok(connection) => connection,
@@ -208,13 +222,19 @@ impl ServerHost {
         }
         self.accept(tool);
         let outcome = self.answered(&connection, tool, arguments, context).await;
+        self.list_if_changed(&connection).await;
+        outcome
+    }
+
+    /// Lists the tools again if the server said that they have changed: before a call, so that no other tool is called than the one
+    /// that was offered, and after it, so that the next request offers them as they are.
+    async fn list_if_changed(&self, connection: &McpConnection) {
         if connection.calls.tools_changed()
             && !connection.is_closed()
-            && let Err(failure) = self.list(&connection).await
+            && let Err(failure) = self.list(connection).await
         {
             tracing::warn!(server = self.server.name, %failure, "the changed list of tools is not known");
         }
-        outcome
     }
 
     /// Accepts a tool as it is: whoever let its call run has done so. The file is read only where that is news.
@@ -292,6 +312,9 @@ impl ServerHost {
                     self.hidden.removed_from(&why)
                 ))
             }
+            RemoteCallEnd::Flooded => unknown(&format!(
+                "The MCP server {name} sent more than {LINES_BETWEEN_CALLS} messages since its last call"
+            )),
             RemoteCallEnd::TimedOut => unknown(&format!(
                 "The MCP server {name} did not answer within {}; `mcp.{name}.call_timeout` sets how long a call may take",
                 seconds(self.limits.call)

@@ -20,6 +20,7 @@ mod limits;
 mod listener;
 mod offered_names;
 mod result;
+mod running_mark;
 mod server_tool;
 mod servers;
 mod serving;

@@ -6,7 +6,7 @@
 )]
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::ClientHandler;
@@ -18,8 +18,9 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-use crate::limits::{OUTPUT_LINE_BYTES, OUTPUT_QUEUE};
+use crate::limits::{LINES_BETWEEN_CALLS, OUTPUT_LINE_BYTES, OUTPUT_QUEUE};
 use crate::server_tool::cut;
 
 /// Progress that came before its call was known: the answer of a server may be faster than the note about who asked.
@@ -34,6 +35,10 @@ struct CallsInner {
     calls: Mutex<CallTable>,
     /// Whether the server said that it has other tools now.
     tools_changed: AtomicBool,
+    /// The messages since the last call began.
+    messages: AtomicU64,
+    /// Fires when they are too many.
+    flooded: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +68,22 @@ impl RunningCalls {
         }
     }
 
+    /// A call begins: what the server says is counted from here.
+    pub(crate) fn call_begins(&self) {
+        self.0.messages.store(0, Ordering::Relaxed);
+    }
+
+    /// Waits until the server has said too much. A program's output is counted as it is read; this counts what comes over HTTP too.
+    pub(crate) async fn flooded(&self) {
+        self.0.flooded.cancelled().await;
+    }
+
+    fn count(&self) {
+        if self.0.messages.fetch_add(1, Ordering::Relaxed) >= LINES_BETWEEN_CALLS {
+            self.0.flooded.cancel();
+        }
+    }
+
     /// Returns whether the server said since the last question that it has other tools.
     pub(crate) fn tools_changed(&self) -> bool {
         self.0.tools_changed.swap(false, Ordering::AcqRel)
@@ -70,6 +91,7 @@ impl RunningCalls {
 
     /// A line about one call. What finds no room is lost, as what scrolls by too fast.
     fn progress(&self, token: String, line: String) {
+        self.count();
         let mut table = self.lock();
         if let Some(running) = table.running.get(&token) {
             let _ = running.try_send(line);
@@ -80,6 +102,7 @@ impl RunningCalls {
 
     /// A line that says nothing about whose it is.
     fn log(&self, line: &str) {
+        self.count();
         for running in self.lock().running.values() {
             let _ = running.try_send(line.to_owned());
         }

@@ -1,5 +1,5 @@
 //! MCP servers as their users have them: added, known without being started, called by a model after a person or
-//! a rule allowed it. The server is `crates/mcp/tests/server.sh`.
+//! a rule allowed it. The server is `crates/mcp/tests/servers/server.sh`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::{Ran, Sandbox};
 use crate::pty::Pty;
 
-const SERVER: &str = include_str!("../../../../crates/mcp/tests/server.sh");
+const SERVER: &str = include_str!("../../../../crates/mcp/tests/servers/server.sh");
 
 /// A sandbox with the server, which behaves so.
 fn sandbox(how: &str) -> Sandbox {
@@ -91,6 +91,51 @@ fn a_server_is_started_by_its_first_call_alone() {
         );
     }
     assert_eq!(ledger(&sandbox).matches("started").count(), 1, "nobody called it");
+}
+
+#[test]
+fn ten_servers_that_nobody_uses_start_nothing_and_the_list_says_how_they_stand() {
+    let sandbox = sandbox("plain");
+    sandbox.write("home/answers.yaml", "- say: done\n");
+    let path = |name: &str| sandbox.path(name).display().to_string();
+    let (script, ledger_file) = (path("home/server.sh"), path("home/ledger"));
+    let server = |name: &str, how: &str| {
+        format!("  {name}:\n    command: sh\n    args: [{script:?}, {how}, {ledger_file:?}, {name}]\n")
+    };
+    let mut settings: String = (0..8).map(|number| server(&format!("idle-{number}"), "plain")).collect();
+    settings.push_str(&server("broken", "dies"));
+    settings.push_str(&server("new", "plain"));
+    configure(&sandbox, "plain", &settings);
+    for number in 0..8 {
+        assert_eq!(sandbox.run(&["mcp", "try", &format!("idle-{number}")]).code, Some(0));
+    }
+    assert_eq!(sandbox.run(&["mcp", "try", "broken"]).code, Some(1));
+    let before = ledger(&sandbox);
+    assert_eq!(before.matches("started").count(), 9);
+    let ran = ask(&sandbox, &["--yes"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
+    assert_eq!(ledger(&sandbox), before, "none was started");
+    let state = |name: &str| {
+        let listed = sandbox.run(&["mcp", "list"]);
+        let row = listed.stdout.lines().find(|row| row.split(' ').next() == Some(name));
+        row.unwrap().split_whitespace().nth(1).unwrap().to_owned()
+    };
+    let states = ["idle-0", "broken", "new"].map(state);
+    assert_eq!(states, ["known", "failed", "configured"]);
+    assert_eq!(ledger(&sandbox), before, "nor to be listed");
+    // A session of another process uses one of them.
+    sandbox.write(
+        "home/answers.yaml",
+        "- nth: 1\n  call: {tool: idle-3__echo, input: {text: hang}}\n",
+    );
+    let mut running = sandbox.command(&["run", "--yes", "hello"]).spawn().unwrap();
+    while !ledger(&sandbox).contains("called") {
+        std::thread::yield_now();
+    }
+    assert_eq!(["idle-3", "idle-4"].map(state), ["running", "known"]);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(state("idle-3"), "known", "the mark of a killed process is gone");
 }
 
 #[test]

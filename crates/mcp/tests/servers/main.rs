@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+mod bad;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +29,12 @@ struct TestServer {
 
 impl TestServer {
     fn new(how: &str) -> Self {
+        Self::of("server.sh", how)
+    }
+
+    fn of(script: &str, how: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/server.sh");
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/servers").join(script);
         let ledger = folder.path().join("ledger");
         let arguments = [script.to_str().unwrap(), how, ledger.to_str().unwrap()];
         Self {
