@@ -223,6 +223,7 @@ fn inner_call(place: Option<&str>, named: bool) -> InnerCallAsked {
         by: "report".into(),
         place: place.map(str::to_owned),
         named,
+        form: None,
     }
 }
 
