@@ -111,6 +111,7 @@ fn in_json(environment: &McpEnvironment) -> Value {
         "variables": server.variables(),
         "of_folder": server.of_folder,
         "trust_annotations": server.trust_annotations,
+        "sampling": server.sampling,
         "identity": known.identity,
         "tools": tools,
         "left_out": known.left_out,
@@ -150,6 +151,9 @@ pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> 
     }
     if server.trust_annotations {
         console.out("what it says about its tools is believed\n")?;
+    }
+    if server.sampling {
+        console.out("it may have the agent's model answer it\n")?;
     }
     console.out(&state_in_words(environment, &known))?;
     console.out(&tools_in_words(environment))?;

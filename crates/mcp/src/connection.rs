@@ -2,6 +2,7 @@
 //! that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,10 +61,14 @@ impl McpConnection {
         server: &McpServerSettings,
         usual: &ProgramEnvironment,
         limit: Duration,
+        workspace: Option<&Path>,
     ) -> Result<Self, McpFailure> {
         let hidden = HiddenValues::of(server);
-        let calls = RunningCalls::default();
-        let listener = ServerListener { calls: calls.clone() };
+        let calls = RunningCalls::in_workspace(workspace);
+        let listener = ServerListener {
+            calls: calls.clone(),
+            may_sample: server.sampling,
+        };
         let (service, process) = match &server.target {
             McpTarget::Program {
                 command,

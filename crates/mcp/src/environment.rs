@@ -208,6 +208,7 @@ impl Reactor<SystemBus> for McpEnvironment {
     }
 
     async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
+        self.host.attach_models(bus.models());
         let changes = self.host.changes();
         let mut served = ServedTools::default();
         self.offer(&bus, &mut served);

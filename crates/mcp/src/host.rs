@@ -1,11 +1,12 @@
 //! A server as long as its tools are offered: it runs from its first call on, what it says about its tools is held
 //! against what is known, and a call has one outcome whatever becomes of the server.
 
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agentx_config::McpServerSettings;
-use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_runtime::{Effector, ToolContext, ToolOutcome};
 use agentx_tools::ProgramEnvironment;
 use agentx_types::ToolStatus;
 use rmcp::service::ServiceError;
@@ -73,6 +74,8 @@ pub(crate) struct ServerHost {
     limits: McpLimits,
     hidden: HiddenValues,
     connection: Mutex<Option<Arc<McpConnection>>>,
+    /// Performs model calls; empty where the server is not attached to a runtime.
+    models: OnceLock<Arc<dyn Effector>>,
     known: StdMutex<KnownServer>,
     /// Counts the changes of what is known.
     changes: watch::Sender<u64>,
@@ -87,6 +90,7 @@ impl ServerHost {
             server,
             surroundings,
             connection: Mutex::default(),
+            models: OnceLock::new(),
             changes: watch::Sender::new(0),
         }
     }
@@ -94,6 +98,12 @@ impl ServerHost {
     /// The cached description of the server.
     pub(crate) fn known(&self) -> KnownServer {
         self.lock().clone()
+    }
+
+    /// The runtime to which it is attached answers its questions to a model, if it may put any.
+    pub(crate) fn attach_models(&self, models: Arc<dyn Effector>) {
+        // A server is attached to one runtime; whoever attached it first answers.
+        let _ = self.models.set(models);
     }
 
     /// Tells when what is known of it changes.
@@ -119,12 +129,17 @@ impl ServerHost {
 
     /// The connection: the one that is there, else a new one, whose tools are listed.
     pub(crate) async fn connect(&self) -> Result<Arc<McpConnection>, McpFailure> {
+        self.connect_in(None).await
+    }
+
+    /// The connection for a call in a workspace.
+    async fn connect_in(&self, workspace: Option<&Path>) -> Result<Arc<McpConnection>, McpFailure> {
         let mut connection = self.connection.lock().await;
         if let Some(open) = connection.as_ref().filter(|open| !open.is_closed()) {
             return Ok(open.clone());
         }
         *connection = None;
-        let opened = self.open().await;
+        let opened = self.open(workspace).await;
         if let Err(failure) = &opened {
             let why = failure.to_string();
             // That the server failed is what counts; a file that cannot be written is told where it is needed.
@@ -135,9 +150,9 @@ impl ServerHost {
         Ok(opened)
     }
 
-    async fn open(&self) -> Result<Arc<McpConnection>, McpFailure> {
+    async fn open(&self, workspace: Option<&Path>) -> Result<Arc<McpConnection>, McpFailure> {
         let usual = &self.surroundings.environment;
-        let mut connection = McpConnection::open(&self.server, usual, self.limits.start).await?;
+        let mut connection = McpConnection::open(&self.server, usual, self.limits.start, workspace).await?;
         connection.mark = self.surroundings.known.mark_running(&self.server);
         self.list(&connection).await?;
         Ok(Arc::new(connection))
@@ -196,7 +211,7 @@ impl ServerHost {
             return ToolOutcome::failed(ToolStatus::Invalid, text);
         };
         let connecting = async {
-            let connection = self.connect().await?;
+            let connection = self.connect_in(Some(&context.workspace)).await?;
             self.list_if_changed(&connection).await;
             Ok::<_, McpFailure>(connection)
         };
@@ -278,6 +293,8 @@ impl ServerHost {
     ) -> ToolOutcome {
         let call = RemoteCall {
             connection,
+            server: &self.server.name,
+            models: self.models.get().filter(|_| self.server.sampling).cloned(),
             hidden: &self.hidden,
             limit: self.limits.call,
         };

@@ -200,6 +200,57 @@ fn the_result_is_on_record_with_what_the_server_said_meanwhile() {
 }
 
 #[test]
+fn a_server_asks_the_person_and_nobody_where_there_is_none() {
+    let sandbox = sandbox("plain");
+    sandbox.write(
+        "home/answers.yaml",
+        "- nth: 1\n  call: {tool: made-up__echo, input: {text: ask}}\n- result: '*asked*'\n  say: done\n",
+    );
+    configure(&sandbox, "plain", "rules: [{effect: allow, tool: mcp}]\n");
+    assert_eq!(sandbox.run(&["mcp", "try", "made-up"]).code, Some(0));
+    for (number, flags) in [&[][..], &["--yes"]].into_iter().enumerate() {
+        let ran = ask(&sandbox, flags);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
+        let declined = r#""result":{"action":"decline"}"#;
+        assert_eq!(ledger(&sandbox).matches(declined).count(), number + 1, "{ran}");
+    }
+    let mut chat = Pty::start(&sandbox, &["chat", "hello"], 120, 40);
+    chat.wait_for("MCP server made-up asks you");
+    chat.wait_for("name (text; required)");
+    chat.wait_for("answer? y ANSWER");
+    chat.keys("y A\r");
+    chat.wait_for("at least 2");
+    chat.keys("y Ada\r");
+    chat.wait_for("done");
+    chat.keys("\u{4}");
+    chat.end();
+    let accepted = r#""result":{"action":"accept","content":{"name":"Ada"}}"#;
+    assert!(ledger(&sandbox).contains(accepted), "{}", ledger(&sandbox));
+}
+
+#[test]
+fn a_server_may_ask_the_model_where_the_person_lets_it_and_the_bill_is_shown() {
+    let sandbox = sandbox("plain");
+    sandbox.write(
+        "home/answers.yaml",
+        "- input: Say a word.\n  say: sesame\n- nth: 1\n  call: {tool: made-up__echo, input: {text: sample}}\n- result: '*asked*'\n  say: done\n",
+    );
+    assert_eq!(sandbox.run(&["mcp", "try", "made-up"]).code, Some(0));
+    let refused = ask(&sandbox, &["--yes"]);
+    assert_eq!(refused.code, Some(0), "{refused}");
+    let text = ledger(&sandbox);
+    assert!(text.contains("a person has to allow it: mcp.made-up.sampling"), "{text}");
+    configure(&sandbox, "plain", "    sampling: true\n");
+    let flags = ["--yes", "--output-format", "stream-json", "--view", "environment"];
+    let ran = ask(&sandbox, &flags);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(ledger(&sandbox).contains(r#""text":"sesame""#), "{}", ledger(&sandbox));
+    for said in [r#""kind":"generate""#, "answered the MCP server made-up: ", r#""bill""#] {
+        assert!(ran.stdout.contains(said), "{said}: {ran}");
+    }
+}
+
+#[test]
 fn a_changed_tool_is_shown_and_asked_about_whatever_rules_say() {
     let sandbox = sandbox("plain");
     let describe = |about: &str| {

@@ -154,20 +154,28 @@ async fn what_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_refused_nothing_is_told_what_is_not_given() {
+async fn a_server_is_told_what_it_asks_for_or_why_not() {
     let server = TestServer::new("plain");
     let environment = server.environment();
-    environment.connect().await.unwrap();
-    let asked = call(&environment, "ask").await;
-    assert_eq!(text(&asked), "asked");
-    assert!(
-        server.ledger().contains("does not take part in elicitation"),
-        "{}",
-        server.ledger()
-    );
+    for (word, reply) in [
+        // Outside of a session nobody is asked.
+        ("ask", r#""id":7,"result":{"action":"decline"}"#),
+        ("roots", r#""id":8,"result":{"roots":[{"uri":"file:///"}]}"#),
+        ("sample", "mcp.made-up.sampling"),
+    ] {
+        environment.connect().await.unwrap();
+        assert_eq!(text(&call(&environment, word).await), "asked");
+        assert!(server.ledger().contains(reply), "{word}: {}", server.ledger());
+    }
     let needs = call(&environment, "need").await;
-    assert_eq!(needs.status, ToolStatus::Failed);
-    assert!(text(&needs).contains("elicitation"), "{needs:?}");
+    assert_eq!((needs.status, text(&needs)), (ToolStatus::Success, "thank you"));
+    let answers = r#""inputResponses":{"where":{"roots":[{"uri":"file:///"}]},"who":{"action":"decline"}}"#;
+    assert!(server.ledger().contains(answers), "{}", server.ledger());
+    assert!(server.ledger().contains(r#""requestState":"x""#), "{}", server.ledger());
+    let insists = call(&environment, "insist").await;
+    assert_eq!(insists.status, ToolStatus::Failed);
+    assert!(text(&insists).contains("again and again"), "{insists:?}");
+    assert_eq!(server.ledger().matches(r#""text":"insist""#).count(), 10);
     for (word, said) in [("refuse", "no such text"), ("fail", "it failed")] {
         let outcome = call(&environment, word).await;
         assert_eq!(outcome.status, ToolStatus::Failed);
