@@ -248,15 +248,22 @@ async fn results_are_bounded_and_pictures_are_parts() {
     assert!(text(&long).len() < (33 << 10) && text(&long).contains("all of it is kept: read {\"blob\""));
     assert_eq!(long.details.unwrap()["output_bytes"], 200_000);
     let shown = call(&environment, "picture").await;
+    for note in [
+        "here\n[a picture is left out: it is not valid base64]",
+        "[resource made://text]\nwords of it",
+        "[a picture is left out: models do not take \"image/x\"]",
+    ] {
+        assert!(text(&shown).contains(note), "{note}: {shown:?}");
+    }
+    let parts: Vec<_> = shown.content[1..].iter().collect();
     assert!(
-        text(&shown).contains("here\n[a sound is left out: \"audio/wav\""),
-        "{shown:?}"
+        matches!(&parts[..], [ContentPart::Image(image), ContentPart::Audio(sound), ContentPart::File(file)]
+            if image.media_type == "image/png" && sound.media_type == "audio/wav" && file.name.as_deref() == Some("made://pdf")),
+        "{parts:?}"
     );
-    assert!(
-        text(&shown).contains("[a picture is left out: it is not valid base64]"),
-        "{shown:?}"
-    );
-    assert!(matches!(&shown.content[1..], [ContentPart::Image(image)] if image.media_type == "image/png"));
+    let json = call(&environment, "json").await;
+    let lines = text(&json).lines().filter(|line| *line == "  \"value\",").count();
+    assert!(lines > 100, "what is read in parts has lines: {lines}");
 }
 
 #[tokio::test]

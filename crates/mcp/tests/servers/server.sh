@@ -40,7 +40,8 @@ while read -r line; do
         *'"text":"hang"'*) ;;
         *'"text":"refuse"'*) refuse -32602 'no such text' ;;
         *'"text":"fail"'*) answer '{"content":[{"type":"text","text":"it failed"}],"isError":true}' ;;
-        *'"text":"picture"'*) answer '{"content":[{"type":"text","text":"here"},{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"},{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"!","mimeType":"image/png"}]}' ;;
+        *'"text":"picture"'*) answer '{"content":[{"type":"text","text":"here"},{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"},{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"!","mimeType":"image/png"},{"type":"image","data":"AAAA","mimeType":"image/x"},{"type":"resource","resource":{"uri":"made://text","text":"words of it"}},{"type":"resource","resource":{"uri":"made://pdf","mimeType":"application/pdf","blob":"JVBERg=="}}]}' ;;
+        *'"text":"json"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"[$(yes '\"value\",' | head -n 20000 | tr -d '\n')0]\"}]}" ;;
         *'"text":"long"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"$(head -c 200000 /dev/zero | tr '\0' z)\"}]}" ;;
         *'"text":"huge"'*) head -c 9000000 /dev/zero | tr '\0' '{' ;;
         *'"text":"flood"'*) yes '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"flood"}}' ;;
