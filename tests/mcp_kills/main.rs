@@ -45,7 +45,10 @@ impl Model {
         let script = move |_: &[u8]| {
             if is_over.load(Ordering::SeqCst) {
                 let words = vec!["done".to_owned()];
-                return Answer { words, ..Answer::default() };
+                return Answer {
+                    words,
+                    ..Answer::default()
+                };
             }
             let number = next.fetch_add(1, Ordering::SeqCst);
             let call = |index| {
@@ -53,7 +56,10 @@ impl Model {
                 (id.clone(), "counting__count".to_owned(), json!({ "id": id }))
             };
             let tools = (0..=number % CALLS_AT_ONCE).map(call).collect();
-            Answer { tools, ..Answer::default() }
+            Answer {
+                tools,
+                ..Answer::default()
+            }
         };
         let server = ModelServer::start(script).unwrap();
         Self { server, ends }
@@ -70,7 +76,9 @@ impl Stage {
         let world = World::new(url);
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("mcp_kills/counting_server.sh");
         let arguments = json!([script, world.file("counter"), world.file("pids")]);
-        world.config(&format!("mcp:\n  counting:\n    command: sh\n    args: {arguments}\n"));
+        world.config(&format!(
+            "mcp:\n  counting:\n    command: sh\n    args: {arguments}\n"
+        ));
         world.run(&["mcp", "try", "counting"]).exits(0);
         Self { world }
     }
@@ -183,7 +191,10 @@ fn check(stage: &Stage, session: &str, seen: &mut Seen, what: &str) {
             ToolStatus::Unknown => done.0 <= 1 && done.1 <= done.0,
             _ => false,
         };
-        assert!(is_true, "{what}: {id} is {status:?}, and began and ended {done:?} times");
+        assert!(
+            is_true,
+            "{what}: {id} is {status:?}, and began and ended {done:?} times"
+        );
         seen.answered += usize::from(*status == ToolStatus::Success);
         seen.unknown += usize::from(*status == ToolStatus::Unknown);
         seen.done_unknown += usize::from(*status == ToolStatus::Unknown && done.0 == 1);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use agentx_runtime::{Effector, Pauses, ToolContext};
 use agentx_types::OutputChannel;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequiredResult, ServerResult};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequiredResult, ServerResult,
+};
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -72,13 +74,21 @@ impl RemoteCall<'_> {
         context: &ToolContext,
     ) -> RemoteCallEnd {
         self.connection.call_begins();
-        let requests = Arc::new(ServerRequests::new(self.server, self.hidden, self.models.clone(), context));
+        let requests = Arc::new(ServerRequests::new(
+            self.server,
+            self.hidden,
+            self.models.clone(),
+            context,
+        ));
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let deadline = time_is_up(self.limit, context.journal.pauses());
         tokio::pin!(deadline);
         let mut end = RemoteCallEnd::Refused("it asked for more again and again".to_owned());
         for _ in 0..ROUNDS {
-            let needs = match self.round(params.clone(), &requests, deadline.as_mut(), context).await {
+            let needs = match self
+                .round(params.clone(), &requests, deadline.as_mut(), context)
+                .await
+            {
                 RoundEnd::Call(of_call) => {
                     end = of_call;
                     break;

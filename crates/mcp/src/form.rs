@@ -43,7 +43,9 @@ impl<'a> Form<'a> {
             if let Some(usual) = field.get("default") {
                 notes.push(format!("{} by default", shown(&plain(usual))));
             }
-            format!("{} ({}) {about}", shown(name), notes.join("; ")).trim().to_owned()
+            format!("{} ({}) {about}", shown(name), notes.join("; "))
+                .trim()
+                .to_owned()
         };
         self.fields.iter().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -98,7 +100,9 @@ impl<'a> Form<'a> {
                 for part in self.parts(text) {
                     let (name, written) = part.split_once('=').ok_or("write NAME=VALUE, NAME=VALUE")?;
                     let name = name.trim();
-                    let field = self.field(name).ok_or(format!("there is no field {:?}", shown(name)))?;
+                    let field = self
+                        .field(name)
+                        .ok_or(format!("there is no field {:?}", shown(name)))?;
                     let (name, value) = one(&field, written.trim());
                     content.insert(name, value);
                 }
@@ -111,7 +115,9 @@ impl<'a> Form<'a> {
     fn parts(&self, text: &str) -> Vec<String> {
         let mut parts = Vec::<String>::new();
         for piece in text.split([',', '\n']) {
-            let begins = piece.split_once('=').is_some_and(|(name, _)| self.field(name.trim()).is_some());
+            let begins = piece
+                .split_once('=')
+                .is_some_and(|(name, _)| self.field(name.trim()).is_some());
             match parts.last_mut() {
                 Some(last) if !begins => last.push_str(&format!(",{piece}")),
                 _ => parts.push(piece.trim().to_owned()),
@@ -131,16 +137,36 @@ impl<'a> Form<'a> {
 
 /// The values that a field takes; empty where it takes any.
 fn choices(field: &Value) -> Vec<&str> {
-    let of = if field["type"] == "array" { &field["items"] } else { field };
-    let listed = of["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let titled = of["oneOf"].as_array().or(of["anyOf"].as_array()).into_iter().flatten();
-    listed.chain(titled.filter_map(|choice| choice["const"].as_str())).collect()
+    let of = if field["type"] == "array" {
+        &field["items"]
+    } else {
+        field
+    };
+    let listed = of["enum"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let titled = of["oneOf"]
+        .as_array()
+        .or(of["anyOf"].as_array())
+        .into_iter()
+        .flatten();
+    listed
+        .chain(titled.filter_map(|choice| choice["const"].as_str()))
+        .collect()
 }
 
 /// What a field takes, in words.
 fn kind(field: &Value) -> String {
     let choices = choices(field);
-    let list = || choices.iter().map(|choice| shown(choice)).collect::<Vec<_>>().join(", ");
+    let list = || {
+        choices
+            .iter()
+            .map(|choice| shown(choice))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match field["type"].as_str() {
         Some("array") => format!("any of {}", list()),
         _ if !choices.is_empty() => format!("one of {}", list()),
@@ -178,7 +204,9 @@ fn check(field: &Value, value: &Value) -> Result<(), String> {
         Some("boolean") => value.is_boolean(),
         Some("integer") => value.as_f64().is_some_and(|number| number.fract() == 0.0),
         Some("number") => value.is_number(),
-        Some("array") => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
+        Some("array") => value
+            .as_array()
+            .is_some_and(|items| items.iter().all(Value::is_string)),
         _ => value.is_string(),
     };
     if !fits {
@@ -210,7 +238,9 @@ fn plain(value: &Value) -> String {
 
 /// A text of a server on one line, without what cannot be shown.
 fn shown_text(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 #[cfg(test)]
@@ -234,27 +264,48 @@ mod tests {
         let schema = schema();
         let form = Form::of(&schema).unwrap();
         for (written, content) in [
-            ("name=Ada, age=36", Ok(json!({"name": "Ada", "age": 36, "color": "blue"}))),
+            (
+                "name=Ada, age=36",
+                Ok(json!({"name": "Ada", "age": 36, "color": "blue"})),
+            ),
             (
                 "age = 36,name=Lovelace, Ada,known=yes, pets=cat, dog",
-                Ok(json!({"name": "Lovelace, Ada", "age": 36, "color": "blue", "known": true, "pets": ["cat", "dog"]})),
+                Ok(
+                    json!({"name": "Lovelace, Ada", "age": 36, "color": "blue", "known": true, "pets": ["cat", "dog"]}),
+                ),
             ),
-            (r#"{"name": "Ada", "age": 36, "color": "red"}"#, Ok(json!({"name": "Ada", "age": 36, "color": "red"}))),
+            (
+                r#"{"name": "Ada", "age": 36, "color": "red"}"#,
+                Ok(json!({"name": "Ada", "age": 36, "color": "red"})),
+            ),
             ("name=Ada", Err("age: a value is required")),
             ("name=Ada, age=old", Err("age: old is not a whole number")),
             ("name=Ada, age=151", Err("age: at most 150 (maximum)")),
             ("name=A, age=1", Err("name: at least 2 (minLength)")),
-            ("name=Ada, age=1, color=green", Err("color: green is not one of red, blue")),
-            ("name=Ada, age=1, pets=cow", Err("pets: cow is not any of cat, dog")),
+            (
+                "name=Ada, age=1, color=green",
+                Err("color: green is not one of red, blue"),
+            ),
+            (
+                "name=Ada, age=1, pets=cow",
+                Err("pets: cow is not any of cat, dog"),
+            ),
             ("Ada", Err("write NAME=VALUE, NAME=VALUE")),
             (r#"{"other": 1}"#, Err("there is no field \"other\"")),
             ("", Err("name: a value is required")),
         ] {
-            assert_eq!(form.filled_in(written), content.map_err(str::to_owned), "{written}");
+            assert_eq!(
+                form.filled_in(written),
+                content.map_err(str::to_owned),
+                "{written}"
+            );
         }
         let words = form.in_words();
         assert!(words.contains("name (text; required) Who [2J is it?"), "{words}");
-        assert!(words.contains("color (one of red, blue; blue by default)"), "{words}");
+        assert!(
+            words.contains("color (one of red, blue; blue by default)"),
+            "{words}"
+        );
     }
 
     #[test]

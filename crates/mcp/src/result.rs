@@ -124,7 +124,9 @@ impl Medium {
             Some(name) => format!("the {} {name}", self.word),
             None => format!("a {}", self.word),
         };
-        let bytes = self.bytes(before).map_err(|why| format!("[{what} is left out: {why}]"))?;
+        let bytes = self
+            .bytes(before)
+            .map_err(|why| format!("[{what} is left out: {why}]"))?;
         let blob = blobs.put_blob(bytes).await;
         let blob = blob.map_err(|error| format!("[{what} could not be kept: {error}]"))?;
         let part = MediaPart {
@@ -163,7 +165,10 @@ impl Medium {
 /// told of by its codec.
 fn is_media_type(name: &str) -> bool {
     let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+._".contains(&b))
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-+._".contains(&b))
     };
     let parts = name.split_once('/');
     let is_type = parts.is_some_and(|(kind, sub)| is_word(kind) && is_word(sub)) && name.len() <= TYPE_BYTES;
@@ -173,7 +178,9 @@ fn is_media_type(name: &str) -> bool {
 /// A text whose parts can be read: JSON on one line gets a line for each value.
 fn in_lines(text: String) -> String {
     let is_json = text.starts_with(['{', '[']) && !text.contains('\n');
-    let value = is_json.then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+    let value = is_json
+        .then(|| serde_json::from_str::<Value>(&text).ok())
+        .flatten();
     value.map_or(text, |value| format!("{value:#}"))
 }
 

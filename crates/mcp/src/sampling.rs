@@ -7,7 +7,8 @@ use std::sync::Arc;
 use agentx_runtime::{CapturedEffect, Effector, StepMetadata, ToolContext};
 use agentx_types::{
     Action, ActionBody, ActionId, AgentStateId, Assembler, CallModel, ContentPart, EffectBill, EffectFailure,
-    EffectOutcome, EnvironmentEvent, Message, MessageId, ModelRequest, OutputChannel, Role, StopReason, Usage,
+    EffectOutcome, EnvironmentEvent, Message, MessageId, ModelRequest, OutputChannel, Role, StopReason,
+    Usage,
 };
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, Role as RemoteRole, SamplingMessage,
@@ -62,7 +63,11 @@ impl Sample<'_> {
         });
         let bill = bill.map(StepMetadata::from).unwrap_or_default();
         journal.end(self.step, STEP, None, outcome, bill).await;
-        let note = format!("[{model} {what} the MCP server {}: {}]\n", self.server, in_words(&paid, cost.as_usd()));
+        let note = format!(
+            "[{model} {what} the MCP server {}: {}]\n",
+            self.server,
+            in_words(&paid, cost.as_usd())
+        );
         self.context.output.write(OutputChannel::Progress, note).await;
         let sampled = answer?;
         let reason = match sampled.reason {
@@ -81,11 +86,15 @@ impl Sample<'_> {
             return Err("AgentX gives a server's question no tools".to_owned());
         }
         let messages = asked.messages.into_iter().enumerate();
-        let messages: Vec<_> = messages.map(|(index, said)| message(index, said)).collect::<Result<_, _>>()?;
+        let messages: Vec<_> = messages
+            .map(|(index, said)| message(index, said))
+            .collect::<Result<_, _>>()?;
         let system: Vec<Arc<str>> = asked.system_prompt.into_iter().map(Into::into).collect();
         let bytes: usize = messages.iter().map(|message| message.text().len()).sum();
         if messages.is_empty() || bytes + system.iter().map(|text| text.len()).sum::<usize>() > SAMPLE_BYTES {
-            return Err(format!("its question is empty, or has more than {SAMPLE_BYTES} bytes"));
+            return Err(format!(
+                "its question is empty, or has more than {SAMPLE_BYTES} bytes"
+            ));
         }
         let mut params = config.params.clone();
         let most = u64::from(asked.max_tokens).min(SAMPLE_TOKENS);
@@ -180,5 +189,8 @@ fn failure(why: &str) -> EffectFailure {
 }
 
 fn in_words(usage: &Usage, usd: f64) -> String {
-    format!("{} tokens in, {} out, ${usd:.4}", usage.input_tokens, usage.output_tokens)
+    format!(
+        "{} tokens in, {} out, ${usd:.4}",
+        usage.input_tokens, usage.output_tokens
+    )
 }

@@ -1,6 +1,9 @@
 //! What a server asks for while a call of it runs: an answer of a person, the workspace, an answer of our model. Whatever is not
 //! given is refused with the reason.
-#![expect(deprecated, reason = "servers of earlier versions still ask for roots and samples")]
+#![expect(
+    deprecated,
+    reason = "servers of earlier versions still ask for roots and samples"
+)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agentx_runtime::{Effector, ToolContext};
 use agentx_types::{Access, InnerCallAsked, InnerDecision, ToolSpec};
 use rmcp::model::{
-    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequests, InputResponses,
-    ListRootsResult, Root,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
+    InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -116,25 +119,39 @@ impl ServerRequests {
                 message,
                 requested_schema,
                 ..
-            } => (message, None, serde_json::to_value(requested_schema).unwrap_or_default()),
+            } => (
+                message,
+                None,
+                serde_json::to_value(requested_schema).unwrap_or_default(),
+            ),
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => (message, Some(url), json!({})),
             _ => return declined,
         };
         if schema.to_string().len() > FORM_BYTES || url.as_ref().is_some_and(|url| !is_web(url)) {
             return declined;
         }
-        let Ok(form) = Form::of(&schema) else { return declined };
+        let Ok(form) = Form::of(&schema) else {
+            return declined;
+        };
         let mut question = json!({ "message": cut(&self.hidden.removed_from(&message), OUTPUT_LINE_BYTES) });
-        let notes = [("open", url), ("fields", Some(form.in_words())), ("answer", form.how_to_answer())];
+        let notes = [
+            ("open", url),
+            ("fields", Some(form.in_words())),
+            ("answer", form.how_to_answer()),
+        ];
         for (name, note) in notes {
             if let Some(note) = note.filter(|note| !note.is_empty()) {
                 question[name] = self.hidden.removed_from(&note).into();
             }
         }
         for _ in 0..ANSWER_ATTEMPTS {
-            let Some(written) = self.ask(&question, &schema).await else { return declined };
+            let Some(written) = self.ask(&question, &schema).await else {
+                return declined;
+            };
             match form.filled_in(&written) {
-                Ok(_) if question.get("open").is_some() => return ElicitResult::new(ElicitationAction::Accept),
+                Ok(_) if question.get("open").is_some() => {
+                    return ElicitResult::new(ElicitationAction::Accept);
+                }
                 Ok(content) => return ElicitResult::new(ElicitationAction::Accept).with_content(content),
                 Err(why) => question["not accepted"] = why.into(),
             }

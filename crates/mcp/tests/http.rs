@@ -138,7 +138,10 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
             let answer = |id: &Value, said: &str| {
                 let text = json!([{"type": "text", "text": said}]);
                 let result = json!({"resultType": "complete", "content": text});
-                format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": id, "result": result}))
+                format!(
+                    "data: {}\n\n",
+                    json!({"jsonrpc": "2.0", "id": id, "result": result})
+                )
             };
             let body = match how {
                 How::Twice => answer(&id, "first") + &answer(&id, "second"),
@@ -289,14 +292,20 @@ async fn a_call_that_is_cut_off_is_unknown_and_one_that_never_left_is_not() {
         (How::Silent, ToolStatus::Unknown, "did not answer within 1 s"),
     ] {
         let server = TestServer::new(how).await;
-        let limit = std::time::Duration::from_secs(if matches!(how, How::WrongId | How::Silent) { 1 } else { 60 });
+        let limit = std::time::Duration::from_secs(if matches!(how, How::WrongId | How::Silent) {
+            1
+        } else {
+            60
+        });
         let environment = server.environment_with(limit);
         environment.connect().await.unwrap();
         let outcome = call(&environment).await;
         assert_eq!(outcome.status, status, "{how:?}: {outcome:?}");
         assert!(text(&outcome).contains(why), "{how:?}: {outcome:?}");
         let heads = server.heads.lock().unwrap();
-        let calls = heads.iter().filter(|head| head.contains("mcp-method: tools/call"));
+        let calls = heads
+            .iter()
+            .filter(|head| head.contains("mcp-method: tools/call"));
         assert_eq!(calls.count(), 1, "{how:?}: {heads:?}");
     }
     let server = TestServer::new(How::Modern).await;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use agentx_bus::{BusSubscription, Closed, Filter, KeyPattern, Queue, ResponderInfo, Serve, Subscribe};
 use agentx_types::{ActionKind, topic};
 
-use crate::bus_models::BusModels;
 use crate::actions::ActionDispatcher;
 use crate::blob_store::BlobStore;
+use crate::bus_models::BusModels;
 use crate::condenser::Condenser;
 use crate::driver::DriverParts;
 use crate::effect::Effector;

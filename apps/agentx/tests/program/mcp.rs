@@ -102,12 +102,17 @@ fn ten_servers_that_nobody_uses_start_nothing_and_the_list_says_how_they_stand()
     let server = |name: &str, how: &str| {
         format!("  {name}:\n    command: sh\n    args: [{script:?}, {how}, {ledger_file:?}, {name}]\n")
     };
-    let mut settings: String = (0..8).map(|number| server(&format!("idle-{number}"), "plain")).collect();
+    let mut settings: String = (0..8)
+        .map(|number| server(&format!("idle-{number}"), "plain"))
+        .collect();
     settings.push_str(&server("broken", "dies"));
     settings.push_str(&server("new", "plain"));
     configure(&sandbox, "plain", &settings);
     for number in 0..8 {
-        assert_eq!(sandbox.run(&["mcp", "try", &format!("idle-{number}")]).code, Some(0));
+        assert_eq!(
+            sandbox.run(&["mcp", "try", &format!("idle-{number}")]).code,
+            Some(0)
+        );
     }
     assert_eq!(sandbox.run(&["mcp", "try", "broken"]).code, Some(1));
     let before = ledger(&sandbox);
@@ -117,7 +122,10 @@ fn ten_servers_that_nobody_uses_start_nothing_and_the_list_says_how_they_stand()
     assert_eq!(ledger(&sandbox), before, "none was started");
     let state = |name: &str| {
         let listed = sandbox.run(&["mcp", "list"]);
-        let row = listed.stdout.lines().find(|row| row.split(' ').next() == Some(name));
+        let row = listed
+            .stdout
+            .lines()
+            .find(|row| row.split(' ').next() == Some(name));
         row.unwrap().split_whitespace().nth(1).unwrap().to_owned()
     };
     let states = ["idle-0", "broken", "new"].map(state);
@@ -239,13 +247,24 @@ fn a_server_may_ask_the_model_where_the_person_lets_it_and_the_bill_is_shown() {
     let refused = ask(&sandbox, &["--yes"]);
     assert_eq!(refused.code, Some(0), "{refused}");
     let text = ledger(&sandbox);
-    assert!(text.contains("a person has to allow it: mcp.made-up.sampling"), "{text}");
+    assert!(
+        text.contains("a person has to allow it: mcp.made-up.sampling"),
+        "{text}"
+    );
     configure(&sandbox, "plain", "    sampling: true\n");
     let flags = ["--yes", "--output-format", "stream-json", "--view", "environment"];
     let ran = ask(&sandbox, &flags);
     assert_eq!(ran.code, Some(0), "{ran}");
-    assert!(ledger(&sandbox).contains(r#""text":"sesame""#), "{}", ledger(&sandbox));
-    for said in [r#""kind":"generate""#, "answered the MCP server made-up: ", r#""bill""#] {
+    assert!(
+        ledger(&sandbox).contains(r#""text":"sesame""#),
+        "{}",
+        ledger(&sandbox)
+    );
+    for said in [
+        r#""kind":"generate""#,
+        "answered the MCP server made-up: ",
+        r#""bill""#,
+    ] {
         assert!(ran.stdout.contains(said), "{said}: {ran}");
     }
 }

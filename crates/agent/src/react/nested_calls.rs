@@ -14,8 +14,8 @@
 //! Invariant: a question is recorded before anybody waits for it, and it is settled exactly once.
 
 use agentx_types::{
-    ActionBody, AgentConfig, Approval, ApprovalDecision, ApprovalMode, DecideInnerCall, Envelope, EnvironmentEvent, InnerCallAsked,
-    InnerDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
+    ActionBody, AgentConfig, Approval, ApprovalDecision, ApprovalMode, DecideInnerCall, Envelope,
+    EnvironmentEvent, InnerCallAsked, InnerDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

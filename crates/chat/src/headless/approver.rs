@@ -63,7 +63,9 @@ impl Approver {
     /// Takes a question; the answer, if there is one at once.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
         match self {
-            Self::Yes if request.form.is_none() => Some(answer(&request.tool_call_id, ApprovalDecision::Once, None)),
+            Self::Yes if request.form.is_none() => {
+                Some(answer(&request.tool_call_id, ApprovalDecision::Once, None))
+            }
             Self::Yes | Self::Refuse { .. } => Some(answer(
                 &request.tool_call_id,
                 ApprovalDecision::Deny,

@@ -424,8 +424,14 @@ mod tests {
             ..asked_for("git push")
         };
         let said = reply_to(&form, "y: Ada, 36").unwrap();
-        assert_eq!((said.decision, said.note.as_deref()), (ApprovalDecision::Once, Some("Ada, 36")));
-        assert_eq!(reply_to(&form, "n").map(|said| said.decision), Some(ApprovalDecision::Deny));
+        assert_eq!(
+            (said.decision, said.note.as_deref()),
+            (ApprovalDecision::Once, Some("Ada, 36"))
+        );
+        assert_eq!(
+            reply_to(&form, "n").map(|said| said.decision),
+            Some(ApprovalDecision::Deny)
+        );
         assert_eq!(reply_to(&form, "always"), None, "an answer is given each time");
         for line in ["", "yes please do", "yess", "any new idea", "nope", "maybe"] {
             assert_eq!(parse(line), None, "{line}");

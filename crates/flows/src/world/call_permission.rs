@@ -113,7 +113,9 @@ pub(super) fn permit(
     let (call, step) = (call.clone(), effect.step);
     Some(Box::pin(async move {
         match journal.ask(asked).await {
-            Some(InnerDecision::Allowed { outside_workspace, .. }) => {
+            Some(InnerDecision::Allowed {
+                outside_workspace, ..
+            }) => {
                 call.permits
                     .give(step, outside_workspace || call.context.outside_workspace);
                 Ok(())

@@ -73,14 +73,23 @@ async fn whatever_a_server_does_in_a_call_the_call_has_one_end_and_the_next_is_a
         assert!(said.contains(row.reason), "{}: {short}", row.says);
         for _ in 0..2 {
             let next = call(&environment, "x").await;
-            assert_eq!(text(&next), "echo", "{}: the next call has its own answer", row.says);
+            assert_eq!(
+                text(&next),
+                "echo",
+                "{}: the next call has its own answer",
+                row.says
+            );
         }
         assert_eq!(server.started(), 1 + usize::from(row.is_lost), "{}", row.says);
         let calls = server.ledger().matches(&format!("called {}\n", row.says)).count();
         assert_eq!(calls, 1, "{} was called again", row.says);
         environment.close().await;
         let more = before.zip(peak_kib()).map(|(before, now)| now - before);
-        assert!(more.is_none_or(|more| more < MOST_KIB), "{}: {more:?} KiB", row.says);
+        assert!(
+            more.is_none_or(|more| more < MOST_KIB),
+            "{}: {more:?} KiB",
+            row.says
+        );
     }
 }
 
@@ -95,10 +104,7 @@ async fn a_server_that_does_not_read_is_not_waited_for() {
     let environment = server.environment();
     environment.connect().await.unwrap();
     let long = "y".repeat(1 << 20);
-    let (deaf, more) = tokio::join!(
-        call(&environment, "deaf"),
-        call(&environment, &long)
-    );
+    let (deaf, more) = tokio::join!(call(&environment, "deaf"), call(&environment, &long));
     for outcome in [deaf, more] {
         assert_eq!(outcome.status, ToolStatus::Unknown, "{outcome:?}");
     }
@@ -120,7 +126,12 @@ async fn tools_that_are_too_big_or_odd_are_left_out_with_the_reason() {
         let known = environment.connect().await.unwrap();
         let names: Vec<String> = environment.specs().into_iter().map(|spec| spec.name).collect();
         assert_eq!(names, offered, "{how}");
-        assert_eq!(known.left_out.len(), left_out.len(), "{how}: {:?}", known.left_out);
+        assert_eq!(
+            known.left_out.len(),
+            left_out.len(),
+            "{how}: {:?}",
+            known.left_out
+        );
         for why in left_out {
             let is_said = known.left_out.iter().any(|tool| tool.why.contains(why));
             assert!(is_said, "{how}: {why}: {:?}", known.left_out);

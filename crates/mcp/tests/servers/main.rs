@@ -34,7 +34,9 @@ impl TestServer {
 
     fn of(script: &str, how: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/servers").join(script);
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/servers")
+            .join(script);
         let ledger = folder.path().join("ledger");
         let arguments = [script.to_str().unwrap(), how, ledger.to_str().unwrap()];
         Self {
@@ -171,7 +173,11 @@ async fn a_server_is_told_what_it_asks_for_or_why_not() {
     assert_eq!((needs.status, text(&needs)), (ToolStatus::Success, "thank you"));
     let answers = r#""inputResponses":{"where":{"roots":[{"uri":"file:///"}]},"who":{"action":"decline"}}"#;
     assert!(server.ledger().contains(answers), "{}", server.ledger());
-    assert!(server.ledger().contains(r#""requestState":"x""#), "{}", server.ledger());
+    assert!(
+        server.ledger().contains(r#""requestState":"x""#),
+        "{}",
+        server.ledger()
+    );
     let insists = call(&environment, "insist").await;
     assert_eq!(insists.status, ToolStatus::Failed);
     assert!(text(&insists).contains("again and again"), "{insists:?}");

@@ -252,6 +252,13 @@ fn steps() -> Vec<EnvironmentEvent> {
         ended.into(),
         inner_call(Some("tools/report.luau:12"), true).into(),
         inner_call(None, false).into(),
+        InnerCallAsked {
+            form: Some(Box::new(
+                json!({"type": "object", "properties": {"name": {"type": "string"}}}),
+            )),
+            ..inner_call(None, false)
+        }
+        .into(),
         EffectEnded {
             tool_call_id: "call_1".into(),
             step: 1,
