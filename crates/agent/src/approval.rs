@@ -50,6 +50,9 @@ pub struct Question {
     /// session to allow the call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
+    /// For a question to a person: the JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Box<Value>>,
 }
 
 /// A verdict, and what made it.
@@ -226,6 +229,7 @@ fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> Judgem
             reason: reason.clone(),
             suggested: subject.suggested(),
             by_server: false,
+            form: None,
         }),
         rules,
         reason,

@@ -269,6 +269,7 @@ impl AnswerProgress {
                 input: asked.input.clone(),
                 reason: asked.reason.clone(),
                 suggested: asked.suggested.clone(),
+                form: asked.form.clone(),
                 by_server: false,
                 answers: None,
             }),

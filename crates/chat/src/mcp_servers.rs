@@ -78,7 +78,7 @@ pub fn list(servers: &McpServers, json: bool, console: &mut Console) -> Result<E
             .as_ref()
             .map_or_else(|| "?".to_owned(), |_| environment.specs().len().to_string());
         let from = if server.of_folder { "folder" } else { "you" };
-        let state = McpServerState::of(&known).word().to_owned();
+        let state = environment.state_for_all().word().to_owned();
         rows.push(vec![
             server.name.clone(),
             state,
@@ -96,7 +96,7 @@ pub fn list(servers: &McpServers, json: bool, console: &mut Console) -> Result<E
 
 fn in_json(environment: &McpEnvironment) -> Value {
     let (server, known) = (environment.server(), environment.known());
-    let state = McpServerState::of(&known);
+    let state = environment.state_for_all();
     let failure = match &state {
         McpServerState::Failed(why) => Some(why.clone()),
         _ => None,
@@ -111,6 +111,7 @@ fn in_json(environment: &McpEnvironment) -> Value {
         "variables": server.variables(),
         "of_folder": server.of_folder,
         "trust_annotations": server.trust_annotations,
+        "sampling": server.sampling,
         "identity": known.identity,
         "tools": tools,
         "left_out": known.left_out,
@@ -154,13 +155,16 @@ pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> 
     if server.trust_annotations {
         console.out("what it says about its tools is believed\n")?;
     }
-    console.out(&state_in_words(&known))?;
+    if server.sampling {
+        console.out("it may have the agent's model answer it\n")?;
+    }
+    console.out(&state_in_words(environment, &known))?;
     console.out(&tools_in_words(environment))?;
     Ok(Exit::Ok)
 }
 
-fn state_in_words(known: &KnownServer) -> String {
-    let state = McpServerState::of(known);
+fn state_in_words(environment: &McpEnvironment, known: &KnownServer) -> String {
+    let state = environment.state_for_all();
     let mut text = format!("state: {}", state.word());
     if let McpServerState::Failed(why) = &state {
         text.push_str(&format!(": {}", visible(why)));

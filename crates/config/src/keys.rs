@@ -126,6 +126,7 @@ pub const KEYS: &[KeySpec] = &[
     key("mcp.*.start_timeout", ValueKind::Duration, Never, None, "maximum time for the server to start, agree on a version and list its tools; 30s by default"),
     key("mcp.*.call_timeout", ValueKind::Duration, Never, None, "maximum time for one call of its tools, at most `tools.timeout`; 10m by default"),
     key("mcp.*.trust_annotations", ValueKind::Choice(YES_OR_NO), Never, None, "whether to believe the server that a tool only reads or may be repeated; then such calls run without asking, and are repeated after a crash; `false` by default"),
+    key("mcp.*.sampling", ValueKind::Choice(YES_OR_NO), Never, None, "whether the server may have the agent's model answer it during a call, at your cost and within the run's limits; `false` by default"),
     key("search.engine", ValueKind::Choice(SEARCH_ENGINES), Never, None, "the search engine of the tool `web_search`; without it, the tool is not offered"),
     key("search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
     key("search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),

@@ -29,6 +29,8 @@ pub struct McpServerSettings {
     /// Whether the person believes what the server says about its tools: that they only read, or may be
     /// repeated.
     pub trust_annotations: bool,
+    /// Whether the server may have the agent's model answer it, at the person's cost.
+    pub sampling: bool,
     /// Whether the project's `.mcp.json` names it.
     pub of_folder: bool,
     /// The command line or the address, for people: as it is written, without the values of variables.
@@ -118,6 +120,7 @@ impl McpServerSettings {
             start_timeout_ms: None,
             call_timeout_ms: None,
             trust_annotations: false,
+            sampling: false,
             of_folder: false,
             shown,
             details: Vec::new(),
@@ -258,6 +261,7 @@ fn server(
         start_timeout_ms: get.millis_at(&path("start_timeout")),
         call_timeout_ms: get.millis_at(&path("call_timeout")),
         trust_annotations: get.text_at(&path("trust_annotations")).as_deref() == Some("true"),
+        sampling: get.text_at(&path("sampling")).as_deref() == Some("true"),
         ..McpServerSettings::new(name.to_owned(), target)
     };
     let of_variables = server.values().iter().filter(|value| !value.from.is_empty());

@@ -235,6 +235,7 @@ impl ProjectContext<'_> {
             start_timeout_ms: None,
             call_timeout_ms: None,
             trust_annotations: false,
+            sampling: false,
             of_folder: true,
         })
     }
@@ -396,7 +397,7 @@ mod tests {
             found
                 .servers
                 .iter()
-                .all(|server| server.of_folder && !server.trust_annotations)
+                .all(|server| server.of_folder && !server.trust_annotations && !server.sampling)
         );
         assert_eq!(
             found.effects[1],

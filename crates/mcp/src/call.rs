@@ -1,17 +1,22 @@
 //! One call of a tool on a connection: the request, what the server says meanwhile, and the end.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::ToolContext;
+use agentx_runtime::{Effector, Pauses, ToolContext};
 use agentx_types::OutputChannel;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ServerResult};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequiredResult, ServerResult,
+};
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::connection::McpConnection;
 use crate::hidden::HiddenValues;
-use crate::limits::OUTPUT_BYTES;
+use crate::limits::{OUTPUT_BYTES, ROUNDS};
+use crate::server_requests::ServerRequests;
 
 /// The outcome of a call.
 pub(crate) enum RemoteCallEnd {
@@ -23,6 +28,8 @@ pub(crate) enum RemoteCallEnd {
     NotSent(ServiceError),
     /// The connection ended before the answer.
     Lost(ServiceError),
+    /// It said too much meanwhile.
+    Flooded,
     /// There was no answer in time.
     TimedOut,
     /// It was cancelled.
@@ -30,21 +37,36 @@ pub(crate) enum RemoteCallEnd {
 }
 
 impl RemoteCallEnd {
-    /// Returns whether the connection is of no use any more: a server that does not answer hangs.
+    /// Returns whether the connection is of no use any more: a server that does not answer hangs, and one that floods goes on.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self, Self::Lost(_) | Self::TimedOut)
+        matches!(self, Self::Lost(_) | Self::Flooded | Self::TimedOut)
     }
 }
 
 /// A call that is about to be made.
 pub(crate) struct RemoteCall<'a> {
     pub(crate) connection: &'a Arc<McpConnection>,
+    pub(crate) server: &'a str,
+    /// Performs model calls, if the server may ask for them.
+    pub(crate) models: Option<Arc<dyn Effector>>,
     pub(crate) hidden: &'a HiddenValues,
     pub(crate) limit: Duration,
 }
 
+/// The end of one request: that of the call, or what the server wants to know before it answers.
+enum RoundEnd {
+    Call(RemoteCallEnd),
+    Needs(InputRequiredResult),
+}
+
+impl From<RemoteCallEnd> for RoundEnd {
+    fn from(end: RemoteCallEnd) -> Self {
+        Self::Call(end)
+    }
+}
+
 impl RemoteCall<'_> {
-    /// Makes it. What the server says meanwhile becomes output of the call.
+    /// Makes it. What the server says meanwhile becomes output of the call, and what it asks for is answered or refused.
     pub(crate) async fn run(
         &self,
         tool: &str,
@@ -52,20 +74,74 @@ impl RemoteCall<'_> {
         context: &ToolContext,
     ) -> RemoteCallEnd {
         self.connection.call_begins();
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let requests = Arc::new(ServerRequests::new(
+            self.server,
+            self.hidden,
+            self.models.clone(),
+            context,
+        ));
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let deadline = time_is_up(self.limit, context.journal.pauses());
+        tokio::pin!(deadline);
+        let mut end = RemoteCallEnd::Refused("it asked for more again and again".to_owned());
+        for _ in 0..ROUNDS {
+            let needs = match self
+                .round(params.clone(), &requests, deadline.as_mut(), context)
+                .await
+            {
+                RoundEnd::Call(of_call) => {
+                    end = of_call;
+                    break;
+                }
+                RoundEnd::Needs(needs) => needs,
+            };
+            let answers = tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => Err(RemoteCallEnd::Cancelled),
+                () = deadline.as_mut() => Err(RemoteCallEnd::TimedOut),
+                answers = requests.answers(needs.input_requests.unwrap_or_default()) => {
+                    answers.map_err(RemoteCallEnd::Refused)
+                }
+            };
+            match answers {
+                Ok(answers) => params.input_responses = (!answers.is_empty()).then_some(answers),
+                Err(of_call) => {
+                    end = of_call;
+                    break;
+                }
+            }
+            params.request_state = needs.request_state;
+        }
+        requests.end();
+        end
+    }
+
+    /// Sends a request, and waits for its end.
+    async fn round(
+        &self,
+        params: CallToolRequestParams,
+        requests: &Arc<ServerRequests>,
+        mut deadline: Pin<&mut impl Future<Output = ()>>,
+        context: &ToolContext,
+    ) -> RoundEnd {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let sent = self
             .connection
             .peer()
             .send_cancellable_request(request, PeerRequestOptions::no_options());
-        let mut handle = match sent.await {
-            Ok(handle) => handle,
-            Err(error) => return RemoteCallEnd::NotSent(error),
+        // The queue to a server that does not read may be full.
+        let sent = tokio::select! {
+            sent = sent => sent,
+            () = context.cancel.cancelled() => return RemoteCallEnd::Cancelled.into(),
+            () = deadline.as_mut() => return RemoteCallEnd::TimedOut.into(),
         };
-        let mut heard = self.connection.calls.hear(handle.progress_token.0.to_string());
+        let mut handle = match sent {
+            Ok(handle) => handle,
+            Err(error) => return RemoteCallEnd::NotSent(error).into(),
+        };
+        let token = handle.progress_token.0.to_string();
+        let mut heard = self.connection.calls.hear(token, requests.clone());
         let mut room = OUTPUT_BYTES;
-        let deadline = tokio::time::sleep(self.limit);
-        tokio::pin!(deadline);
         let end = loop {
             tokio::select! {
                 biased;
@@ -77,12 +153,13 @@ impl RemoteCall<'_> {
                     return end_of(answer.unwrap_or(Err(ServiceError::TransportClosed)));
                 }
                 () = context.cancel.cancelled() => break RemoteCallEnd::Cancelled,
-                () = &mut deadline => break RemoteCallEnd::TimedOut,
+                () = self.connection.calls.flooded() => break RemoteCallEnd::Flooded,
+                () = deadline.as_mut() => break RemoteCallEnd::TimedOut,
                 Some(line) = heard.lines.recv() => self.say(&line, &mut room, context).await,
             }
         };
         cancel(handle).await;
-        end
+        end.into()
     }
 
     /// Shows a line, as long as there is room.
@@ -109,16 +186,26 @@ async fn cancel(handle: RequestHandle<RoleClient>) {
     }
 }
 
-fn end_of(answer: Result<ServerResult, ServiceError>) -> RemoteCallEnd {
+/// Ends when the call has taken this long. The time in which it waits for a person does not count.
+async fn time_is_up(limit: Duration, pauses: &Pauses) {
+    let (began, before) = (Instant::now(), pauses.waited());
+    loop {
+        pauses.over().await;
+        let allowed = limit + pauses.waited().saturating_sub(before);
+        match allowed.checked_sub(began.elapsed()) {
+            Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
+            _ => return,
+        }
+    }
+}
+
+fn end_of(answer: Result<ServerResult, ServiceError>) -> RoundEnd {
     let unexpected = || RemoteCallEnd::Refused("its answer is none to a call of a tool".to_owned());
-    match answer {
+    let end = match answer {
         Ok(ServerResult::CallToolResult(answer)) => RemoteCallEnd::Answered(Box::new(answer)),
         // An answer that has no content at all.
         Ok(ServerResult::EmptyResult(_)) => RemoteCallEnd::Answered(Box::default()),
-        Ok(ServerResult::InputRequiredResult(_)) => RemoteCallEnd::Refused(
-            "it wants an answer from a person (elicitation), or from a model, which AgentX does not give"
-                .to_owned(),
-        ),
+        Ok(ServerResult::InputRequiredResult(needs)) => return RoundEnd::Needs(needs),
         Ok(ServerResult::CreateTaskResult(_)) => {
             RemoteCallEnd::Refused("it answers later (tasks), which AgentX does not wait for".to_owned())
         }
@@ -127,7 +214,8 @@ fn end_of(answer: Result<ServerResult, ServiceError>) -> RemoteCallEnd {
         Err(ServiceError::UnexpectedResponse) => unexpected(),
         Err(error) if was_not_sent(&error) => RemoteCallEnd::NotSent(error),
         Err(error) => RemoteCallEnd::Lost(error),
-    }
+    };
+    end.into()
 }
 
 /// Returns whether the request surely never reached the server.

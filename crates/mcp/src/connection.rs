@@ -2,6 +2,7 @@
 //! that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ use crate::hidden::HiddenValues;
 use crate::known_servers::ServerIdentity;
 use crate::limits::{CONNECT, MESSAGE_BYTES, PAGES, PATIENCE, TOOLS};
 use crate::listener::{RunningCalls, ServerListener};
+use crate::running_mark::RunningMark;
 use crate::server_tool::{LeftOutTool, ServerTool, cut};
 use crate::stdio::{self, ProgramOutput, StartedProgram};
 
@@ -36,6 +38,8 @@ pub(crate) struct McpConnection {
     pub(crate) calls: RunningCalls,
     pub(crate) identity: ServerIdentity,
     process: Option<ServerProcess>,
+    /// Shows others that the server runs.
+    pub(crate) mark: Option<RunningMark>,
 }
 
 /// The program of a server.
@@ -57,10 +61,14 @@ impl McpConnection {
         server: &McpServerSettings,
         usual: &ProgramEnvironment,
         limit: Duration,
+        workspace: Option<&Path>,
     ) -> Result<Self, McpFailure> {
         let hidden = HiddenValues::of(server);
-        let calls = RunningCalls::default();
-        let listener = ServerListener { calls: calls.clone() };
+        let calls = RunningCalls::in_workspace(workspace);
+        let listener = ServerListener {
+            calls: calls.clone(),
+            may_sample: server.sampling,
+        };
         let (service, process) = match &server.target {
             McpTarget::Program {
                 command,
@@ -109,6 +117,7 @@ impl McpConnection {
             calls,
             identity,
             process,
+            mark: None,
         })
     }
 
@@ -124,6 +133,7 @@ impl McpConnection {
 
     /// A call begins: what the server says is counted from here.
     pub(crate) fn call_begins(&self) {
+        self.calls.call_begins();
         if let Some(process) = &self.process {
             process.said.call_begins();
         }

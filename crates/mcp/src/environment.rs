@@ -72,6 +72,11 @@ impl McpEnvironment {
         self.host.state().await
     }
 
+    /// Returns how it stands as far as any process can see: whether it runs anywhere, and what is known of it.
+    pub fn state_for_all(&self) -> McpServerState {
+        self.host.state_for_all()
+    }
+
     /// Starts it if it does not run, and lists its tools.
     ///
     /// # Errors
@@ -203,6 +208,7 @@ impl Reactor<SystemBus> for McpEnvironment {
     }
 
     async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
+        self.host.attach_models(bus.models());
         let changes = self.host.changes();
         let mut served = ServedTools::default();
         self.offer(&bus, &mut served);

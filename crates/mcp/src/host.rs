@@ -1,11 +1,12 @@
 //! A server as long as its tools are offered: it runs from its first call on, what it says about its tools is held
 //! against what is known, and a call has one outcome whatever becomes of the server.
 
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agentx_config::McpServerSettings;
-use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_runtime::{Effector, ToolContext, ToolOutcome};
 use agentx_tools::ProgramEnvironment;
 use agentx_types::ToolStatus;
 use rmcp::service::ServiceError;
@@ -17,7 +18,7 @@ use crate::connection::{McpConnection, chain};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};
-use crate::limits::McpLimits;
+use crate::limits::{LINES_BETWEEN_CALLS, McpLimits};
 use crate::result::outcome_of;
 use crate::server_tool::ServerTool;
 
@@ -28,7 +29,7 @@ pub enum McpServerState {
     Configured,
     /// Its tools are known, and it is not running.
     Known,
-    /// A session in this process uses it.
+    /// A session uses it, in this process or another one.
     Running,
     /// It could not be started, for this reason. The next call tries again.
     Failed(String),
@@ -73,6 +74,8 @@ pub(crate) struct ServerHost {
     limits: McpLimits,
     hidden: HiddenValues,
     connection: Mutex<Option<Arc<McpConnection>>>,
+    /// Performs model calls; empty where the server is not attached to a runtime.
+    models: OnceLock<Arc<dyn Effector>>,
     known: StdMutex<KnownServer>,
     /// Counts the changes of what is known.
     changes: watch::Sender<u64>,
@@ -87,6 +90,7 @@ impl ServerHost {
             server,
             surroundings,
             connection: Mutex::default(),
+            models: OnceLock::new(),
             changes: watch::Sender::new(0),
         }
     }
@@ -94,6 +98,12 @@ impl ServerHost {
     /// The cached description of the server.
     pub(crate) fn known(&self) -> KnownServer {
         self.lock().clone()
+    }
+
+    /// The runtime to which it is attached answers its questions to a model, if it may put any.
+    pub(crate) fn attach_models(&self, models: Arc<dyn Effector>) {
+        // A server is attached to one runtime; whoever attached it first answers.
+        let _ = self.models.set(models);
     }
 
     /// Tells when what is known of it changes.
@@ -105,18 +115,31 @@ impl ServerHost {
     pub(crate) async fn state(&self) -> McpServerState {
         match &*self.connection.lock().await {
             Some(connection) if !connection.is_closed() => McpServerState::Running,
-            _ => McpServerState::of(&self.lock()),
+            _ => self.state_for_all(),
         }
+    }
+
+    /// Returns the state of the server as any process sees it.
+    pub(crate) fn state_for_all(&self) -> McpServerState {
+        if self.surroundings.known.is_running(&self.server) {
+            return McpServerState::Running;
+        }
+        McpServerState::of(&self.lock())
     }
 
     /// The connection: the one that is there, else a new one, whose tools are listed.
     pub(crate) async fn connect(&self) -> Result<Arc<McpConnection>, McpFailure> {
+        self.connect_in(None).await
+    }
+
+    /// The connection for a call in a workspace.
+    async fn connect_in(&self, workspace: Option<&Path>) -> Result<Arc<McpConnection>, McpFailure> {
         let mut connection = self.connection.lock().await;
         if let Some(open) = connection.as_ref().filter(|open| !open.is_closed()) {
             return Ok(open.clone());
         }
         *connection = None;
-        let opened = self.open().await;
+        let opened = self.open(workspace).await;
         if let Err(failure) = &opened {
             let why = failure.to_string();
             // That the server failed is what counts; a file that cannot be written is told where it is needed.
@@ -127,9 +150,10 @@ impl ServerHost {
         Ok(opened)
     }
 
-    async fn open(&self) -> Result<Arc<McpConnection>, McpFailure> {
+    async fn open(&self, workspace: Option<&Path>) -> Result<Arc<McpConnection>, McpFailure> {
         let usual = &self.surroundings.environment;
-        let connection = McpConnection::open(&self.server, usual, self.limits.start).await?;
+        let mut connection = McpConnection::open(&self.server, usual, self.limits.start, workspace).await?;
+        connection.mark = self.surroundings.known.mark_running(&self.server);
         self.list(&connection).await?;
         Ok(Arc::new(connection))
     }
@@ -186,12 +210,17 @@ impl ServerHost {
             let text = "The arguments of a tool of an MCP server are an object.";
             return ToolOutcome::failed(ToolStatus::Invalid, text);
         };
+        let connecting = async {
+            let connection = self.connect_in(Some(&context.workspace)).await?;
+            self.list_if_changed(&connection).await;
+            Ok::<_, McpFailure>(connection)
+        };
         let connection = tokio::select! {
             biased;
             () = context.cancel.cancelled() => {
                 return ToolOutcome::failed(ToolStatus::Interrupted, "Stopped before the server was called.");
             }
-            connected = self.connect() => connected,
+            connected = connecting => connected,
         };
         let connection = match connection {
             Ok(connection) => connection,
@@ -208,13 +237,19 @@ impl ServerHost {
         }
         self.accept(tool);
         let outcome = self.answered(&connection, tool, arguments, context).await;
+        self.list_if_changed(&connection).await;
+        outcome
+    }
+
+    /// Lists the tools again if the server said that they have changed: before a call, so that no other tool is called than the one
+    /// that was offered, and after it, so that the next request offers them as they are.
+    async fn list_if_changed(&self, connection: &McpConnection) {
         if connection.calls.tools_changed()
             && !connection.is_closed()
-            && let Err(failure) = self.list(&connection).await
+            && let Err(failure) = self.list(connection).await
         {
             tracing::warn!(server = self.server.name, %failure, "the changed list of tools is not known");
         }
-        outcome
     }
 
     /// Accepts a tool as it is: whoever let its call run has done so. The file is read only where that is news.
@@ -258,6 +293,8 @@ impl ServerHost {
     ) -> ToolOutcome {
         let call = RemoteCall {
             connection,
+            server: &self.server.name,
+            models: self.models.get().filter(|_| self.server.sampling).cloned(),
             hidden: &self.hidden,
             limit: self.limits.call,
         };
@@ -292,6 +329,9 @@ impl ServerHost {
                     self.hidden.removed_from(&why)
                 ))
             }
+            RemoteCallEnd::Flooded => unknown(&format!(
+                "The MCP server {name} sent more than {LINES_BETWEEN_CALLS} messages since its last call"
+            )),
             RemoteCallEnd::TimedOut => unknown(&format!(
                 "The MCP server {name} did not answer within {}; `mcp.{name}.call_timeout` sets how long a call may take",
                 seconds(self.limits.call)

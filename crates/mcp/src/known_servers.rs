@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::McpFailure;
 use crate::limits::{ACCEPTED_BYTES, FILE_BYTES, LISTED_BYTES};
+use crate::running_mark::RunningMark;
 use crate::server_tool::{LeftOutTool, ServerTool};
 
 /// The version of the form of the files. What another version wrote is not read.
@@ -171,11 +172,27 @@ impl KnownServers {
         Ok(known)
     }
 
+    /// Marks a server as running, for every process that looks, until what this returns is dropped.
+    pub(crate) fn mark_running(&self, server: &McpServerSettings) -> Option<RunningMark> {
+        RunningMark::set(&self.mark_of(server))
+    }
+
+    /// Returns whether a process runs a server of this command line or address.
+    pub(crate) fn is_running(&self, server: &McpServerSettings) -> bool {
+        RunningMark::is_set(&self.mark_of(server))
+    }
+
+    fn mark_of(&self, server: &McpServerSettings) -> PathBuf {
+        self.file_of(server).with_extension("running")
+    }
+
     /// Forgets what is known of a server. Returns whether anything was.
     ///
     /// # Errors
     /// Returns an error if its file cannot be removed.
     pub fn forget(&self, server: &McpServerSettings) -> std::io::Result<bool> {
+        // It is there only if the server ever ran, and says nothing once nobody holds it.
+        let _ = std::fs::remove_file(self.mark_of(server));
         match std::fs::remove_file(self.file_of(server)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             removed => removed.map(|()| true),

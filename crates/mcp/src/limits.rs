@@ -35,6 +35,18 @@ pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
 pub(crate) const OUTPUT_LINE_BYTES: usize = 4 << 10;
 /// Those that wait to be written; further ones are counted and dropped.
 pub(crate) const OUTPUT_QUEUE: usize = 256;
+/// The question of a server to our model, and the answer.
+pub(crate) const SAMPLE_BYTES: usize = 256 << 10;
+pub(crate) const SAMPLE_TOKENS: u64 = 8_192;
+/// Questions to a person or a model in one call; further ones are declined.
+pub(crate) const QUESTIONS: u64 = 20;
+/// How often one is put again because the answer does not fit.
+pub(crate) const ANSWER_ATTEMPTS: usize = 3;
+/// The fields of a form, and its schema as JSON; a larger one is declined.
+pub(crate) const FORM_FIELDS: usize = 32;
+pub(crate) const FORM_BYTES: usize = 16 << 10;
+/// How often a server may ask for more in place of a result.
+pub(crate) const ROUNDS: usize = 10;
 /// Pictures of a result.
 pub(crate) const PICTURES: usize = 16;
 /// Maximum size of one image, as for the tool `read`.

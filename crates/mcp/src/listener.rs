@@ -5,47 +5,63 @@
     reason = "servers of earlier versions still ask for roots and samples, and send log messages"
 )]
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
-    ErrorCode, ErrorData, Implementation, ListRootsResult, LoggingMessageNotificationParam,
-    ProgressNotificationParam,
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode, ErrorData, FormElicitationCapability,
+    Implementation, ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam,
+    RootsCapabilities, SamplingCapability, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-use crate::limits::{OUTPUT_LINE_BYTES, OUTPUT_QUEUE};
+use crate::limits::{LINES_BETWEEN_CALLS, OUTPUT_LINE_BYTES, OUTPUT_QUEUE};
+use crate::server_requests::{ServerRequests, roots_of};
 use crate::server_tool::cut;
 
 /// Progress that came before its call was known: the answer of a server may be faster than the note about who asked.
 const EARLY: usize = 64;
 
 /// The calls of a connection that run. Clones refer to the same.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct RunningCalls(Arc<CallsInner>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct CallsInner {
     calls: Mutex<CallTable>,
     /// Whether the server said that it has other tools now.
     tools_changed: AtomicBool,
+    /// The messages since the last call began.
+    messages: AtomicU64,
+    /// Fires when they are too many.
+    flooded: CancellationToken,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct CallTable {
-    /// By the token of their progress.
-    running: BTreeMap<String, mpsc::Sender<String>>,
+    /// By the token of their progress, the one that began last at the end.
+    running: Vec<RunningCall>,
     early: VecDeque<(String, String)>,
+    /// The workspace of the call for which the server was started.
+    workspace: Option<PathBuf>,
+}
+
+struct RunningCall {
+    token: String,
+    lines: mpsc::Sender<String>,
+    requests: Arc<ServerRequests>,
 }
 
 impl RunningCalls {
     /// Hears what the server says about a call, until what this returns is dropped.
-    pub(crate) fn hear(&self, token: String) -> HeardCall {
+    pub(crate) fn hear(&self, token: String, requests: Arc<ServerRequests>) -> HeardCall {
         let (sender, lines) = mpsc::channel(OUTPUT_QUEUE);
         let mut table = self.lock();
         let (early, others): (Vec<_>, Vec<_>) = table.early.drain(..).partition(|(of, _)| *of == token);
@@ -54,12 +70,44 @@ impl RunningCalls {
             // There is room for all of them.
             let _ = sender.try_send(line);
         }
-        table.running.insert(token.clone(), sender);
+        table.running.push(RunningCall {
+            token: token.clone(),
+            lines: sender,
+            requests,
+        });
         drop(table);
         HeardCall {
             calls: self.clone(),
             token,
             lines,
+        }
+    }
+
+    /// No calls yet, on a connection that is opened for one in this workspace.
+    pub(crate) fn in_workspace(workspace: Option<&Path>) -> Self {
+        let calls = Self::default();
+        calls.lock().workspace = workspace.map(Path::to_owned);
+        calls
+    }
+
+    /// What a server asks for concerns the call that began last; before version 2026-07-28 a request does not say which.
+    fn last(&self) -> Option<Arc<ServerRequests>> {
+        self.lock().running.last().map(|call| call.requests.clone())
+    }
+
+    /// A call begins: what the server says is counted from here.
+    pub(crate) fn call_begins(&self) {
+        self.0.messages.store(0, Ordering::Relaxed);
+    }
+
+    /// Waits until the server has said too much. A program's output is counted as it is read; this counts what comes over HTTP too.
+    pub(crate) async fn flooded(&self) {
+        self.0.flooded.cancelled().await;
+    }
+
+    fn count(&self) {
+        if self.0.messages.fetch_add(1, Ordering::Relaxed) >= LINES_BETWEEN_CALLS {
+            self.0.flooded.cancel();
         }
     }
 
@@ -70,9 +118,10 @@ impl RunningCalls {
 
     /// A line about one call. What finds no room is lost, as what scrolls by too fast.
     fn progress(&self, token: String, line: String) {
+        self.count();
         let mut table = self.lock();
-        if let Some(running) = table.running.get(&token) {
-            let _ = running.try_send(line);
+        if let Some(running) = table.running.iter().find(|call| call.token == token) {
+            let _ = running.lines.try_send(line);
         } else if table.early.len() < EARLY {
             table.early.push_back((token, line));
         }
@@ -80,8 +129,9 @@ impl RunningCalls {
 
     /// A line that says nothing about whose it is.
     fn log(&self, line: &str) {
-        for running in self.lock().running.values() {
-            let _ = running.try_send(line.to_owned());
+        self.count();
+        for running in &self.lock().running {
+            let _ = running.lines.try_send(line.to_owned());
         }
     }
 
@@ -100,40 +150,50 @@ pub(crate) struct HeardCall {
 
 impl Drop for HeardCall {
     fn drop(&mut self) {
-        self.calls.lock().running.remove(&self.token);
+        self.calls.lock().running.retain(|call| call.token != self.token);
     }
 }
 
 /// The client's side of a connection.
 pub(crate) struct ServerListener {
     pub(crate) calls: RunningCalls,
-}
-
-/// Refuses a request of a server.
-fn refused(what: &str) -> ErrorData {
-    let why = format!("AgentX does not take part in {what}; the client declares no such capability");
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
+    /// Whether the person lets it ask our model.
+    pub(crate) may_sample: bool,
 }
 
 impl ClientHandler for ServerListener {
     async fn create_message(
         &self,
-        _: CreateMessageRequestParams,
+        asked: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        Err(refused("sampling"))
+        let sampled = match self.calls.last() {
+            Some(call) => call.sample(asked).await,
+            None => Err("sampling is answered only while a call runs".to_owned()),
+        };
+        sampled.map_err(|why| ErrorData::new(ErrorCode::INVALID_REQUEST, why, None))
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        Err(refused("roots"))
+        if let Some(call) = self.calls.last() {
+            return Ok(call.roots());
+        }
+        let workspace = self.calls.lock().workspace.clone();
+        Ok(workspace
+            .map(|workspace| roots_of(&workspace))
+            .unwrap_or_default())
     }
 
     async fn create_elicitation(
         &self,
-        _: ElicitRequestParams,
+        asked: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Err(refused("elicitation"))
+        match self.calls.last() {
+            Some(call) => Ok(call.elicit(asked).await),
+            // Nobody asked for anything, so nobody answers.
+            None => Ok(ElicitResult::new(ElicitationAction::Decline)),
+        }
     }
 
     async fn on_progress(&self, said: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
@@ -167,6 +227,11 @@ impl ClientHandler for ServerListener {
 
     fn get_info(&self) -> ClientConfig {
         let own = Implementation::new("agentx", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(Default::default(), own)
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(RootsCapabilities::default());
+        let form = ElicitationCapability::new().with_form(FormElicitationCapability::new());
+        capabilities.elicitation = Some(form.with_url(UrlElicitationCapability::new()));
+        capabilities.sampling = self.may_sample.then(SamplingCapability::default);
+        ClientConfig::new(capabilities, own)
     }
 }

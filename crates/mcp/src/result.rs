@@ -1,5 +1,5 @@
-//! What a server answered, as the outcome of a call: bounded text, pictures as parts of their own, and a note
-//! about whatever a model cannot be given.
+//! What a server answered, as the outcome of a call: bounded text, pictures, sounds and resources as parts of their own, and
+//! a note about whatever a model cannot be given.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use agentx_types::{ContentPart, MediaPart, MediaSource, ToolStatus};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::hidden::HiddenValues;
 use crate::limits::{PICTURE_BYTES, PICTURES};
@@ -17,6 +17,9 @@ use crate::server_tool::shown;
 
 /// The pictures that models take.
 const PICTURE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// The longest name of a type of media.
+const TYPE_BYTES: usize = 100;
 
 /// Turns an answer into an outcome.
 pub(crate) async fn outcome_of(
@@ -26,24 +29,17 @@ pub(crate) async fn outcome_of(
     blobs: &Arc<dyn BlobStore>,
 ) -> ToolOutcome {
     let mut text = String::new();
-    let mut pictures = Vec::new();
+    let mut media = Vec::new();
     for block in answer.content {
-        let said = match block {
-            ContentBlock::Image(image) => match picture(&image.data, &image.mime_type, pictures.len()) {
-                Ok(bytes) => match blobs.put_blob(bytes).await {
-                    Ok(blob) => {
-                        pictures.push(ContentPart::Image(MediaPart {
-                            media_type: image.mime_type,
-                            source: MediaSource::Blob(blob),
-                            name: None,
-                        }));
-                        continue;
-                    }
-                    Err(error) => format!("[a picture could not be kept: {error}]"),
-                },
-                Err(why) => format!("[a picture is left out: {why}]"),
+        let said = match medium_of(block) {
+            Ok(medium) => match medium.kept(media.len(), blobs).await {
+                Ok(part) => {
+                    media.push(part);
+                    continue;
+                }
+                Err(why) => why,
             },
-            other => in_words(other),
+            Err(block) => in_words(block),
         };
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -51,13 +47,13 @@ pub(crate) async fn outcome_of(
         text.push_str(&said);
     }
     if text.is_empty()
-        && pictures.is_empty()
+        && media.is_empty()
         && let Some(structured) = &answer.structured_content
     {
         text = structured.to_string();
     }
     let is_error = answer.is_error.unwrap_or_default();
-    if text.is_empty() && pictures.is_empty() {
+    if text.is_empty() && media.is_empty() {
         text = if is_error {
             "It failed and said no reason."
         } else {
@@ -67,12 +63,13 @@ pub(crate) async fn outcome_of(
     }
     let text = hidden.removed_from(&text).replace('\0', "\u{FFFD}");
     let bytes = text.len();
+    let text = if bytes > most { in_lines(text) } else { text };
     let (text, blob) = shortened(text, most, blobs).await;
     let mut content = Vec::new();
     if !text.is_empty() {
         content.push(ContentPart::text(text));
     }
-    content.append(&mut pictures);
+    content.append(&mut media);
     ToolOutcome {
         content,
         status: if is_error {
@@ -84,45 +81,117 @@ pub(crate) async fn outcome_of(
     }
 }
 
-/// The bytes of a picture.
-fn picture(data: &str, media_type: &str, before: usize) -> Result<Vec<u8>, String> {
-    if before >= PICTURES {
-        return Err(format!("a result may have {PICTURES}"));
-    }
-    if !PICTURE_TYPES.contains(&media_type) {
-        return Err(format!("models do not take {:?}", shown(media_type)));
-    }
-    let bytes = STANDARD
-        .decode(data.trim())
-        .map_err(|_| "it is not valid base64".to_owned())?;
-    if bytes.len() > PICTURE_BYTES {
-        return Err(format!(
-            "it has {} bytes, and at most {PICTURE_BYTES} are taken",
-            bytes.len()
-        ));
-    }
-    Ok(bytes)
+/// A medium in a result: a picture, a sound, or a resource that is not text.
+struct Medium {
+    word: &'static str,
+    media_type: String,
+    /// In base64.
+    data: String,
+    name: Option<String>,
 }
 
-/// Returns the text for a block that is not an image.
+/// The medium of a block.
+///
+/// # Errors
+/// Returns a block that is none.
+fn medium_of(block: ContentBlock) -> Result<Medium, ContentBlock> {
+    let (word, media_type, data, name) = match block {
+        ContentBlock::Image(image) => ("picture", image.mime_type, image.data, None),
+        ContentBlock::Audio(audio) => ("sound", audio.mime_type, audio.data, None),
+        ContentBlock::Resource(embedded) => match embedded.resource {
+            ResourceContents::BlobResourceContents {
+                uri, blob, mime_type, ..
+            } => ("resource", mime_type.unwrap_or_default(), blob, Some(shown(&uri))),
+            resource => return Err(ContentBlock::resource(resource)),
+        },
+        other => return Err(other),
+    };
+    Ok(Medium {
+        word,
+        media_type,
+        data,
+        name,
+    })
+}
+
+impl Medium {
+    /// The part of the result, whose bytes are kept as a blob.
+    ///
+    /// # Errors
+    /// Returns a note for the model if it is left out.
+    async fn kept(self, before: usize, blobs: &Arc<dyn BlobStore>) -> Result<ContentPart, String> {
+        let what = match &self.name {
+            Some(name) => format!("the {} {name}", self.word),
+            None => format!("a {}", self.word),
+        };
+        let bytes = self
+            .bytes(before)
+            .map_err(|why| format!("[{what} is left out: {why}]"))?;
+        let blob = blobs.put_blob(bytes).await;
+        let blob = blob.map_err(|error| format!("[{what} could not be kept: {error}]"))?;
+        let part = MediaPart {
+            media_type: self.media_type,
+            source: MediaSource::Blob(blob),
+            name: self.name,
+        };
+        Ok(match part.media_type.split('/').next() {
+            Some("image") => ContentPart::Image(part),
+            Some("audio") => ContentPart::Audio(part),
+            _ => ContentPart::File(part),
+        })
+    }
+
+    fn bytes(&self, before: usize) -> Result<Vec<u8>, String> {
+        if before >= PICTURES {
+            return Err(format!("a result may have {PICTURES}"));
+        }
+        if !is_media_type(&self.media_type) {
+            return Err(format!("models do not take {:?}", shown(&self.media_type)));
+        }
+        let bytes = STANDARD
+            .decode(self.data.trim())
+            .map_err(|_| "it is not valid base64".to_owned())?;
+        if bytes.len() > PICTURE_BYTES {
+            return Err(format!(
+                "it has {} bytes, and at most {PICTURE_BYTES} are taken",
+                bytes.len()
+            ));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Returns whether a part may have this type: a picture that models take, or anything that is none. What a model cannot read it is
+/// told of by its codec.
+fn is_media_type(name: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-+._".contains(&b))
+    };
+    let parts = name.split_once('/');
+    let is_type = parts.is_some_and(|(kind, sub)| is_word(kind) && is_word(sub)) && name.len() <= TYPE_BYTES;
+    is_type && (!name.starts_with("image/") || PICTURE_TYPES.contains(&name))
+}
+
+/// A text whose parts can be read: JSON on one line gets a line for each value.
+fn in_lines(text: String) -> String {
+    let is_json = text.starts_with(['{', '[']) && !text.contains('\n');
+    let value = is_json
+        .then(|| serde_json::from_str::<Value>(&text).ok())
+        .flatten();
+    value.map_or(text, |value| format!("{value:#}"))
+}
+
+/// Returns the text for a block that is no medium.
 fn in_words(block: ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text,
-        ContentBlock::Audio(audio) => {
-            let bytes = audio.data.len() / 4 * 3;
-            format!(
-                "[a sound is left out: {:?}, about {bytes} bytes]",
-                shown(&audio.mime_type)
-            )
-        }
         ContentBlock::ResourceLink(link) => format!("[resource {}: {}]", shown(&link.name), shown(&link.uri)),
         ContentBlock::Resource(embedded) => match embedded.resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
                 format!("[resource {}]\n{text}", shown(&uri))
-            }
-            ResourceContents::BlobResourceContents { uri, blob, .. } => {
-                let bytes = blob.len() / 4 * 3;
-                format!("[resource {} is left out: about {bytes} bytes]", shown(&uri))
             }
             _ => "[a resource is left out that AgentX does not know]".to_owned(),
         },

@@ -23,6 +23,11 @@ enum How {
     Elsewhere,
     CutsCalls,
     Huge,
+    Garbage,
+    WrongId,
+    Twice,
+    Endless,
+    Silent,
 }
 
 /// A server that writes down the heads of its requests.
@@ -61,6 +66,10 @@ impl TestServer {
     }
 
     fn environment(&self) -> McpEnvironment {
+        self.environment_with(McpLimits::default().call)
+    }
+
+    fn environment_with(&self, call: std::time::Duration) -> McpEnvironment {
         let mut server = McpServerSettings::address("web", &self.address);
         if let McpTarget::Address { headers, .. } = &mut server.target {
             headers.push(McpValue {
@@ -73,7 +82,10 @@ impl TestServer {
         let surroundings = McpLaunchContext {
             known: KnownServers::in_directory(self.folder.path()),
             environment: ProgramEnvironment::default(),
-            limits: McpLimits::default(),
+            limits: McpLimits {
+                call,
+                ..McpLimits::default()
+            },
         };
         McpEnvironment::new(server, surroundings, [])
     }
@@ -118,6 +130,25 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
         ),
         "tools/list" => modern(json!({"tools": [tool], "ttlMs": 0, "cacheScope": "private"})),
         "tools/call" if how == How::CutsCalls => return false,
+        "tools/call" if how == How::Garbage => {
+            return reply(stream, "200 OK\r\ncontent-type: application/json", "{\"half").await;
+        }
+        "tools/call" if matches!(how, How::Endless | How::Silent) => return endless(stream, how).await,
+        "tools/call" if matches!(how, How::WrongId | How::Twice) => {
+            let answer = |id: &Value, said: &str| {
+                let text = json!([{"type": "text", "text": said}]);
+                let result = json!({"resultType": "complete", "content": text});
+                format!(
+                    "data: {}\n\n",
+                    json!({"jsonrpc": "2.0", "id": id, "result": result})
+                )
+            };
+            let body = match how {
+                How::Twice => answer(&id, "first") + &answer(&id, "second"),
+                _ => answer(&json!(4711), "forged"),
+            };
+            return reply(stream, "200 OK\r\ncontent-type: text/event-stream", &body).await;
+        }
         "tools/call" if how == How::Huge => {
             modern(json!({"content": [{"type": "text", "text": "x".repeat(9 << 20)}]}))
         }
@@ -130,6 +161,26 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
         &answer.to_string(),
     )
     .await
+}
+
+/// A stream without an end: of log messages, or of nothing.
+async fn endless(stream: &mut TcpStream, how: How) -> bool {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let params = json!({"level": "info", "data": "flood"});
+    let message = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params});
+    let event = match how {
+        How::Endless => format!("data: {message}\n\n").repeat(100),
+        _ => String::new(),
+    };
+    let mut going = stream.write_all(head.as_bytes()).await.is_ok();
+    while going {
+        going = stream.write_all(event.as_bytes()).await.is_ok();
+        if how == How::Silent {
+            // Until the client goes away.
+            going = stream.read(&mut [0; 64]).await.is_ok_and(|read| read > 0);
+        }
+    }
+    false
 }
 
 async fn request(stream: &mut TcpStream) -> Option<(String, String)> {
@@ -231,12 +282,31 @@ async fn what_refuses_or_leads_elsewhere_says_so_and_gets_no_header_there() {
 
 #[tokio::test]
 async fn a_call_that_is_cut_off_is_unknown_and_one_that_never_left_is_not() {
-    for how in [How::CutsCalls, How::Huge] {
+    for (how, status, why) in [
+        (How::CutsCalls, ToolStatus::Unknown, "ended"),
+        (How::Huge, ToolStatus::Unknown, "ended"),
+        (How::Garbage, ToolStatus::Unknown, "ended"),
+        (How::WrongId, ToolStatus::Unknown, ""),
+        (How::Twice, ToolStatus::Success, "first"),
+        (How::Endless, ToolStatus::Unknown, "sent more than 50000 messages"),
+        (How::Silent, ToolStatus::Unknown, "did not answer within 1 s"),
+    ] {
         let server = TestServer::new(how).await;
-        let environment = server.environment();
+        let limit = std::time::Duration::from_secs(if matches!(how, How::WrongId | How::Silent) {
+            1
+        } else {
+            60
+        });
+        let environment = server.environment_with(limit);
         environment.connect().await.unwrap();
         let outcome = call(&environment).await;
-        assert_eq!(outcome.status, ToolStatus::Unknown, "{how:?}: {outcome:?}");
+        assert_eq!(outcome.status, status, "{how:?}: {outcome:?}");
+        assert!(text(&outcome).contains(why), "{how:?}: {outcome:?}");
+        let heads = server.heads.lock().unwrap();
+        let calls = heads
+            .iter()
+            .filter(|head| head.contains("mcp-method: tools/call"));
+        assert_eq!(calls.count(), 1, "{how:?}: {heads:?}");
     }
     let server = TestServer::new(How::Modern).await;
     let environment = server.environment();

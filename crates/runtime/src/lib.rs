@@ -21,6 +21,7 @@ mod answer_schema;
 mod api;
 mod blob_store;
 mod blobs;
+mod bus_models;
 mod call_slots;
 mod captured_effect;
 mod clock;

@@ -8,6 +8,7 @@ use agentx_types::{ActionKind, topic};
 
 use crate::actions::ActionDispatcher;
 use crate::blob_store::BlobStore;
+use crate::bus_models::BusModels;
 use crate::condenser::Condenser;
 use crate::driver::DriverParts;
 use crate::effect::Effector;
@@ -136,6 +137,11 @@ impl SystemBus {
         let condensing = Serve::new(provider).on(topic::of_action(ActionKind::Condense), keys());
         let condenser = Arc::new(Condenser::new(models.clone()));
         self.serve(calls, models).and(self.serve(condensing, condenser))
+    }
+
+    /// Performs model calls of a reactor itself: whoever serves the model's provider answers them, as those of agents.
+    pub fn models(&self) -> Arc<dyn Effector> {
+        Arc::new(BusModels(self.actions.clone()))
     }
 
     /// Lets an environment that speaks by itself send inputs to open sessions. They are recorded as said by `env_NAME`.

@@ -115,6 +115,9 @@ pub struct PendingApproval {
     /// The answers of whoever asked a server for the state that count; absent where all do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<ApprovalDecision>>,
+    /// For a question to a person: the JSON Schema of the answer. The note of an approval with `once` is the answer, as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Box<Value>>,
 }
 
 impl PendingApproval {
@@ -128,6 +131,7 @@ impl PendingApproval {
             suggested: question.suggested.clone(),
             by_server: question.by_server,
             answers: None,
+            form: question.form.clone(),
         }
     }
 }

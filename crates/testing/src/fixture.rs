@@ -217,6 +217,7 @@ pub fn actions() -> Vec<Arc<Action>> {
         tool_call_id: "call_1/1".into(),
         decision: InnerDecision::Allowed {
             outside_workspace: false,
+            answer: None,
         },
     };
     let message = UserMessage {

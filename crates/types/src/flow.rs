@@ -92,6 +92,10 @@ payloads! {
         /// Whether its file names the tool that is called, and does not only say `*`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         named: bool,
+        /// For a question to a person instead of a call: the JSON Schema of the answer. No rule and no mode answers it. Where
+        /// nobody is asked it is refused; the note of an `approval` with `once` is the answer, as text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Box<Value>>,
     }
 }
 
@@ -103,6 +107,9 @@ pub enum InnerDecision {
     Allowed {
         /// Also where it touches what lies outside the workspace.
         outside_workspace: bool,
+        /// For a question to a person: the answer, as they wrote it; empty where they only said yes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<String>,
     },
     /// The call may not run.
     Refused {

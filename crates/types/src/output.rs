@@ -177,6 +177,9 @@ pub enum StateOutput {
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: Rule,
+        /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Box<Value>>,
     },
     /// The question about a call that a tool wants to make is answered.
     ApprovalSettled {

@@ -99,6 +99,9 @@ payloads! {
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: crate::Rule,
+        /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Box<Value>>,
     }
     /// The question about a call that a tool wants to make is answered. For calls of the model, their own
     /// events report it.

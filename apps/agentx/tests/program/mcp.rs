@@ -1,5 +1,5 @@
 //! MCP servers as their users have them: added, known without being started, called by a model after a person or
-//! a rule allowed it. The server is `crates/mcp/tests/server.sh`.
+//! a rule allowed it. The server is `crates/mcp/tests/servers/server.sh`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::{Ran, Sandbox};
 use crate::pty::Pty;
 
-const SERVER: &str = include_str!("../../../../crates/mcp/tests/server.sh");
+const SERVER: &str = include_str!("../../../../crates/mcp/tests/servers/server.sh");
 
 /// A sandbox with the server, which behaves so.
 fn sandbox(how: &str) -> Sandbox {
@@ -94,6 +94,59 @@ fn a_server_is_started_by_its_first_call_alone() {
 }
 
 #[test]
+fn ten_servers_that_nobody_uses_start_nothing_and_the_list_says_how_they_stand() {
+    let sandbox = sandbox("plain");
+    sandbox.write("home/answers.yaml", "- say: done\n");
+    let path = |name: &str| sandbox.path(name).display().to_string();
+    let (script, ledger_file) = (path("home/server.sh"), path("home/ledger"));
+    let server = |name: &str, how: &str| {
+        format!("  {name}:\n    command: sh\n    args: [{script:?}, {how}, {ledger_file:?}, {name}]\n")
+    };
+    let mut settings: String = (0..8)
+        .map(|number| server(&format!("idle-{number}"), "plain"))
+        .collect();
+    settings.push_str(&server("broken", "dies"));
+    settings.push_str(&server("new", "plain"));
+    configure(&sandbox, "plain", &settings);
+    for number in 0..8 {
+        assert_eq!(
+            sandbox.run(&["mcp", "try", &format!("idle-{number}")]).code,
+            Some(0)
+        );
+    }
+    assert_eq!(sandbox.run(&["mcp", "try", "broken"]).code, Some(1));
+    let before = ledger(&sandbox);
+    assert_eq!(before.matches("started").count(), 9);
+    let ran = ask(&sandbox, &["--yes"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
+    assert_eq!(ledger(&sandbox), before, "none was started");
+    let state = |name: &str| {
+        let listed = sandbox.run(&["mcp", "list"]);
+        let row = listed
+            .stdout
+            .lines()
+            .find(|row| row.split(' ').next() == Some(name));
+        row.unwrap().split_whitespace().nth(1).unwrap().to_owned()
+    };
+    let states = ["idle-0", "broken", "new"].map(state);
+    assert_eq!(states, ["known", "failed", "configured"]);
+    assert_eq!(ledger(&sandbox), before, "nor to be listed");
+    // A session of another process uses one of them.
+    sandbox.write(
+        "home/answers.yaml",
+        "- nth: 1\n  call: {tool: idle-3__echo, input: {text: hang}}\n",
+    );
+    let mut running = sandbox.command(&["run", "--yes", "hello"]).spawn().unwrap();
+    while !ledger(&sandbox).contains("called") {
+        std::thread::yield_now();
+    }
+    assert_eq!(["idle-3", "idle-4"].map(state), ["running", "known"]);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(state("idle-3"), "known", "the mark of a killed process is gone");
+}
+
+#[test]
 fn a_call_needs_a_persons_word_or_a_rule() {
     let sandbox = sandbox("plain");
     assert_eq!(sandbox.run(&["mcp", "try", "made-up"]).code, Some(0));
@@ -150,6 +203,68 @@ fn the_result_is_on_record_with_what_the_server_said_meanwhile() {
     );
     assert_eq!(ran.code, Some(0), "{ran}");
     for said in ["1 of 2: half", "logged", "slow is done"] {
+        assert!(ran.stdout.contains(said), "{said}: {ran}");
+    }
+}
+
+#[test]
+fn a_server_asks_the_person_and_nobody_where_there_is_none() {
+    let sandbox = sandbox("plain");
+    sandbox.write(
+        "home/answers.yaml",
+        "- nth: 1\n  call: {tool: made-up__echo, input: {text: ask}}\n- result: '*asked*'\n  say: done\n",
+    );
+    configure(&sandbox, "plain", "rules: [{effect: allow, tool: mcp}]\n");
+    assert_eq!(sandbox.run(&["mcp", "try", "made-up"]).code, Some(0));
+    for (number, flags) in [&[][..], &["--yes"]].into_iter().enumerate() {
+        let ran = ask(&sandbox, flags);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
+        let declined = r#""result":{"action":"decline"}"#;
+        assert_eq!(ledger(&sandbox).matches(declined).count(), number + 1, "{ran}");
+    }
+    let mut chat = Pty::start(&sandbox, &["chat", "hello"], 120, 40);
+    chat.wait_for("MCP server made-up asks you");
+    chat.wait_for("name (text; required)");
+    chat.wait_for("answer? y ANSWER");
+    chat.keys("y A\r");
+    chat.wait_for("at least 2");
+    chat.keys("y Ada\r");
+    chat.wait_for("done");
+    chat.keys("\u{4}");
+    chat.end();
+    let accepted = r#""result":{"action":"accept","content":{"name":"Ada"}}"#;
+    assert!(ledger(&sandbox).contains(accepted), "{}", ledger(&sandbox));
+}
+
+#[test]
+fn a_server_may_ask_the_model_where_the_person_lets_it_and_the_bill_is_shown() {
+    let sandbox = sandbox("plain");
+    sandbox.write(
+        "home/answers.yaml",
+        "- input: Say a word.\n  say: sesame\n- nth: 1\n  call: {tool: made-up__echo, input: {text: sample}}\n- result: '*asked*'\n  say: done\n",
+    );
+    assert_eq!(sandbox.run(&["mcp", "try", "made-up"]).code, Some(0));
+    let refused = ask(&sandbox, &["--yes"]);
+    assert_eq!(refused.code, Some(0), "{refused}");
+    let text = ledger(&sandbox);
+    assert!(
+        text.contains("a person has to allow it: mcp.made-up.sampling"),
+        "{text}"
+    );
+    configure(&sandbox, "plain", "    sampling: true\n");
+    let flags = ["--yes", "--output-format", "stream-json", "--view", "environment"];
+    let ran = ask(&sandbox, &flags);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(
+        ledger(&sandbox).contains(r#""text":"sesame""#),
+        "{}",
+        ledger(&sandbox)
+    );
+    for said in [
+        r#""kind":"generate""#,
+        "answered the MCP server made-up: ",
+        r#""bill""#,
+    ] {
         assert!(ran.stdout.contains(said), "{said}: {ran}");
     }
 }

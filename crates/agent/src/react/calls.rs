@@ -73,6 +73,7 @@ impl ReactAgent {
                     input: call.input.clone(),
                     reason: question.reason.clone(),
                     suggested: question.suggested.clone(),
+                    form: None,
                 });
                 self.ledger.add(call, CallStage::AwaitingApproval(question));
             }

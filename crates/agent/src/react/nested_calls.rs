@@ -14,10 +14,11 @@
 //! Invariant: a question is recorded before anybody waits for it, and it is settled exactly once.
 
 use agentx_types::{
-    ActionBody, Approval, ApprovalDecision, DecideInnerCall, Envelope, EnvironmentEvent, InnerCallAsked,
-    InnerDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
+    ActionBody, AgentConfig, Approval, ApprovalDecision, ApprovalMode, DecideInnerCall, Envelope,
+    EnvironmentEvent, InnerCallAsked, InnerDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::ReactAgent;
 use crate::approval::{self, Question, Verdict};
@@ -56,6 +57,45 @@ impl InnerCall {
             InnerStage::Decided(_) => None,
         }
     }
+
+    /// Returns whether it is a question to a person, not a call.
+    fn is_question(&self) -> bool {
+        self.question().is_some_and(|question| question.form.is_some())
+    }
+
+    /// Whether it may be made, by the rules and the mode of now.
+    fn judge(&self, config: &AgentConfig) -> Verdict {
+        let form = self.question().and_then(|question| question.form.as_ref());
+        match form {
+            Some(form) => judge_question(config, &self.tool, &self.call.input, form),
+            None => approval::judge_inner(config, &self.tool, &self.call.input, self.named),
+        }
+    }
+}
+
+/// A question to a person is put where the session asks, and only there: no rule and no mode has an answer.
+fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
+    match config.approval {
+        ApprovalMode::Ask => Verdict::Ask(Question {
+            reason: String::new(),
+            suggested: approval::suggested(config, tool, input),
+            by_server: false,
+            form: Some(Box::new(form.clone())),
+        }),
+        ApprovalMode::Auto | ApprovalMode::Deny => Verdict::Deny {
+            reason: "nobody is asked in this session".to_owned(),
+        },
+    }
+}
+
+/// The reason for which a person is asked, with the tool that wants the call.
+fn why_asked(question: &Question, asked: &InnerCallAsked) -> String {
+    if asked.form.is_some() {
+        return format!("{} asks", asked.by);
+    }
+    let place = asked.place.as_ref();
+    let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
+    format!("{}; {} calls it{place}", question.reason, asked.by)
 }
 
 /// The decision for a tool whose call a person refuses.
@@ -103,17 +143,20 @@ impl ReactAgent {
         }
         self.inner
             .retain(|known| known.call.tool_call_id != call.tool_call_id);
-        let stage = match approval::judge_inner(&self.config, &asked.tool, &asked.input, asked.named) {
+        let verdict = match &asked.form {
+            Some(form) => judge_question(&self.config, &asked.tool, &asked.input, form),
+            None => approval::judge_inner(&self.config, &asked.tool, &asked.input, asked.named),
+        };
+        let stage = match verdict {
             Verdict::Ask(mut question) => {
-                let place = asked.place.as_ref();
-                let place = place.map(|place| format!(" at {place}")).unwrap_or_default();
-                question.reason = format!("{}; {} calls it{place}", question.reason, asked.by);
+                question.reason = why_asked(&question, asked);
                 step.state(StateOutput::ApprovalRequested {
                     tool_call_id: call.tool_call_id.clone(),
                     name: call.name.clone(),
                     input: call.input.clone(),
                     reason: question.reason.clone(),
                     suggested: question.suggested.clone(),
+                    form: asked.form.clone(),
                 });
                 InnerStage::Asked(question)
             }
@@ -148,11 +191,15 @@ impl ReactAgent {
             self.note_decision(&inner.call, approval, step);
             self.settle_inner(&inner.call.tool_call_id, refused(&inner.call, approval), step);
         } else if !(question.by_server && approval.limited) {
-            self.note_decision(&inner.call, approval, step);
-            if approval.decision != ApprovalDecision::Once && !approval.limited {
+            // What a person answers is for the tool, not for the model.
+            if !inner.is_question() {
+                self.note_decision(&inner.call, approval, step);
+            }
+            let keeps = approval.decision != ApprovalDecision::Once && !inner.is_question();
+            if keeps && !approval.limited {
                 self.keep_rule_of(Some(&inner.tool), &inner.call.input, Some(question), approval);
             }
-            let decision = self.allowed_by_person(&inner);
+            let decision = self.allowed_by_person(&inner, approval);
             self.settle_inner(&inner.call.tool_call_id, decision, step);
             self.reconsider(step);
         }
@@ -161,12 +208,14 @@ impl ReactAgent {
     }
 
     /// The decision for a call that a person allowed: it runs, unless a rule denies it by now.
-    fn allowed_by_person(&self, inner: &InnerCall) -> InnerDecision {
+    fn allowed_by_person(&self, inner: &InnerCall, approval: &Approval) -> InnerDecision {
         let input = &inner.call.input;
-        match approval::judge_inner(&self.config, &inner.tool, input, inner.named) {
+        let answer = || approval.note.clone().unwrap_or_default();
+        match inner.judge(&self.config) {
             denied @ Verdict::Deny { .. } => decision_of(denied),
             Verdict::Allow { .. } | Verdict::Ask(_) => InnerDecision::Allowed {
                 outside_workspace: approval::is_outside_workspace(&self.config, &inner.tool, input),
+                answer: inner.is_question().then(answer),
             },
         }
     }
@@ -180,7 +229,7 @@ impl ReactAgent {
             .cloned()
             .collect();
         for inner in waiting {
-            match approval::judge_inner(&self.config, &inner.tool, &inner.call.input, inner.named) {
+            match inner.judge(&self.config) {
                 Verdict::Ask(_) => {}
                 verdict => self.settle_inner(&inner.call.tool_call_id, decision_of(verdict), step),
             }
@@ -190,7 +239,7 @@ impl ReactAgent {
     /// Notes anew whether each open question is one of the server's rules, after these have changed.
     pub(super) fn bind_inner(&mut self) {
         let config = self.config.clone();
-        for inner in &mut self.inner {
+        for inner in self.inner.iter_mut().filter(|inner| !inner.is_question()) {
             if let InnerStage::Asked(question) = &mut inner.stage {
                 question.by_server = approval::asked_by_server(&config, &inner.tool, &inner.call.input);
             }
@@ -255,7 +304,10 @@ impl ReactAgent {
 /// The decision that follows from a verdict of the rules. Without a person to ask, a question is a refusal.
 fn decision_of(verdict: Verdict) -> InnerDecision {
     match verdict {
-        Verdict::Allow { outside_workspace } => InnerDecision::Allowed { outside_workspace },
+        Verdict::Allow { outside_workspace } => InnerDecision::Allowed {
+            outside_workspace,
+            answer: None,
+        },
         Verdict::Ask(Question { reason, .. }) | Verdict::Deny { reason } => InnerDecision::Refused { reason },
     }
 }

@@ -5,6 +5,7 @@ use agentx_agent::approval::{Verdict, decide, judge, judge_inner, suggested};
 use agentx_types::*;
 use serde_json::json;
 
+use crate::harness::Session;
 use crate::rules::config;
 
 /// A made-up tool of a server, described by this hash, and changed if there is a difference.
@@ -139,4 +140,98 @@ fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
         let kept = suggested(&config, &changed, &json!({"q": 1}));
         assert_eq!(kept.tool, "github__search@bbbb");
     }
+}
+
+/// A session in which a tool runs that asks a person: who they are, by their answer.
+fn asking(approval: ApprovalMode) -> Session {
+    let mut session = Session::with(|config| {
+        config.approval = approval;
+        config.rules = vec![Rule {
+            effect: RuleEffect::Allow,
+            tool: "bash".into(),
+            argument: None,
+            path: None,
+            workspace: None,
+        }];
+    });
+    session.say("go");
+    session.calls(&[("c1", "bash", json!({"command": "ls"}))]);
+    let cause = session.running()[0].action_id.clone();
+    let asked = InnerCallAsked {
+        tool_call_id: "c1/1".into(),
+        tool: Box::new(ToolSpec::new(
+            "MCP server made-up",
+            "",
+            json!({}),
+            Access::Internal,
+        )),
+        input: Box::new(json!({"message": "Who?"})),
+        by: "MCP server made-up".into(),
+        place: None,
+        named: false,
+        form: Some(Box::new(json!({"type": "object"}))),
+    };
+    session.fact(Some(&cause), None, asked);
+    session
+}
+
+/// What the tool was told.
+fn told(session: &Session) -> Vec<InnerDecision> {
+    let actions = session
+        .transitions
+        .iter()
+        .flat_map(|transition| &transition.actions);
+    let decided = actions.filter_map(|action| match &action.body {
+        ActionBody::DecideInnerCall(decided) => Some(decided.decision.clone()),
+        _ => None,
+    });
+    decided.collect()
+}
+
+#[test]
+fn a_question_to_a_person_is_answered_by_them_alone() {
+    use ApprovalDecision::{Always, Deny, Once};
+    let refused = |reason: &str| InnerDecision::Refused {
+        reason: reason.into(),
+    };
+    for mode in [ApprovalMode::Auto, ApprovalMode::Deny] {
+        let session = asking(mode);
+        assert_eq!(
+            told(&session),
+            [refused("nobody is asked in this session")],
+            "{mode:?}"
+        );
+    }
+    for (decision, note, answer) in [
+        (Once, Some("Ada"), Some("Ada")),
+        (Once, None, Some("")),
+        (Always, None, Some("")),
+        (Deny, None, None),
+    ] {
+        let mut session = asking(ApprovalMode::Ask);
+        assert_eq!(told(&session), [], "it waits, although the tool touches nothing");
+        assert_eq!(session.status(), RunStatus::AwaitingApproval);
+        let rules = session.agent.config().rules.len();
+        session.happens(Approval {
+            tool_call_id: "c1/1".into(),
+            decision,
+            note: note.map(str::to_owned),
+            rule: None,
+            by: None,
+            limited: false,
+        });
+        let expected = match answer {
+            Some(answer) => InnerDecision::Allowed {
+                outside_workspace: false,
+                answer: Some(answer.to_owned()),
+            },
+            None => refused("MCP server made-up is refused: the person said no."),
+        };
+        assert_eq!(told(&session), [expected], "{decision:?}");
+        assert_eq!(session.agent.config().rules.len(), rules, "no rule is kept");
+        session.check_replay();
+    }
+    let mut session = asking(ApprovalMode::Ask);
+    session.change(ConfigChange::Approval(ApprovalMode::Auto));
+    assert_eq!(told(&session), [refused("nobody is asked in this session")]);
 }

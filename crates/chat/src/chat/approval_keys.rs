@@ -72,7 +72,7 @@ impl Chat<'_> {
         let Some(session) = self.connection.session() else {
             return;
         };
-        while let Some(question) = self.status.question() {
+        while let Some(question) = self.status.question().filter(|asked| asked.form.is_none()) {
             let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
             let id = yes.tool_call_id.clone();
             // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
@@ -83,8 +83,21 @@ impl Chat<'_> {
         }
     }
 
+    /// Reads a line as the answer to the open question; `None` if it is none.
+    pub(super) fn reply_to_question(&self, line: &str) -> Option<ApprovalReply> {
+        approval::reply_to(self.question()?, line)
+    }
+
+    /// Reads a line as the answer to the open question, if that has the line.
+    pub(super) fn reply_in_line(&self, line: &str) -> Option<ApprovalReply> {
+        self.reply_to_question(line).filter(|_| self.asks_in_line())
+    }
+
     /// The answers that count: on a server it says so for each person, elsewhere all do.
     async fn answers_to(&self, question: &ApprovalRequested) -> Answers {
+        if question.form.is_some() {
+            return Answers::to(question);
+        }
         let Some(session) = self.connection.session() else {
             return Answers::default();
         };

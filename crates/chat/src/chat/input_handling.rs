@@ -135,7 +135,7 @@ impl Chat<'_> {
         let asked = self.asks_in_line();
         self.line_was_sent();
         if asked {
-            if let Some(answer) = approval::parse(line) {
+            if let Some(answer) = self.reply_to_question(line) {
                 return self.answer(answer).await;
             }
             if line.trim().is_empty() {

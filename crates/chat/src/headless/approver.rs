@@ -63,8 +63,10 @@ impl Approver {
     /// Takes a question; the answer, if there is one at once.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
         match self {
-            Self::Yes => Some(answer(&request.tool_call_id, ApprovalDecision::Once, None)),
-            Self::Refuse { .. } => Some(answer(
+            Self::Yes if request.form.is_none() => {
+                Some(answer(&request.tool_call_id, ApprovalDecision::Once, None))
+            }
+            Self::Yes | Self::Refuse { .. } => Some(answer(
                 &request.tool_call_id,
                 ApprovalDecision::Deny,
                 Some(NOT_HERE.to_owned()),
@@ -113,16 +115,17 @@ impl Approver {
         };
         loop {
             let line = questions.lines.recv().await;
-            let Some(id) = questions.open.front().map(|open| open.tool_call_id.clone()) else {
+            let Some(asked) = questions.open.front().cloned() else {
                 // The question is gone; the line has no meaning any more.
                 if line.is_none() {
                     return std::future::pending().await;
                 }
                 continue;
             };
+            let id = asked.tool_call_id.clone();
             let parsed = match &line {
                 // What is kept here is kept as it was shown.
-                Some(line) => approval::parse(line).filter(|answer| answer.pattern.is_none()),
+                Some(line) => approval::reply_to(&asked, line).filter(|answer| answer.pattern.is_none()),
                 None => Some(ApprovalReply {
                     decision: ApprovalDecision::Deny,
                     note: Some("the terminal was closed".into()),
@@ -137,7 +140,7 @@ impl Approver {
                 None => {
                     let given = line.unwrap_or_default();
                     if !given.trim().is_empty() {
-                        console.say(&format!("{}\n", why_not(&given)));
+                        console.say(&format!("{}\n", why_not(&asked, &given)));
                     }
                     questions.ask(console);
                 }
@@ -185,19 +188,20 @@ impl Questions {
     fn ask(&self, console: &mut Console) {
         let Some((_, text)) = &self.put else { return };
         console.say(text);
-        console.say(&Answers::default().prompt_in(console.terminal.width));
+        let answers = self.open.front().map(Answers::to).unwrap_or_default();
+        console.say(&answers.prompt_in(console.terminal.width));
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());
     }
 }
 
 /// The reason why a typed line does not answer the question.
-fn why_not(given: &str) -> String {
-    match approval::parse(given) {
+fn why_not(asked: &ApprovalRequested, given: &str) -> String {
+    match approval::reply_to(asked, given) {
         Some(_) => "to give a pattern, use a chat (`agentx chat`) or `agentx approvals add`; here the rule \
                     is saved as shown above"
             .to_owned(),
-        None => Answers::default().wrong(given),
+        None => Answers::to(asked).wrong(given),
     }
 }
 

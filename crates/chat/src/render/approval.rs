@@ -39,6 +39,7 @@ pub fn open(asked: &PendingApproval) -> ApprovalRequested {
         input: asked.input.clone(),
         reason: asked.reason.clone(),
         suggested: asked.suggested.clone(),
+        form: asked.form.clone(),
     }
 }
 
@@ -68,7 +69,8 @@ pub(crate) fn question_text(
     }
     let keeps = how
         .answers
-        .is_none_or(|answers| answers.has(ApprovalDecision::Always));
+        .is_none_or(|answers| answers.has(ApprovalDecision::Always))
+        && request.form.is_none();
     let mut text = question_lines(request, file, diff, (keeps, style));
     if keeps && how.answers.is_some() {
         text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
@@ -185,14 +187,14 @@ fn question_lines(
     if let Some(why) = &file.withheld {
         say(&format!("  the current file is not shown: {}", visible(why)));
     }
-    if !request.reason.is_empty() {
+    if !request.reason.is_empty() && request.form.is_none() {
         say(&format!("  because {}", visible(&request.reason)));
     }
     let place = match request.suggested.workspace {
         Some(_) => ", in this project",
         None => "",
     };
-    if keeps {
+    if keeps && request.form.is_none() {
         say(&format!("  always would save{place}: {}", rule(request)));
     }
     text
@@ -201,6 +203,9 @@ fn question_lines(
 /// Describes what the tool wants to do, in a sentence that says how serious it is.
 fn wish(request: &ApprovalRequested) -> String {
     let name = visible(&request.name);
+    if request.form.is_some() {
+        return format!("{name} asks you");
+    }
     let text = |key: &str| request.input.get(key).and_then(Value::as_str);
     if let Some(line) = text("command") {
         return match of_command(line) {
@@ -265,6 +270,26 @@ pub fn parse(line: &str) -> Option<ApprovalReply> {
     })
 }
 
+/// Reads a person's line as the answer to this question. For a question that asks for words, they follow the `y`.
+pub fn reply_to(question: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
+    if question.form.is_none() {
+        return parse(line);
+    }
+    let line = line.trim();
+    let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
+    let decision = match word.to_lowercase().as_str() {
+        "y" | "yes" => ApprovalDecision::Once,
+        "n" | "no" => ApprovalDecision::Deny,
+        _ => return None,
+    };
+    let rest = rest.trim();
+    Some(ApprovalReply {
+        decision,
+        note: (!rest.is_empty()).then(|| rest.to_owned()),
+        pattern: None,
+    })
+}
+
 /// The answer in words, for the record above.
 pub(crate) fn answered(answer: &ApprovalReply) -> &'static str {
     match answer.decision {
@@ -278,6 +303,14 @@ pub(crate) fn answered(answer: &ApprovalReply) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn asked_for(command: &str) -> ApprovalRequested {
+        serde_json::from_value(serde_json::json!({
+            "tool_call_id": "call_1", "name": "bash", "input": {"command": command}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "bash"},
+        }))
+        .unwrap()
+    }
 
     fn asked(command: &str, pattern: &str) -> String {
         let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
@@ -386,6 +419,20 @@ mod tests {
             parse("a git status *").and_then(|answer| answer.pattern),
             Some("git status *".into())
         );
+        let form = ApprovalRequested {
+            form: Some(Box::default()),
+            ..asked_for("git push")
+        };
+        let said = reply_to(&form, "y: Ada, 36").unwrap();
+        assert_eq!(
+            (said.decision, said.note.as_deref()),
+            (ApprovalDecision::Once, Some("Ada, 36"))
+        );
+        assert_eq!(
+            reply_to(&form, "n").map(|said| said.decision),
+            Some(ApprovalDecision::Deny)
+        );
+        assert_eq!(reply_to(&form, "always"), None, "an answer is given each time");
         for line in ["", "yes please do", "yess", "any new idea", "nope", "maybe"] {
             assert_eq!(parse(line), None, "{line}");
         }

@@ -84,6 +84,9 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
 
 fn inner_call(asked: &InnerCallAsked) -> String {
     let (by, tool) = (visible(&asked.by), visible(&asked.tool.name));
+    if asked.form.is_some() {
+        return format!("{by} asks  {}", describe_tool(&asked.input));
+    }
     format!("{by} wants to call {tool}  {}", describe_tool(&asked.input))
 }
 

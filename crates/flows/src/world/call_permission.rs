@@ -108,11 +108,14 @@ pub(super) fn permit(
         tool: Box::new(wanted.spec),
         by: call.tool.clone(),
         place: call.origin.place(effect),
+        form: None,
     };
     let (call, step) = (call.clone(), effect.step);
     Some(Box::pin(async move {
         match journal.ask(asked).await {
-            Some(InnerDecision::Allowed { outside_workspace }) => {
+            Some(InnerDecision::Allowed {
+                outside_workspace, ..
+            }) => {
                 call.permits
                     .give(step, outside_workspace || call.context.outside_workspace);
                 Ok(())

@@ -223,6 +223,7 @@ fn inner_call(place: Option<&str>, named: bool) -> InnerCallAsked {
         by: "report".into(),
         place: place.map(str::to_owned),
         named,
+        form: None,
     }
 }
 
@@ -251,6 +252,13 @@ fn steps() -> Vec<EnvironmentEvent> {
         ended.into(),
         inner_call(Some("tools/report.luau:12"), true).into(),
         inner_call(None, false).into(),
+        InnerCallAsked {
+            form: Some(Box::new(
+                json!({"type": "object", "properties": {"name": {"type": "string"}}}),
+            )),
+            ..inner_call(None, false)
+        }
+        .into(),
         EffectEnded {
             tool_call_id: "call_1".into(),
             step: 1,

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+mod bad;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +29,14 @@ struct TestServer {
 
 impl TestServer {
     fn new(how: &str) -> Self {
+        Self::of("server.sh", how)
+    }
+
+    fn of(script: &str, how: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/server.sh");
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/servers")
+            .join(script);
         let ledger = folder.path().join("ledger");
         let arguments = [script.to_str().unwrap(), how, ledger.to_str().unwrap()];
         Self {
@@ -148,20 +156,32 @@ async fn what_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_refused_nothing_is_told_what_is_not_given() {
+async fn a_server_is_told_what_it_asks_for_or_why_not() {
     let server = TestServer::new("plain");
     let environment = server.environment();
-    environment.connect().await.unwrap();
-    let asked = call(&environment, "ask").await;
-    assert_eq!(text(&asked), "asked");
+    for (word, reply) in [
+        // Outside of a session nobody is asked.
+        ("ask", r#""id":7,"result":{"action":"decline"}"#),
+        ("roots", r#""id":8,"result":{"roots":[{"uri":"file:///"}]}"#),
+        ("sample", "mcp.made-up.sampling"),
+    ] {
+        environment.connect().await.unwrap();
+        assert_eq!(text(&call(&environment, word).await), "asked");
+        assert!(server.ledger().contains(reply), "{word}: {}", server.ledger());
+    }
+    let needs = call(&environment, "need").await;
+    assert_eq!((needs.status, text(&needs)), (ToolStatus::Success, "thank you"));
+    let answers = r#""inputResponses":{"where":{"roots":[{"uri":"file:///"}]},"who":{"action":"decline"}}"#;
+    assert!(server.ledger().contains(answers), "{}", server.ledger());
     assert!(
-        server.ledger().contains("does not take part in elicitation"),
+        server.ledger().contains(r#""requestState":"x""#),
         "{}",
         server.ledger()
     );
-    let needs = call(&environment, "need").await;
-    assert_eq!(needs.status, ToolStatus::Failed);
-    assert!(text(&needs).contains("elicitation"), "{needs:?}");
+    let insists = call(&environment, "insist").await;
+    assert_eq!(insists.status, ToolStatus::Failed);
+    assert!(text(&insists).contains("again and again"), "{insists:?}");
+    assert_eq!(server.ledger().matches(r#""text":"insist""#).count(), 10);
     for (word, said) in [("refuse", "no such text"), ("fail", "it failed")] {
         let outcome = call(&environment, word).await;
         assert_eq!(outcome.status, ToolStatus::Failed);
@@ -234,15 +254,22 @@ async fn results_are_bounded_and_pictures_are_parts() {
     assert!(text(&long).len() < (33 << 10) && text(&long).contains("all of it is kept: read {\"blob\""));
     assert_eq!(long.details.unwrap()["output_bytes"], 200_000);
     let shown = call(&environment, "picture").await;
+    for note in [
+        "here\n[a picture is left out: it is not valid base64]",
+        "[resource made://text]\nwords of it",
+        "[a picture is left out: models do not take \"image/x\"]",
+    ] {
+        assert!(text(&shown).contains(note), "{note}: {shown:?}");
+    }
+    let parts: Vec<_> = shown.content[1..].iter().collect();
     assert!(
-        text(&shown).contains("here\n[a sound is left out: \"audio/wav\""),
-        "{shown:?}"
+        matches!(&parts[..], [ContentPart::Image(image), ContentPart::Audio(sound), ContentPart::File(file)]
+            if image.media_type == "image/png" && sound.media_type == "audio/wav" && file.name.as_deref() == Some("made://pdf")),
+        "{parts:?}"
     );
-    assert!(
-        text(&shown).contains("[a picture is left out: it is not valid base64]"),
-        "{shown:?}"
-    );
-    assert!(matches!(&shown.content[1..], [ContentPart::Image(image)] if image.media_type == "image/png"));
+    let json = call(&environment, "json").await;
+    let lines = text(&json).lines().filter(|line| *line == "  \"value\",").count();
+    assert!(lines > 100, "what is read in parts has lines: {lines}");
 }
 
 #[tokio::test]

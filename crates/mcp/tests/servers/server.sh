@@ -40,13 +40,20 @@ while read -r line; do
         *'"text":"hang"'*) ;;
         *'"text":"refuse"'*) refuse -32602 'no such text' ;;
         *'"text":"fail"'*) answer '{"content":[{"type":"text","text":"it failed"}],"isError":true}' ;;
-        *'"text":"picture"'*) answer '{"content":[{"type":"text","text":"here"},{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"},{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"!","mimeType":"image/png"}]}' ;;
+        *'"text":"picture"'*) answer '{"content":[{"type":"text","text":"here"},{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"},{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"!","mimeType":"image/png"},{"type":"image","data":"AAAA","mimeType":"image/x"},{"type":"resource","resource":{"uri":"made://text","text":"words of it"}},{"type":"resource","resource":{"uri":"made://pdf","mimeType":"application/pdf","blob":"JVBERg=="}}]}' ;;
+        *'"text":"json"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"[$(yes '\"value\",' | head -n 20000 | tr -d '\n')0]\"}]}" ;;
         *'"text":"long"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"$(head -c 200000 /dev/zero | tr '\0' z)\"}]}" ;;
         *'"text":"huge"'*) head -c 9000000 /dev/zero | tr '\0' '{' ;;
         *'"text":"flood"'*) yes '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"flood"}}' ;;
-        *'"text":"ask"'*) say '{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}'
+        *'"text":"ask"'*) say '{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":2}},"required":["name"]}}}'
           read -r reply; printf 'reply %s\n' "$reply" >>"$ledger"; answer '{"content":[{"type":"text","text":"asked"}]}' ;;
-        *'"text":"need"'*) answer '{"resultType":"input_required","requestState":"x"}' ;;
+        *'"text":"roots"'*) say '{"jsonrpc":"2.0","id":8,"method":"roots/list"}'
+          read -r reply; printf 'reply %s\n' "$reply" >>"$ledger"; answer '{"content":[{"type":"text","text":"asked"}]}' ;;
+        *'"text":"sample"'*) say '{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Say a word."}}],"maxTokens":100}}'
+          read -r reply; printf 'reply %s\n' "$reply" >>"$ledger"; answer '{"content":[{"type":"text","text":"asked"}]}' ;;
+        *'"inputResponses"'*) answer '{"resultType":"complete","content":[{"type":"text","text":"thank you"}]}' ;;
+        *'"text":"need"'*) answer '{"resultType":"input_required","requestState":"x","inputRequests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}},"where":{"method":"roots/list"}}}' ;;
+        *'"text":"insist"'*) answer '{"resultType":"input_required","requestState":"x"}' ;;
         *'"text":"change"'*) about='Sends it away.'; say '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'; answer '{"content":[{"type":"text","text":"changed"}]}' ;;
         *'"text":"env"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"$SECRET and $PLAIN and ${OTHER_TOKEN-unset}\"}]}" ;;
         *'"text":"slow"'*) token=${line#*\"progressToken\":}; token=${token%%[,\}]*}

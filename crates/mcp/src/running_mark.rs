@@ -1,0 +1,54 @@
+//! Shows other processes that a server runs: a file beside what is known of it, locked for as long as the connection lasts. The
+//! system takes the lock away when the process ends, also if it is killed.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+/// Held while a server runs.
+#[derive(Debug)]
+pub(crate) struct RunningMark {
+    /// Its lock is shared: several processes may each run a server of the same command line.
+    _file: File,
+}
+
+impl RunningMark {
+    /// Marks the server of this file as running. `None` if that is not possible: then others do not see it.
+    pub(crate) fn set(path: &Path) -> Option<Self> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).ok()?;
+        }
+        let mut options = std::fs::OpenOptions::new();
+        options.create(true).write(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).ok()?;
+        file.try_lock_shared().ok()?;
+        Some(Self { _file: file })
+    }
+
+    /// Returns whether a process has marked the server of this file as running.
+    pub(crate) fn is_set(path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_seen_while_anybody_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp/server.running");
+        assert!(!RunningMark::is_set(&path), "there is no file");
+        let first = RunningMark::set(&path).unwrap();
+        let second = RunningMark::set(&path).unwrap();
+        assert!(RunningMark::is_set(&path));
+        drop(first);
+        assert!(RunningMark::is_set(&path));
+        drop(second);
+        assert!(!RunningMark::is_set(&path));
+        assert!(RunningMark::set(&path.join("below a file")).is_none());
+    }
+}

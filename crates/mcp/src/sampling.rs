@@ -1,0 +1,196 @@
+//! A server asks our model (sampling): only where the person's settings say so, with the model of the agent that calls, as a step of
+//! the call whose bill counts for the run.
+#![expect(deprecated, reason = "servers of earlier versions still ask for samples")]
+
+use std::sync::Arc;
+
+use agentx_runtime::{CapturedEffect, Effector, StepMetadata, ToolContext};
+use agentx_types::{
+    Action, ActionBody, ActionId, AgentStateId, Assembler, CallModel, ContentPart, EffectBill, EffectFailure,
+    EffectOutcome, EnvironmentEvent, Message, MessageId, ModelRequest, OutputChannel, Role, StopReason,
+    Usage,
+};
+use rmcp::model::{
+    CreateMessageRequestParams, CreateMessageResult, Role as RemoteRole, SamplingMessage,
+    SamplingMessageContentBlock,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{SAMPLE_BYTES, SAMPLE_TOKENS};
+
+/// The kind of step, as for scripts: its bill counts.
+const STEP: &str = "generate";
+
+/// A sample that a server asks for.
+pub(crate) struct Sample<'a> {
+    pub(crate) models: &'a dyn Effector,
+    pub(crate) context: &'a ToolContext,
+    /// The number of the step of the call.
+    pub(crate) step: u64,
+    pub(crate) server: &'a str,
+}
+
+/// An answer of a model.
+struct Sampled {
+    text: String,
+    reason: StopReason,
+}
+
+impl Sample<'_> {
+    /// Asks the model, and shows the bill.
+    ///
+    /// # Errors
+    /// Returns the reason why there is no answer.
+    pub(crate) async fn ask(&self, asked: CreateMessageRequestParams) -> Result<CreateMessageResult, String> {
+        let request = Arc::new(self.request(asked)?);
+        let (journal, model) = (&self.context.journal, request.model.id.clone());
+        let input = json!({"server": self.server, "model": model, "messages": request.messages.len()});
+        if !journal.begin(self.step, STEP, input).await {
+            return Err("the session is gone".to_owned());
+        }
+        let mut paid = Usage::default();
+        let answer = self.answer(request.clone(), &mut paid).await;
+        let cost = request.model.prices.cost(&paid);
+        let (outcome, what) = match &answer {
+            Ok(sampled) => (EffectOutcome::Done(sampled.text.clone().into()), "answered"),
+            Err(why) => (EffectOutcome::Failed(failure(why)), "did not answer"),
+        };
+        let bill = (answer.is_ok() || paid != Usage::default()).then(|| EffectBill {
+            model: model.clone(),
+            usage: paid,
+            cost,
+        });
+        let bill = bill.map(StepMetadata::from).unwrap_or_default();
+        journal.end(self.step, STEP, None, outcome, bill).await;
+        let note = format!(
+            "[{model} {what} the MCP server {}: {}]\n",
+            self.server,
+            in_words(&paid, cost.as_usd())
+        );
+        self.context.output.write(OutputChannel::Progress, note).await;
+        let sampled = answer?;
+        let reason = match sampled.reason {
+            StopReason::MaxTokens => CreateMessageResult::STOP_REASON_END_MAX_TOKEN,
+            _ => CreateMessageResult::STOP_REASON_END_TURN,
+        };
+        let message = SamplingMessage::assistant_text(sampled.text);
+        Ok(CreateMessageResult::new(message, model).with_stop_reason(reason))
+    }
+
+    /// The request to the model of the agent that calls.
+    fn request(&self, asked: CreateMessageRequestParams) -> Result<ModelRequest, String> {
+        let caller = self.context.journal.caller();
+        let config = caller.config.as_deref().ok_or("no agent calls")?;
+        if asked.tools.is_some_and(|tools| !tools.is_empty()) {
+            return Err("AgentX gives a server's question no tools".to_owned());
+        }
+        let messages = asked.messages.into_iter().enumerate();
+        let messages: Vec<_> = messages
+            .map(|(index, said)| message(index, said))
+            .collect::<Result<_, _>>()?;
+        let system: Vec<Arc<str>> = asked.system_prompt.into_iter().map(Into::into).collect();
+        let bytes: usize = messages.iter().map(|message| message.text().len()).sum();
+        if messages.is_empty() || bytes + system.iter().map(|text| text.len()).sum::<usize>() > SAMPLE_BYTES {
+            return Err(format!(
+                "its question is empty, or has more than {SAMPLE_BYTES} bytes"
+            ));
+        }
+        let mut params = config.params.clone();
+        let most = u64::from(asked.max_tokens).min(SAMPLE_TOKENS);
+        params.max_output_tokens = Some(params.max_output_tokens.map_or(most, |own| own.min(most)));
+        params.thinking_tokens = None;
+        Ok(ModelRequest {
+            model: config.model.clone(),
+            params,
+            system,
+            messages,
+            tools: Arc::from([]),
+            plain: false,
+            turns: false,
+            without: Vec::new(),
+            answer_schema: None,
+        })
+    }
+
+    async fn answer(&self, request: Arc<ModelRequest>, paid: &mut Usage) -> Result<Sampled, String> {
+        let journal = &self.context.journal;
+        let model = request.model.id.clone();
+        let action = Arc::new(Action {
+            action_id: ActionId::with_suffix(journal.tool_call_id()),
+            agent_state_id: journal.agent().cloned().unwrap_or_else(|| AgentStateId::new("")),
+            run_id: None,
+            body: ActionBody::CallModel(CallModel {
+                request,
+                taken: Arc::default(),
+            }),
+        });
+        let cancel = CancellationToken::new();
+        let _stops_with_us = cancel.clone().drop_guard();
+        let mut asked = CapturedEffect::of(self.models, action, journal.session().cloned(), cancel);
+        let mut assembler = Assembler::default();
+        assembler.asks(&model);
+        // Attempts that broke off are paid for, too.
+        let mut before = *paid;
+        while let Some(event) = asked.next().await {
+            match event {
+                EnvironmentEvent::ErrorOccurred(error) => return Err(format!("{model}: {}", error.message)),
+                EnvironmentEvent::StreamEnd(end) if end.stop_reason == StopReason::Broken => {
+                    assembler.finish_partial();
+                    before = *paid;
+                }
+                EnvironmentEvent::StreamEnd(end) => {
+                    let message = assembler.finish().message;
+                    return match end.stop_reason {
+                        StopReason::Interrupted => Err(format!("{model} was stopped")),
+                        StopReason::Refusal => Err(format!("{model} refuses to answer")),
+                        reason => Ok(Sampled {
+                            text: message.map(|message| message.text()).unwrap_or_default(),
+                            reason,
+                        }),
+                    };
+                }
+                event => {
+                    assembler.feed(&event);
+                    *paid = before;
+                    *paid += assembler.usage();
+                }
+            }
+        }
+        Err(format!("{model} ended without an answer"))
+    }
+}
+
+fn message(index: usize, said: SamplingMessage) -> Result<Arc<Message>, String> {
+    let role = match said.role {
+        RemoteRole::Assistant => Role::Assistant,
+        _ => Role::User,
+    };
+    let mut parts = Vec::new();
+    for block in said.content.into_vec() {
+        match block {
+            SamplingMessageContentBlock::Text(text) => parts.push(ContentPart::text(text.text)),
+            _ => return Err("AgentX passes on nothing but text to its model".to_owned()),
+        }
+    }
+    Ok(Arc::new(Message {
+        message_id: MessageId::with_suffix(index),
+        role,
+        content: parts,
+        by: None,
+    }))
+}
+
+fn failure(why: &str) -> EffectFailure {
+    EffectFailure {
+        code: "failed".to_owned(),
+        message: why.to_owned(),
+    }
+}
+
+fn in_words(usage: &Usage, usd: f64) -> String {
+    format!(
+        "{} tokens in, {} out, ${usd:.4}",
+        usage.input_tokens, usage.output_tokens
+    )
+}

@@ -1,0 +1,199 @@
+//! What a server asks for while a call of it runs: an answer of a person, the workspace, an answer of our model. Whatever is not
+//! given is refused with the reason.
+#![expect(
+    deprecated,
+    reason = "servers of earlier versions still ask for roots and samples"
+)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentx_runtime::{Effector, ToolContext};
+use agentx_types::{Access, InnerCallAsked, InnerDecision, ToolSpec};
+use rmcp::model::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
+    InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::form::Form;
+use crate::hidden::HiddenValues;
+use crate::limits::{ANSWER_ATTEMPTS, FORM_BYTES, OUTPUT_LINE_BYTES, QUESTIONS};
+use crate::sampling::Sample;
+use crate::server_tool::cut;
+
+/// A running call, as its server's requests see it.
+pub(crate) struct ServerRequests {
+    server: String,
+    context: ToolContext,
+    hidden: HiddenValues,
+    /// Performs model calls, where the person lets the server have its questions answered.
+    models: Option<Arc<dyn Effector>>,
+    /// Fires when the call has ended.
+    ended: CancellationToken,
+    /// The questions so far; each is a step of the call.
+    asked: AtomicU64,
+}
+
+impl ServerRequests {
+    pub(crate) fn new(
+        server: &str,
+        hidden: &HiddenValues,
+        models: Option<Arc<dyn Effector>>,
+        context: &ToolContext,
+    ) -> Self {
+        Self {
+            models,
+            server: server.to_owned(),
+            context: context.clone(),
+            hidden: hidden.clone(),
+            ended: CancellationToken::new(),
+            asked: AtomicU64::new(0),
+        }
+    }
+
+    /// The call has ended: nobody waits for an answer any more.
+    pub(crate) fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// Answers requests that came in place of a result (version 2026-07-28).
+    ///
+    /// # Errors
+    /// Returns what is not given.
+    pub(crate) async fn answers(&self, requests: InputRequests) -> Result<InputResponses, String> {
+        let mut answers = InputResponses::new();
+        for (key, request) in requests {
+            let answer = match request {
+                InputRequest::Elicitation(asked) => serde_json::to_value(self.elicit(asked.params).await),
+                InputRequest::ListRoots(_) => serde_json::to_value(self.roots()),
+                InputRequest::CreateMessage(asked) => serde_json::to_value(self.sample(asked.params).await?),
+                _ => return Err("it wants something that AgentX does not know".to_owned()),
+            };
+            answers.insert(key, answer.map_err(|error| error.to_string())?);
+        }
+        Ok(answers)
+    }
+
+    /// Has the agent's model answer.
+    ///
+    /// # Errors
+    /// Returns the reason why there is no answer.
+    pub(crate) async fn sample(
+        &self,
+        asked: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, String> {
+        let Some(models) = &self.models else {
+            return Err(format!(
+                "it wants an answer of a model (sampling); that costs money, so a person has to allow it: mcp.{}.sampling",
+                self.server
+            ));
+        };
+        let step = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        if step > QUESTIONS {
+            return Err(format!("a call asks at most {QUESTIONS} questions"));
+        }
+        let sample = Sample {
+            models: &**models,
+            context: &self.context,
+            step,
+            server: &self.server,
+        };
+        tokio::select! {
+            sampled = sample.ask(asked) => sampled,
+            () = self.ended.cancelled() => Err("the call has ended".to_owned()),
+        }
+    }
+
+    /// The workspace.
+    pub(crate) fn roots(&self) -> ListRootsResult {
+        roots_of(&self.context.workspace)
+    }
+
+    /// Puts a question to the person. Where nobody is asked it is declined at once.
+    pub(crate) async fn elicit(&self, params: ElicitRequestParams) -> ElicitResult {
+        let declined = ElicitResult::new(ElicitationAction::Decline);
+        let (message, url, schema) = match params {
+            ElicitRequestParams::FormElicitationParams {
+                message,
+                requested_schema,
+                ..
+            } => (
+                message,
+                None,
+                serde_json::to_value(requested_schema).unwrap_or_default(),
+            ),
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => (message, Some(url), json!({})),
+            _ => return declined,
+        };
+        if schema.to_string().len() > FORM_BYTES || url.as_ref().is_some_and(|url| !is_web(url)) {
+            return declined;
+        }
+        let Ok(form) = Form::of(&schema) else {
+            return declined;
+        };
+        let mut question = json!({ "message": cut(&self.hidden.removed_from(&message), OUTPUT_LINE_BYTES) });
+        let notes = [
+            ("open", url),
+            ("fields", Some(form.in_words())),
+            ("answer", form.how_to_answer()),
+        ];
+        for (name, note) in notes {
+            if let Some(note) = note.filter(|note| !note.is_empty()) {
+                question[name] = self.hidden.removed_from(&note).into();
+            }
+        }
+        for _ in 0..ANSWER_ATTEMPTS {
+            let Some(written) = self.ask(&question, &schema).await else {
+                return declined;
+            };
+            match form.filled_in(&written) {
+                Ok(_) if question.get("open").is_some() => {
+                    return ElicitResult::new(ElicitationAction::Accept);
+                }
+                Ok(content) => return ElicitResult::new(ElicitationAction::Accept).with_content(content),
+                Err(why) => question["not accepted"] = why.into(),
+            }
+        }
+        ElicitResult::new(ElicitationAction::Cancel)
+    }
+
+    /// What the person wrote; `None` if they do not answer, or nobody is asked.
+    async fn ask(&self, question: &Value, schema: &Value) -> Option<String> {
+        let step = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let journal = &self.context.journal;
+        if step > QUESTIONS || journal.session().is_none() {
+            return None;
+        }
+        let name = format!("MCP server {}", self.server);
+        let asked = InnerCallAsked {
+            tool_call_id: journal.tool_call_id().inner(step),
+            tool: Box::new(ToolSpec::new(&*name, "", json!({"type": "object"}), Access::Run)),
+            input: Box::new(question.clone()),
+            by: name,
+            place: None,
+            named: false,
+            form: Some(Box::new(schema.clone())),
+        };
+        let decision = tokio::select! {
+            decision = journal.ask(asked) => decision?,
+            () = self.ended.cancelled() => return None,
+        };
+        match decision {
+            InnerDecision::Allowed { answer, .. } => answer,
+            InnerDecision::Refused { .. } => None,
+        }
+    }
+}
+
+/// The roots of a workspace.
+pub(crate) fn roots_of(workspace: &std::path::Path) -> ListRootsResult {
+    let url = reqwest::Url::from_file_path(workspace);
+    ListRootsResult::new(url.into_iter().map(|url| Root::new(url.to_string())).collect())
+}
+
+/// Returns whether an address is one that a browser opens over the network.
+fn is_web(url: &str) -> bool {
+    reqwest::Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "https" | "http"))
+}
