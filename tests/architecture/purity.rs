@@ -24,6 +24,7 @@ const PURE_DEPENDENCIES: &[&str] = &[
     "serde_json",
     "strsim",
     "thiserror",
+    "url",
 ];
 
 /// What a pure crate may not say. Types whose order differs from run to run are here too.

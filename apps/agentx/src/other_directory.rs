@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use agentx::assembly::tools_lacking;
-use agentx::config::{ConfigPaths, Loaded, lying_since};
-use agentx::types::{AgentConfig, SessionId, Timestamp};
+use agentx::config::{ConfigPaths, Loaded};
+use agentx::types::{AgentConfig, SessionId};
 
 use crate::args::{AgentArgs, Global};
 use crate::compose::CommandTarget;
@@ -15,6 +15,7 @@ use crate::error::ChatError;
 use crate::folder;
 use crate::render::clean::visible;
 use crate::session_opening::{self, Target};
+use crate::sessions_here::SessionsHere;
 use crate::start::{check_tools, lookup, notes, settings};
 use crate::told_notes;
 
@@ -66,21 +67,14 @@ async fn find_place(
     if place.remote().is_some() {
         return Ok(place);
     }
-    let since = lying_since(&loaded.settings.data_dir, &loaded.settings.workspace);
+    let here = SessionsHere::of(&loaded.settings);
     // What is wrong with it is said where it is opened.
     let Ok(Some(id)) = session_opening::find(&place, &loaded.settings, target).await else {
         return Ok(place);
     };
-    let of_before = of_folder_before(&place, &loaded.settings.workspace, &id, since).await;
-    match (of_before, target) {
-        (Some(what), Target::Last | Target::Chosen) => {
-            let hint = format!(
-                "--session {id} (or `agentx resume {id}`) continues it in the folder that is here now; omit --last to start a new session"
-            );
-            return Err(ChatError::usage(what, hint));
-        }
-        (Some(what), _) => console.say(&format!("note: {what}\n")),
-        (None, _) => {}
+    let info = place.runtime().info(&id).await.ok();
+    if let Some(what) = info.and_then(|info| here.belongs_to_another(&info)) {
+        console.say(&format!("note: {what}\n"));
     }
     let Some(config) = place.agent_of_elsewhere(&loaded.settings, &id).await else {
         return Ok(place);
@@ -108,24 +102,6 @@ async fn find_place(
     };
     console.say(&lacks(&place, &loaded.settings.data_dir, &id, &config));
     Ok(place)
-}
-
-/// What a person should know about a session of the folder that lay here before the one that does `since` then; `None` where it is none, or
-/// was gone on with here. What it says was said about other files.
-async fn of_folder_before(
-    place: &CommandTarget,
-    workspace: &Path,
-    id: &SessionId,
-    since: Option<Timestamp>,
-) -> Option<String> {
-    let info = place.runtime().info(id).await.ok()?;
-    let is_of_before = Path::new(&info.workspace) == workspace && info.updated_at < since?;
-    is_of_before.then(|| {
-        format!(
-            "the session {id} belongs to another folder, which was at {} before",
-            visible(&info.workspace)
-        )
-    })
 }
 
 /// What a person should know about tools that the session had and that are not there; said once, until it is other ones.

@@ -4,8 +4,11 @@
 //! file (`ToolReach`) and is known before any call; a host with a `*` in it is left open by the file. A rule
 //! that denies or asks counts if it may be meant (`may_reach`), one that allows only if it names everything
 //! (`reaches_only`). From version 3 of the rules on.
+//!
+//! Both the rule's pattern and the tool's hosts are compared in the form of [`host_name`], whoever wrote them:
+//! `to localhost` is about `http://ＬＯＣＡＬＨＯＳＴ./` too.
 
-use agentx_types::{ToolReach, since};
+use agentx_types::{ToolReach, host_name, since};
 
 use crate::call_subject::CallSubject;
 use crate::pattern::fits;
@@ -32,9 +35,12 @@ impl CallSubject<'_> {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
             return false;
         };
-        let wanted = wanted.to_lowercase();
+        let wanted = self.wanted(wanted);
         // Of a host that is not known before the call, nobody can say that it is another.
-        let may = |host: &String| host.contains('*') || fits(&wanted, host);
+        let may = |host: &String| {
+            let host = self.compared(host);
+            host.contains('*') || fits(&wanted, &host)
+        };
         reach.hosts.iter().any(may)
     }
 
@@ -43,19 +49,49 @@ impl CallSubject<'_> {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
             return false;
         };
-        let wanted = wanted.to_lowercase();
-        let known = |host: &String| wanted == "*" || (!host.contains('*') && fits(&wanted, host));
+        let wanted = self.wanted(wanted);
+        let known = |host: &String| {
+            let host = self.compared(host);
+            wanted == "*" || (!host.contains('*') && fits(&wanted, &host))
+        };
         !reach.hosts.is_empty() && reach.tools.is_empty() && reach.hosts.iter().all(known)
     }
 
     /// The one host that the tool reaches, if it is known and the tool does nothing else.
-    pub(crate) fn only_host(&self) -> Option<&str> {
+    pub(crate) fn only_host(&self) -> Option<String> {
         let reach = self.reach()?;
         match &reach.hosts[..] {
-            [host] if !host.contains('*') && reach.tools.is_empty() => Some(host),
+            [host] if !host.contains('*') && reach.tools.is_empty() => Some(self.compared(host)),
             _ => None,
         }
     }
+
+    /// A host of a tool as it is compared. One that has no such form may be any host.
+    fn compared(&self, host: &str) -> String {
+        if self.version < since::HOSTS_HAVE_ONE_FORM {
+            return host.to_owned();
+        }
+        host_name(host).unwrap_or_else(|| "*".to_owned())
+    }
+
+    /// The host of a rule as it is compared.
+    fn wanted(&self, pattern: &str) -> String {
+        if self.version < since::HOSTS_HAVE_ONE_FORM {
+            return pattern.to_lowercase();
+        }
+        pattern_of_hosts(pattern)
+    }
+}
+
+/// Stands for a star while a pattern is read: `10.*.1` is no name, but `10.star` is.
+const STAR: &str = "agentxstar";
+
+/// Returns a pattern of hosts in the form of the hosts that it is compared with. A pattern that has no such
+/// form stays as it is, in lower case.
+fn pattern_of_hosts(pattern: &str) -> String {
+    let pattern = pattern.trim();
+    let read = host_name(&pattern.replace('*', STAR)).map(|name| name.replace(STAR, "*"));
+    read.unwrap_or_else(|| pattern.trim_end_matches('.').to_lowercase())
 }
 
 /// Describes the reach of a tool for a question: hosts, variables, tools, and a replaced name. `None` if it
@@ -91,4 +127,27 @@ pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
         )
     });
     (!says.is_empty()).then(|| format!("it {}{}", says.join(", "), changed.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_has_the_form_of_the_hosts() {
+        for (pattern, read) in [
+            ("*", "*"),
+            ("127.1", "127.0.0.1"),
+            ("127.*", "127.*"),
+            ("10.*.1", "10.*.1"),
+            ("LOCALHOST.", "localhost"),
+            ("*.Ｅxample.", "*.example"),
+            ("api*.example", "api*.example"),
+            ("[::1]", "::1"),
+            ("::ffff:127.0.0.1", "127.0.0.1"),
+            ("https://api.example:8443/v1", "api.example"),
+        ] {
+            assert_eq!(pattern_of_hosts(pattern), read, "{pattern}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use agentx::config::Settings;
 use agentx::history::cache::{CacheCause, CacheReport, CachedPart, FirstDifference, cache_why};
-use agentx::runtime::{Runtime, RuntimeError, SessionQuery};
+use agentx::runtime::{Runtime, RuntimeError};
 use agentx::types::SessionId;
 
 use crate::console::Console;
@@ -10,6 +10,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::units;
+use crate::sessions_here::SessionsHere;
 
 /// The request that a person asks about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +33,10 @@ pub async fn explain(
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
+    let hint = |id: &SessionId| format!("`agentx cache why --session {id}` explains it");
     let id = match asked.session.as_deref() {
         Some(prefix) => runtime.resolve(prefix).await?,
-        None => latest(runtime, settings).await?,
+        None => SessionsHere::of(settings).latest(runtime, hint).await?,
     };
     let report = cache_why(runtime, &id, asked.seq)
         .await
@@ -51,20 +53,6 @@ pub async fn explain(
         console.out(&text(&report))?;
     }
     Ok(Exit::Ok)
-}
-
-async fn latest(runtime: &dyn Runtime, settings: &Settings) -> Result<SessionId, ChatError> {
-    let workspace = settings.workspace.to_string_lossy().into_owned();
-    let query = SessionQuery {
-        owner: runtime.owner().clone(),
-        workspace: Some(workspace.clone()),
-        limit: 1,
-        before: None,
-    };
-    let found = runtime.sessions(query).await?.into_iter().next();
-    found
-        .map(|info| info.session_id)
-        .ok_or(ChatError::NoSession { workspace })
 }
 
 /// The report as people read it.

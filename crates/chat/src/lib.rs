@@ -64,6 +64,7 @@ pub mod run_failure;
 mod runtime_error;
 pub mod session_opening;
 mod session_status;
+pub mod sessions_here;
 pub mod show;
 pub mod signals;
 pub mod spectator;

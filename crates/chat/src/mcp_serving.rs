@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, serve};
-use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, SessionQuery, ToolOutcome, UserInput, View};
+use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
 };
@@ -31,6 +31,7 @@ use crate::follow::AnyFollower;
 use crate::headless::{RunOutcomeCollector, command_that_allows};
 use crate::place::Place;
 use crate::session_opening::{self, CommandLineOverrides};
+use crate::sessions_here::SessionsHere;
 use crate::signals::Signals;
 
 /// The beginning of the names of tools that are agents.
@@ -67,6 +68,7 @@ pub async fn serve_stdio(
     let parts = Arc::new(MachineParts {
         place,
         agent,
+        sessions: SessionsHere::of(&settings),
         settings,
         runtime,
         tools: tools.clone(),
@@ -98,6 +100,7 @@ struct MachineParts {
     tools: ToolServer,
     place: Place,
     settings: Settings,
+    sessions: SessionsHere,
     /// The agent of a new session here: its rules decide about calls.
     agent: AgentConfig,
 }
@@ -130,13 +133,7 @@ impl ServedParts for MachineParts {
 
     fn documents(&self) -> BoxFuture<'_, Result<Vec<ServedDocument>, String>> {
         Box::pin(async {
-            let query = SessionQuery {
-                owner: self.runtime.owner().clone(),
-                workspace: Some(self.agent.workspace.clone()),
-                limit: LISTED,
-                before: None,
-            };
-            let sessions = self.runtime.sessions(query).await;
+            let sessions = self.sessions.list(&*self.runtime, LISTED).await;
             let sessions = sessions.map_err(|error| error.to_string())?;
             let document = |session: agentx::runtime::SessionInfo| ServedDocument {
                 address: format!("{SESSIONS}{}", session.session_id),
@@ -152,9 +149,9 @@ impl ServedParts for MachineParts {
             let Some(id) = address.strip_prefix(SESSIONS).map(SessionId::new) else {
                 return Ok(None);
             };
-            // Sessions of other folders are not listed, and not read either.
+            // Sessions of other folders, or of one that was here before, are not listed, and not read either.
             match self.runtime.info(&id).await {
-                Ok(info) if info.workspace == self.agent.workspace => {}
+                Ok(info) if self.sessions.has(&info) => {}
                 _ => return Ok(None),
             }
             let text = export::text(&*self.runtime, &id, SessionFileFormat::Markdown).await;

@@ -18,6 +18,7 @@ use agentx::types::{
 use crate::error::ChatError;
 use crate::new_agent::NewAgent;
 pub use crate::place::Place;
+use crate::sessions_here::SessionsHere;
 use available::{check_available, is_there, offer};
 pub use continuing::{ContinuedSession, continue_session, leave_if_failed};
 pub use limits::limits_again;
@@ -89,15 +90,19 @@ pub async fn find(
     }
 }
 
-/// The latest session of this directory. On a server that is the directory that its agents work in; where nothing was done
+/// The latest session of this folder. On a server that is one of the directory that its agents work in; where nothing was done
 /// there yet, the latest of all is meant.
 async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, ChatError> {
-    let workspace = workspace(place, settings).await?;
-    let mut asked = vec![Some(workspace.clone())];
-    if place.remote().is_some() {
-        asked.push(None);
+    if place.remote().is_none() {
+        let helps = |id: &SessionId| {
+            format!(
+                "--session {id} (or `agentx resume {id}`) continues it in the folder that is here now; omit --last to start a new session"
+            )
+        };
+        return SessionsHere::of(settings).latest(place.runtime(), helps).await;
     }
-    for workspace in asked {
+    let workspace = workspace(place, settings).await?;
+    for workspace in [Some(workspace.clone()), None] {
         let query = SessionQuery {
             owner: place.runtime().owner().clone(),
             workspace,

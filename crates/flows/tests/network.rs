@@ -224,6 +224,47 @@ async fn what_is_named_is_reached_and_redirects_there_are_followed() {
     assert!(text.contains("too_large"), "{text}");
 }
 
+/// The header that holds a variable, in a form that no name and no value gives away.
+const KEYED: &str = "function invoke(ctx, args)
+    local key = string.reverse(ctx.env('KEY'))
+    local headers = {['x-key'] = key, authorization = key, cookie = key, accept = 'text/plain'}
+    local ok, got = pcall(ctx.http.get, args.url, {headers = headers})
+    return if ok then got.body else tostring(got)
+end";
+
+#[tokio::test]
+async fn a_redirect_to_another_port_or_host_gets_no_header_that_may_hold_a_variable() {
+    for (host, of_tool) in [("127.0.0.1", false), ("localhost", false), ("127.0.0.1", true)] {
+        let end = TestServer::start([ServerReply::body(200, "text/plain", "here")]).await;
+        let to = format!("http://{host}:{}/end", end.address().port());
+        let begin = TestServer::start([
+            ServerReply::status(307).header("location", "/again"),
+            ServerReply::status(307).header("location", &to),
+        ])
+        .await;
+        let tool = if of_tool {
+            definition(json!({
+                "name": "keyed", "type": "http", "method": "GET", "endpoint": begin.url(),
+                "headers": {"x-key": "${KEY}", "accept": "text/plain"},
+            }))
+        } else {
+            let may = json!({"http": ["127.0.0.1", "localhost"], "env": ["KEY"]});
+            luau("keyed", KEYED, may)
+        };
+        let (_, text, _) = call(tool, json!({"url": begin.url()})).await;
+        assert_eq!(text, "here");
+        assert!(
+            begin.requests()[1].header("x-key").is_some(),
+            "the same server gets it"
+        );
+        let got = &end.requests()[0];
+        assert_eq!(got.header("accept"), Some("text/plain"));
+        for name in ["x-key", "authorization", "cookie"] {
+            assert_eq!(got.header(name), None, "{name} to {host}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn secrets_are_sent_and_never_written() {
     let server = TestServer::start([ServerReply::body(200, "text/plain", "you sent s3cret-v@lue")]).await;

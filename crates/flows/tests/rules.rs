@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use crate::support::{Place, definition, luau, prefix};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
-use agentx_testing::{FaultyLog, ModelScript};
+use agentx_testing::{FaultyLog, ModelScript, ServerReply, TestServer};
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, ConfigChange, EnvironmentEvent, Rule, RuleEffect, SessionId, ToolSpec,
     ToolStatus,
@@ -470,4 +470,54 @@ async fn the_older_api_calls_tools_by_the_same_rules() {
         assert_eq!(shout.count(), count, "{said}");
         assert_eq!(said.contains("deny shout"), count == 0, "{said}");
     }
+}
+
+/// Spellings of hosts that lead to this machine.
+const SPELLINGS: &[&str] = &[
+    "127.0.0.1",
+    "2130706433",
+    "127.1",
+    "0x7f.1",
+    "127.0.0.1.",
+    "①②⑦.0.0.1",
+    "127。0.0.1",
+    "localhost",
+    "ｌｏｃａｌｈｏｓｔ",
+    "local\u{ad}host",
+    "LOCALHOST.",
+];
+
+#[tokio::test]
+async fn a_rule_about_a_host_holds_however_a_file_spells_it() {
+    let server = TestServer::answering(|_| ServerReply::body(200, "text/plain", "here")).await;
+    let port = server.address().port();
+    let denies = |host: &str| rule(RuleEffect::Deny, "*", Some(&format!("to {host}")), None);
+    let rules = [denies("127.0.0.1"), denies("localhost")];
+    for host in SPELLINGS {
+        let url = format!("http://{host}:{port}/x");
+        let request = definition(json!({"name": "outer", "type": "http", "method": "GET", "endpoint": url}));
+        let text = format!("function invoke(ctx) return ctx.http.get('{url}').body end");
+        for outer in [request, luau("outer", &text, json!({"http": [host]}))] {
+            let bash = Recorder::bash();
+            for mode in MODES {
+                let (status, said) = called(outer.clone(), &bash, json!({}), mode, &rules).await;
+                assert_eq!(status, ToolStatus::Denied, "{host}: {said}");
+            }
+            assert_eq!(server.connections(), 0, "{host}");
+            let reach = Place::new([]).tool(outer).spec().reach.unwrap().hosts;
+            assert!(["127.0.0.1", "localhost"].contains(&&*reach[0]), "{reach:?}");
+        }
+    }
+    let allow = rule(RuleEffect::Allow, "*", Some("to 127.0.0.1"), None);
+    let url = format!("http://2130706433:{port}/x");
+    let request = definition(json!({"name": "outer", "type": "http", "method": "GET", "endpoint": url}));
+    let (status, said) = called(
+        request,
+        &Recorder::bash(),
+        json!({}),
+        ApprovalMode::Deny,
+        &[allow],
+    )
+    .await;
+    assert_eq!((status, &*said), (ToolStatus::Success, "here"));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_config::{McpServerSettings, McpTarget};
 use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
-use agentx_types::{Access, ToolReach, ToolSpec, ToolStatus};
+use agentx_types::{Access, ToolReach, ToolSpec, ToolStatus, host_name};
 use serde_json::{Value, json};
 
 use crate::host::ServerHost;
@@ -63,7 +63,10 @@ pub(crate) fn spec_of(
     let believed = |claim: Option<bool>| server.trust_annotations && claim == Some(true);
     let (access, hosts) = match &server.target {
         McpTarget::Program { .. } => (Access::Run, Vec::new()),
-        McpTarget::Address { url, .. } => (Access::Network, vec![host_of(url)]),
+        McpTarget::Address { url, .. } => (
+            Access::Network,
+            vec![host_name(url).unwrap_or_else(|| "*".to_owned())],
+        ),
     };
     let access = if believed(tool.read_only) {
         Access::Read
@@ -91,11 +94,4 @@ pub(crate) fn spec_of(
     ToolSpec::new(offered_as, description, Value::Object(schema), access)
         .with_idempotent(believed(tool.idempotent) || believed(tool.read_only))
         .with_reach(reach)
-}
-
-/// The host of an address, in lower case and without its port.
-fn host_of(url: &str) -> String {
-    let parsed = reqwest::Url::parse(url).ok();
-    let host = parsed.as_ref().and_then(|url| url.host_str());
-    host.map_or_else(|| "*".to_owned(), str::to_lowercase)
 }

@@ -304,5 +304,8 @@ pub const OWN_FILES_ARE_NEVER_TAKEN: u32 = 9;
 /// If a provider refuses the number of pictures, the newest are sent, as many as it takes.
 pub const PICTURES_ARE_COUNTED: u32 = 9;
 
+/// Hosts of rules and of tools are compared in the form that the URL standard gives them.
+pub const HOSTS_HAVE_ONE_FORM: u32 = 9;
+
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
 pub const GUESSES_CONTINUE: u32 = 9;

@@ -2,6 +2,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::json;
+
 use crate::another_folder::replace;
 use crate::common::{Ran, Sandbox};
 use crate::pty::Pty;
@@ -99,6 +104,64 @@ fn the_latest_session_is_not_gone_on_with_in_another_folder_unless_it_is_named()
     let last = sandbox.run(&["run", "--last", "hello"]);
     assert_eq!(latest(&sandbox), old, "a person named it");
     assert!(last.code == Some(0) && !last.stderr.contains(OTHER), "{last}");
+}
+
+/// Asks `agentx mcp serve` for its resources, and for this session.
+fn served(sandbox: &Sandbox, session: &str) -> String {
+    let requests = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "made up", "version": "1"},
+        }}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "resources/list"}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {
+            "uri": format!("agentx://sessions/{session}"),
+        }}),
+    ];
+    let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    let mut command = sandbox.command(&["mcp", "serve"]);
+    let mut server = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    server.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    String::from_utf8(server.wait_with_output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn sessions_of_a_folder_that_was_here_before_are_neither_served_nor_explained() {
+    let sandbox = allowed();
+    let old = latest(&sandbox);
+    let said = served(&sandbox, &old);
+    assert!(
+        said.contains(&format!("agentx://sessions/{old}")) && said.contains("touch made"),
+        "{said}"
+    );
+    let explained = sandbox.run(&["cache", "why"]);
+    assert!(
+        !explained.stderr.contains("belongs to another folder"),
+        "{explained}"
+    );
+    replace(&sandbox, "ws");
+    let said = served(&sandbox, &old);
+    assert!(
+        said.contains("\"resources\":[]") && !said.contains("touch made"),
+        "{said}"
+    );
+    let explained = sandbox.run(&["cache", "why"]);
+    assert_eq!(explained.code, Some(2), "{explained}");
+    assert!(
+        explained
+            .stderr
+            .contains("belongs to another folder, which was at")
+            && explained.stderr.contains("agentx cache why --session ses_[id]"),
+        "{explained}"
+    );
+    // What a person continues here is of this folder.
+    assert_eq!(sandbox.run(&["run", "--session", &old, "hello"]).code, Some(0));
+    assert!(served(&sandbox, &old).contains("touch made"));
 }
 
 #[test]

@@ -40,8 +40,10 @@ impl CallSubject<'_> {
             (true, _) => Some(remembered_rule::command(&self.argument)),
             (false, Access::Internal | Access::Read) => None,
             (false, _) if path.is_some() => None,
-            (false, _) if self.only_host().is_some() => self.only_host().map(|host| format!("to {host}")),
-            (false, _) => Some(literal(&self.argument)),
+            (false, _) => Some(match self.only_host() {
+                Some(host) => format!("to {host}"),
+                None => literal(&self.argument),
+            }),
         };
         Rule {
             effect: RuleEffect::Allow,

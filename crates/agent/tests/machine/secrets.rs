@@ -465,6 +465,22 @@ fn rules_name_the_hosts_of_a_tool() {
             &["deny *: to b.org", "allow weather"],
             "deny",
         ),
+        // Every spelling of a host is that host, in the rule and in the tool.
+        (
+            &["2130706433"],
+            &["deny *: to 127.0.0.1", "allow weather"],
+            "deny",
+        ),
+        (
+            &["ｌｏｃａｌｈｏｓｔ."],
+            &["deny *: to localhost", "allow weather"],
+            "deny",
+        ),
+        (&["127.0.0.1"], &["ask *: to 0x7f.1", "allow weather"], "ask"),
+        (&["127.0.0.1"], &["allow weather: to 127.1"], "allow"),
+        (one, &["deny *: to *.EXAMPLE.org.", "allow weather"], "deny"),
+        // A name that no request can have may be any host.
+        (&["1.2.3.4.5"], &["deny *: to b.org", "allow weather"], "deny"),
         // What is not known before the call may be any host.
         (&["*"], &["allow weather: to a.org"], "ask"),
         (&["*"], &["deny *: to b.org", "allow weather"], "deny"),

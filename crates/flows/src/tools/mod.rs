@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use agentx_agent_files::definition::{ToolBody, ToolDefinition};
 use agentx_luau_tools::{Libraries, Owner};
 use agentx_runtime::{Effector, Tool};
-use agentx_types::{Access, AgentConfig, FolderNow, ModelSpec, ToolReach, ToolSpec};
+use agentx_types::{Access, AgentConfig, FolderNow, ModelSpec, ToolReach, ToolSpec, host_name};
 
 pub use schema_check::Schemas;
 
@@ -209,6 +209,8 @@ fn spec(definition: &ToolDefinition) -> ToolSpec {
 /// Returns what its file lets it reach; `None` if that is nothing.
 fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
     let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    // Arguments or variables decide what has no name: that may be any host.
+    let host_of = |address: &str| host_name(address).unwrap_or_else(|| "*".to_owned());
     let mut hosts: Vec<String> = definition.hosts().into_iter().map(host_of).collect();
     hosts.sort();
     hosts.dedup();
@@ -221,20 +223,4 @@ fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
         ..ToolReach::default()
     };
     (reach != ToolReach::default()).then_some(reach)
-}
-
-/// Returns the host of an address, in lower case and without its port; `*` where arguments or variables
-/// decide it.
-fn host_of(address: &str) -> String {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    if authority.is_empty() || authority.contains(['{', '$', '%']) {
-        return "*".to_owned();
-    }
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    host.to_lowercase()
 }

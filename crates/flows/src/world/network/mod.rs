@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_luau_tools::{EffectError, Outcome};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::{Map, Value, json};
 
@@ -45,6 +45,9 @@ const OWN_HEADERS: [&str; 9] = [
     "proxy-authorization",
     "proxy-connection",
 ];
+
+/// Headers that say nothing about who sends a request.
+const OPEN_HEADERS: [HeaderName; 3] = [ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE];
 
 /// The network of one tool.
 pub(crate) struct Network {
@@ -158,15 +161,18 @@ fn redirected(
     let Some(to) = answer.headers().get("location").and_then(|to| to.to_str().ok()) else {
         return Ok(None);
     };
-    let url = request
+    let mut url = request
         .url
         .join(to)
         .map_err(|error| invalid(format!("the redirect to {to:?}: {error}")))?;
+    without_last_dot(&mut url);
     let mut headers = request.headers.clone();
     if url.origin() != request.url.origin() {
-        for secret in ["authorization", "cookie"] {
-            headers.remove(secret);
+        if request.url.scheme() == "https" && url.scheme() == "http" {
+            let problem = format!("http: the redirect to {url} leaves the encrypted connection");
+            return Err(EffectError::new("redirects", problem));
         }
+        headers = of_every_server(&headers);
     }
     let keeps = matches!(status, 307 | 308) || matches!(request.method, Method::GET | Method::HEAD);
     if !keeps {
@@ -193,12 +199,13 @@ fn read(asked: &Value) -> Result<NetworkRequest, EffectError> {
     };
     let mut url = Url::parse(text(asked, "url"))
         .map_err(|error| invalid(format!("{:?}: {error}", text(asked, "url"))))?;
+    without_last_dot(&mut url);
     query(&mut url, asked.get("query"))?;
     let mut headers = headers(asked.get("headers"))?;
     let body = match asked.get("json").filter(|json| !json.is_null()) {
         Some(json) => {
             headers
-                .entry(reqwest::header::CONTENT_TYPE)
+                .entry(CONTENT_TYPE)
                 .or_insert(HeaderValue::from_static("application/json"));
             Some(json.to_string().into_bytes())
         }
@@ -214,6 +221,26 @@ fn read(asked: &Value) -> Result<NetworkRequest, EffectError> {
         headers,
         body,
     })
+}
+
+/// Returns the headers that a redirect to another host, port or scheme keeps. Any other may hold a variable,
+/// in whatever form, and is for the server that the file names. (reqwest and curl know only some names.)
+fn of_every_server(headers: &HeaderMap) -> HeaderMap {
+    let kept = OPEN_HEADERS.into_iter();
+    kept.filter_map(|name| {
+        let value = headers.get(&name)?.clone();
+        Some((name, value))
+    })
+    .collect()
+}
+
+/// Removes the dot at the end of a host's name, as rules and questions name the host.
+fn without_last_dot(url: &mut Url) {
+    let host = url.host_str().and_then(|host| host.strip_suffix('.'));
+    if let Some(host) = host.map(str::to_owned) {
+        // A name that is only dots stays, and leads nowhere.
+        let _ = url.set_host(Some(&host));
+    }
 }
 
 fn query(url: &mut Url, asked: Option<&Value>) -> Result<(), EffectError> {

@@ -1,0 +1,103 @@
+//! The sessions of the folder that is here now. A session names its directory by path, and another folder may
+//! have been at that path before: what was said there is about other files, and is not for this folder.
+//!
+//! Everything that takes a session without its id from this directory asks here: the latest to continue or to
+//! explain, and those that are served to other programs.
+
+use std::path::PathBuf;
+
+use agentx::config::{Settings, lying_since};
+use agentx::runtime::{Runtime, RuntimeError, SessionInfo, SessionQuery};
+use agentx::types::{SessionId, Timestamp};
+
+use crate::error::ChatError;
+use crate::render::clean::visible;
+
+/// The folder that is here now, and since when.
+#[derive(Clone, Debug)]
+pub struct SessionsHere {
+    workspace: PathBuf,
+    /// `None` where no other folder was here before.
+    since: Option<Timestamp>,
+}
+
+impl SessionsHere {
+    /// Looks which folder is at the directory of the settings, and remembers it.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            workspace: settings.workspace.clone(),
+            since: lying_since(&settings.data_dir, &settings.workspace),
+        }
+    }
+
+    /// Returns whether a session belongs to this folder.
+    pub fn has(&self, session: &SessionInfo) -> bool {
+        self.is_at_its_path(session) && !self.is_of_before(session)
+    }
+
+    /// Says that a session is of the folder that was here before; `None` if it is not.
+    pub fn belongs_to_another(&self, session: &SessionInfo) -> Option<String> {
+        let is_another = self.is_at_its_path(session) && self.is_of_before(session);
+        is_another.then(|| {
+            format!(
+                "the session {} belongs to another folder, which was at {} before",
+                session.session_id,
+                visible(&session.workspace)
+            )
+        })
+    }
+
+    /// The sessions of this folder, the latest first, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error if the runtime cannot read its sessions.
+    pub async fn list(&self, runtime: &dyn Runtime, limit: usize) -> Result<Vec<SessionInfo>, RuntimeError> {
+        // Those of the folder before changed last before this one came, so they are at the end.
+        let mut found = self.at_this_path(runtime, limit).await?;
+        found.retain(|session| self.has(session));
+        Ok(found)
+    }
+
+    /// The latest session of this folder. `helps` is a hint about the latest one if that belongs to the folder
+    /// before.
+    ///
+    /// # Errors
+    /// Returns an error if there is no session here, or it belongs to another folder.
+    pub async fn latest(
+        &self,
+        runtime: &dyn Runtime,
+        helps: impl FnOnce(&SessionId) -> String,
+    ) -> Result<SessionId, ChatError> {
+        let found = self.at_this_path(runtime, 1).await?.into_iter().next();
+        let latest = found.ok_or_else(|| ChatError::NoSession {
+            workspace: self.workspace.to_string_lossy().into_owned(),
+        })?;
+        match self.belongs_to_another(&latest) {
+            Some(what) => Err(ChatError::usage(what, helps(&latest.session_id))),
+            None => Ok(latest.session_id),
+        }
+    }
+
+    fn is_at_its_path(&self, session: &SessionInfo) -> bool {
+        *session.workspace == *self.workspace.to_string_lossy()
+    }
+
+    /// A session that was continued here belongs here.
+    fn is_of_before(&self, session: &SessionInfo) -> bool {
+        self.since.is_some_and(|since| session.updated_at < since)
+    }
+
+    async fn at_this_path(
+        &self,
+        runtime: &dyn Runtime,
+        limit: usize,
+    ) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let query = SessionQuery {
+            owner: runtime.owner().clone(),
+            workspace: Some(self.workspace.to_string_lossy().into_owned()),
+            limit,
+            before: None,
+        };
+        runtime.sessions(query).await
+    }
+}
