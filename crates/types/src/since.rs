@@ -187,9 +187,12 @@ pub const READING_RULES_HOLD_FOR_LINES: u32 = 8;
 /// The reason of a run names a word with which the answer ended and that is not known.
 pub const UNKNOWN_ENDS_ARE_SAID: u32 = 8;
 
-/// The calls that were run last before the model declined to answer stay in the conversation, with results that say whether they were run. A
-/// declined answer behind a pause is left out as well.
-pub const RUN_CALLS_STAY: u32 = 9;
+/// A declined answer takes the whole turn of its input out of later requests, and a refusal right after it takes
+/// the messages before as well. A note says which calls ran in the turn.
+pub const DECLINED_TURNS_GO: u32 = 9;
+
+/// A fallback that answered what another model declined is asked for as long as that is in the conversation.
+pub const FALLBACKS_STAY_FOR_DECLINED: u32 = 9;
 
 /// A conversation that filled the window is condensed before the next request however small it is estimated to be.
 pub const FULL_IS_KNOWN: u32 = 9;

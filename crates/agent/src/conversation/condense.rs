@@ -73,6 +73,16 @@ impl Condensed {
     pub(super) fn originals(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.summary)
     }
+
+    /// The messages that it stands for, and the summaries among them.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// Returns whether this is the message in place of what it stands for.
+    pub(super) fn is_shown_by(&self, entry: &Entry) -> bool {
+        entry.summary && entry.message.message_id == self.id
+    }
 }
 
 impl Conversation {

@@ -3,18 +3,21 @@
 //! (<https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals>).
 //! The log keeps it, and so do transcripts.
 //!
-//! Words of a person are removed. Calls that were run are not, or the model would run them again: their
-//! results are rephrased, so that they say that the calls were run, and no more.
+//! The whole turn goes: the input and all rounds that followed from it, because nobody can tell which of them
+//! was declined. A note says which tools ran for it, so that the model does not repeat them. A refusal right
+//! after that one shows that the cause is older: the messages before go too, one at first, then two, four and
+//! so on, until a model answers. So no session is beyond repair.
 //!
-//! A refusal calls `unanswered` while the run is in progress, and `leave_out_from` at its end; between them
-//! the request may be asked again in another form.
+//! Sessions of earlier rules begin in [`earlier_rules`].
+
+mod earlier_rules;
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, since};
+use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, ToolCallId};
 
 use super::estimate::estimate_message;
-use super::{Conversation, Entry};
+use super::{Condensed, Conversation, Entry};
 
 /// The text in place of the result of a call that ran.
 const DONE: &str =
@@ -23,49 +26,149 @@ const DONE: &str =
 /// have had its effect anyway.
 const NOT_DONE: &str = "[This call failed, was cut off, or was not run. It may or may not have had its effect: look before you repeat it. \
      Its result is left out, because the answer to it was declined.]";
+/// The maximum number of calls that the note about a turn names.
+const NAMED_CALLS: usize = 20;
 
 impl Conversation {
-    /// The first event to remove if the model declines the request in progress: the first that no model had
-    /// answered before.
-    ///
-    /// `None` if nothing of the run that answers `input` is in the conversation.
-    pub(crate) fn unanswered(&self, input: &MessageId, config: &AgentConfig) -> Option<u64> {
-        let begins = self
-            .entries
-            .iter()
-            .rposition(|entry| entry.message.message_id == *input)?;
-        let answer = self.entries[begins..]
-            .iter()
-            .rposition(|entry| entry.message.role == Role::Assistant);
-        let Some(answer) = answer.map(|at| begins + at) else {
-            return Some(self.entries[begins].seq);
-        };
-        let results = self.entries[answer..].iter().rev();
-        let mut results = results.filter(|entry| entry.message.role == Role::Tool);
-        if config.rules_version >= since::RUN_CALLS_STAY {
-            let after_answer = self.entries[answer].seq.saturating_add(1);
-            return Some(results.next().map_or(after_answer, Entry::seq));
-        }
-        // Its results go with their calls.
-        let first = answer + usize::from(results.next().is_none());
-        self.entries.get(first).map(Entry::seq)
+    /// The message that begins the turn of the run that answers `input`. An input without words is not in the
+    /// conversation: it asks the latest one again.
+    pub(crate) fn begins_turn(&self, input: &MessageId) -> Option<&MessageId> {
+        let at = self.begin_of_turn(input)?;
+        Some(&self.entries[at].message.message_id)
     }
 
-    /// Takes out everything from the event `seq` on, but what stands before the window.
+    /// Returns whether a message is in the conversation.
+    pub(crate) fn has_message(&self, id: &MessageId) -> bool {
+        self.entries.iter().any(|entry| entry.message.message_id == *id)
+    }
+
+    /// A model has answered: whatever is in the conversation is not declined as such.
+    pub(crate) fn is_answered(&mut self) {
+        self.declined_in_a_row = 0;
+    }
+
+    /// Takes the turn of the run that answers `input` out, which the event `refusal` declined, and more if the
+    /// refusal before was not answered since.
     ///
-    /// A message that a person said meanwhile is of the same event as the results of the calls before it:
-    /// those stay with their calls.
-    pub(crate) fn leave_out_from(&mut self, seq: u64, config: &AgentConfig) {
-        let is_after = |entry: &Entry| entry.seq >= seq && entry.message.role != Role::Tool;
-        let first = self.entries.iter().position(is_after);
-        if first.is_none() && config.rules_version < since::RUN_CALLS_STAY {
+    /// A summary that stands for older messages, too, stays. Results before the turn that no model has
+    /// answered are rephrased.
+    pub(crate) fn leave_out_turn(&mut self, input: &MessageId, refusal: u64, config: &AgentConfig) {
+        let Some(begin) = self.begin_of_turn(input) else {
             return;
+        };
+        let note = self.note_about(begin, refusal);
+        let first = self.begin_of_messages_before(begin);
+        let removed = self.entries.split_off(first);
+        self.drop_condensed();
+        let is_older = |entry: &Entry| entry.summary && entry.seq < removed[0].seq;
+        let summaries = removed.iter().filter(|entry| is_older(entry)).cloned();
+        if self.declined_in_a_row == 0 {
+            self.entries.extend(summaries);
         }
-        let first = first.unwrap_or(self.entries.len());
-        self.entries.truncate(first.max(self.window_start));
-        if config.rules_version >= since::RUN_CALLS_STAY {
-            self.rephrase_last_results();
+        self.rephrase_last_results();
+        self.entries.extend(note);
+        if first < self.window_start {
+            self.window_start = 0;
+            self.stays.clear();
+            self.beginning_changed(config);
         }
+        self.declined_in_a_row = self.declined_in_a_row.saturating_add(1);
+        self.prefix.clear();
+        self.forget_counts();
+    }
+
+    /// The index of the message that begins the turn.
+    fn begin_of_turn(&self, input: &MessageId) -> Option<usize> {
+        let is_it = |entry: &Entry| entry.message.message_id == *input;
+        let of_input = self.entries.iter().rposition(is_it);
+        of_input.or_else(|| self.entries.iter().rposition(is_said))
+    }
+
+    /// The index of what goes first: as many messages of people before `begin` go as refusals in a row call for.
+    fn begin_of_messages_before(&self, begin: usize) -> usize {
+        let Some(doublings) = self.declined_in_a_row.checked_sub(1) else {
+            return begin;
+        };
+        let further = 1_usize.checked_shl(doublings).unwrap_or(usize::MAX);
+        let before = self.entries[..begin].iter().enumerate().rev();
+        let mut said = before.filter(|(_, entry)| is_said(entry)).map(|(at, _)| at);
+        said.nth(further - 1).unwrap_or(0)
+    }
+
+    /// The note about the calls that ran in the turn from `begin` on, before the event `refusal`; `None` if none
+    /// did.
+    fn note_about(&self, begin: usize, refusal: u64) -> Option<Entry> {
+        let turn = &self.entries[begin..];
+        let messages = turn.iter().filter(|entry| entry.seq < refusal);
+        let parts = || messages.clone().flat_map(|entry| &entry.message.content);
+        let name_of = |id: &ToolCallId| {
+            parts().find_map(|part| match part {
+                ContentPart::ToolCall(call) if call.tool_call_id == *id => Some(call.name.as_str()),
+                _ => None,
+            })
+        };
+        let mut calls: Vec<String> = Vec::new();
+        for part in parts() {
+            if let ContentPart::ToolResult(result) = part
+                && let Some(name) = name_of(&result.tool_call_id)
+            {
+                let outcome = if result.is_error { "without success" } else { "succeeded" };
+                calls.push(format!("{name} ({outcome})"));
+            }
+        }
+        let more = calls.len().saturating_sub(NAMED_CALLS);
+        calls.truncate(NAMED_CALLS);
+        if more > 0 {
+            calls.push(format!("{more} more"));
+        }
+        let message = Message {
+            message_id: MessageId::with_suffix(format_args!("declined_{refusal}")),
+            role: Role::User,
+            content: vec![ContentPart::text(format!(
+                "[A message and the work on it are left out here, because the answer to it was declined. These \
+                 calls were made for it: {}. They may have had their effects: look before you repeat any.]",
+                calls.join(", ")
+            ))],
+            by: None,
+        };
+        let tokens = estimate_message(&message);
+        (!calls.is_empty()).then(|| Entry {
+            seq: refusal,
+            message: Arc::new(message),
+            tokens,
+            summary: false,
+        })
+    }
+
+    /// Forgets how to undo summaries that are not in the conversation any more.
+    fn drop_condensed(&mut self) {
+        let is_there = |condensed: &Condensed| {
+            let nested = self.condensed.iter().flat_map(Condensed::replaced);
+            let mut all = self.entries.iter().chain(nested);
+            all.any(|entry| condensed.is_shown_by(entry))
+        };
+        let kept: Vec<Condensed> = self
+            .condensed
+            .iter()
+            .filter(|it| is_there(it))
+            .cloned()
+            .collect();
+        self.condensed = kept;
+    }
+
+    /// Replaces the results that the conversation ends with by words that say whether their calls were run,
+    /// and no more.
+    fn rephrase_last_results(&mut self) {
+        let from = self.window_start.min(self.entries.len());
+        let results = self.entries[from..].iter_mut().rev();
+        for entry in results.take_while(|entry| entry.message.role == Role::Tool) {
+            entry.message = rephrased(&entry.message);
+            entry.tokens = estimate_message(&entry.message);
+        }
+    }
+
+    /// Forgets what was counted before entries were removed from the end.
+    fn forget_counts(&mut self) {
         self.asked_entries = self.asked_entries.min(self.entries.len());
         self.counted = None;
         self.counts = None;
@@ -73,16 +176,11 @@ impl Conversation {
         self.landmarks.clear();
         self.call_ids.clear();
     }
+}
 
-    /// Replaces the results that the conversation ends with by words that say whether their calls were run,
-    /// and no more.
-    fn rephrase_last_results(&mut self) {
-        let results = self.entries[self.window_start..].iter_mut().rev();
-        for entry in results.take_while(|entry| entry.message.role == Role::Tool) {
-            entry.message = rephrased(&entry.message);
-            entry.tokens = estimate_message(&entry.message);
-        }
-    }
+/// Returns whether it is a message of a person, or a summary.
+fn is_said(entry: &Entry) -> bool {
+    entry.message.role == Role::User
 }
 
 /// The message with each of its results rephrased.

@@ -65,6 +65,11 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// All messages so far, and where the window begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Conversation {
@@ -114,6 +119,9 @@ pub(crate) struct Conversation {
     /// Tools of MCP servers that the model has found, the latest last: their order in requests never changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     found: Vec<String>,
+    /// The number of declined turns in a row since a model last answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    declined_in_a_row: u32,
     /// The parts that requests leave out.
     #[serde(default, skip_serializing_if = "Repairs::is_nothing")]
     repairs: Repairs,

@@ -56,7 +56,9 @@ impl ReactAgent {
             if calls.is_empty() && self.fall_back("content_filter", DECLINED, step) {
                 return;
             }
-            self.note_declined();
+            self.note_declined(step.seq);
+        } else {
+            self.conversation.is_answered();
         }
         self.count_pauses(reason, calls.is_empty());
         if let Some(message) = &mut message {
@@ -260,9 +262,10 @@ impl ReactAgent {
         }
     }
 
-    /// Notes where that begins which the model, or a filter of its provider, declined to answer. The first
-    /// refusal of a run counts. Before version 5 of the rules it stayed in the conversation.
-    pub(super) fn note_declined(&mut self) {
+    /// Notes that the model, or a filter of its provider, declined to answer in the event `refusal`. The first
+    /// refusal of a run counts. Before version 5 of the rules what was declined stayed in the conversation;
+    /// until version 9 what no model had answered was left out, not the whole turn.
+    pub(super) fn note_declined(&mut self, refusal: u64) {
         let Some(run) = self
             .lifecycle
             .active()
@@ -270,21 +273,26 @@ impl ReactAgent {
         else {
             return;
         };
-        let input = run.input_id.clone();
-        let declined = self.conversation.unanswered(&input, &self.config);
-        if self.config.rules_version >= since::DECLINED_IS_LEFT_OUT
-            && let Some(run) = self.lifecycle.active()
-        {
-            run.pending.declined = declined;
-        }
+        run.pending.declined = match self.config.rules_version {
+            since::DECLINED_TURNS_GO.. => Some(refusal),
+            since::DECLINED_IS_LEFT_OUT.. => self.conversation.unanswered(&run.input_id),
+            _ => None,
+        };
     }
 
     /// Takes what was declined out of the conversation: it would be declined again with each later request.
     pub(super) fn leave_out_declined(&mut self) {
-        if let Some(run) = self.lifecycle.active()
-            && let Some(seq) = run.pending.declined.take()
-        {
-            self.conversation.leave_out_from(seq, &self.config);
+        let Some(run) = self.lifecycle.active() else {
+            return;
+        };
+        let Some(seq) = run.pending.declined.take() else {
+            return;
+        };
+        if self.config.rules_version >= since::DECLINED_TURNS_GO {
+            self.conversation
+                .leave_out_turn(&run.input_id, seq, &self.config);
+        } else {
+            self.conversation.leave_out_from(seq);
         }
     }
 

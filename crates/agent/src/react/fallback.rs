@@ -1,7 +1,9 @@
 //! Asks another model, within a run, if the agent's own is down, limited or refuses.
 //!
 //! `config.fallbacks` lists the other models. Each is asked at most once in a run, in order; the next run begins
-//! with the agent's own model again, because what was wrong may have passed. While a fallback is asked it stands
+//! with the agent's own model again, because what was wrong may have passed. A model that declined a message
+//! would decline it again: if a fallback answered it, later runs ask that fallback for as long as the message is
+//! in the conversation, and say so. While a fallback is asked it stands
 //! in `config.model`, so everything that depends on the model (window, prices, opaque parts of its predecessor)
 //! follows as if a person had chosen it.
 //!
@@ -14,8 +16,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, AttemptFailed, Cancel, ContextChange, Envelope, EnvironmentEvent, FallbackAsked, ModelSpec,
-    Report, StateOutput,
+    ActionBody, AttemptFailed, Cancel, ContextChange, Envelope, EnvironmentEvent, FallbackAsked, MessageId,
+    ModelSpec, Report, RunStatus, StateOutput, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +58,9 @@ pub(super) struct FallbackInUse {
     own: Box<ModelSpec>,
     /// The index of the fallback in `config.fallbacks`.
     index: usize,
+    /// The message that begins what another model declined to answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    declined: Option<MessageId>,
 }
 
 impl ReactAgent {
@@ -120,6 +125,7 @@ impl ReactAgent {
             .filter(|run| fact.cause.is_some() && run.pending.fallback == fact.cause);
         let Some(run) = wanted else { return };
         run.pending.fallback = None;
+        let declined = self.take_declined(&asked.code);
         let Some((index, next)) = self.next_fallback().map(|(index, next)| (index, next.clone())) else {
             return;
         };
@@ -130,16 +136,53 @@ impl ReactAgent {
             message: asked.message.clone(),
         };
         let before = self.take_model(next);
-        let own = self.fallback.take().map_or(Box::new(before), |used| used.own);
-        self.fallback = Some(FallbackInUse { own, index });
+        let (own, earlier) = match self.fallback.take() {
+            Some(used) => (used.own, used.declined),
+            None => (Box::new(before), None),
+        };
+        let declined = declined.or(earlier);
+        self.fallback = Some(FallbackInUse { own, index, declined });
         step.state(StateOutput::Context { change });
         self.call_model(step);
     }
 
-    /// Has the agent's own model asked again from the next call on. Called where a run ends.
-    pub(super) fn return_to_own_model(&mut self) {
+    /// The message that begins the turn in progress, if it was declined: whether it is left out is for the
+    /// fallback to show.
+    fn take_declined(&mut self, code: &str) -> Option<MessageId> {
+        if self.config.rules_version < since::FALLBACKS_STAY_FOR_DECLINED || code != "content_filter" {
+            return None;
+        }
+        let run = self.lifecycle.active()?;
+        run.pending.declined = None;
+        self.conversation.begins_turn(&run.input_id).cloned()
+    }
+
+    /// Has the agent's own model asked again from the next call on. Called where a run ends with `status`.
+    ///
+    /// A fallback that has answered what another model declined stays while that is in the conversation.
+    pub(super) fn return_to_own_model(&mut self, status: RunStatus) {
+        let declined = self.fallback.as_ref().and_then(|used| used.declined.as_ref());
+        let is_sent = declined.is_some_and(|id| self.conversation.has_message(id));
+        if is_sent && status == RunStatus::Completed {
+            return;
+        }
         if let Some(used) = self.fallback.take() {
             self.take_model(*used.own);
+        }
+    }
+
+    /// Says at the start of a run that a fallback is asked in place of the agent's own model; it is not if what
+    /// that one declined was taken out of the conversation since the last run.
+    pub(super) fn begin_with_fallback(&mut self, step: &mut RunStep<'_>) {
+        self.return_to_own_model(RunStatus::Completed);
+        if let Some(used) = &self.fallback {
+            let change = ContextChange::FellBack {
+                from: used.own.reference(),
+                to: self.config.model.reference(),
+                code: "content_filter".into(),
+                message: "it declined a message that is still in the conversation".into(),
+            };
+            step.state(StateOutput::Context { change });
         }
     }
 

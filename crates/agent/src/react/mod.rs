@@ -277,6 +277,7 @@ impl ReactAgent {
         if !(is_again && self.config.rules_version >= since::EMPTY_INPUT_ASKS_AGAIN) {
             self.say(message, step);
         }
+        self.begin_with_fallback(step);
         self.call_model(step);
     }
 
@@ -345,7 +346,7 @@ impl ReactAgent {
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
-        self.return_to_own_model();
+        self.return_to_own_model(status);
         if !self.lifecycle.finish(status, reason, step) {
             return;
         }

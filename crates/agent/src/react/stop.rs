@@ -77,7 +77,7 @@ impl ReactAgent {
         let from_model = self.lifecycle.answers_model_call(fact.cause.as_ref());
         if from_model {
             if error.code == "content_filter" {
-                self.note_declined();
+                self.note_declined(step.seq);
             }
             self.cut_off(step);
             if self.ask_the_chosen_model(error, step) {

@@ -96,8 +96,8 @@ pub struct PendingRun {
     /// that ends the call: then the request is repaired by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RefusedRequest>,
-    /// The event that begins what the model declined to answer. From the end of the run on it is left out of
-    /// what is sent.
+    /// The event in which the model declined to answer; before version 9 of the rules, the one that begins what
+    /// it declined. From the end of the run on that is left out of what is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declined: Option<u64>,
     /// The action that wants the next fallback asked, until the log says so.

@@ -367,44 +367,66 @@ fn goes_on_after_refused_rounds(version: u32) -> Vec<String> {
     goes_on_after_refusal(version, rounds, stream([words("I")], StopReason::Refusal))
 }
 
+/// The note about a declined turn with these calls.
+fn note(calls: &str) -> String {
+    format!(
+        "user: [A message and the work on it are left out here, because the answer to it was declined. These \
+         calls were made for it: {calls}. They may have had their effects: look before you repeat any.]"
+    )
+}
+
 #[test]
-fn what_was_done_before_the_model_declined_stays() {
+fn a_declined_turn_goes_as_a_whole_and_a_note_names_its_calls() {
     let sent = goes_on_after_refused_rounds(RULES_VERSION);
-    let done =
-        "[This call was run, and succeeded. Its result is left out, because the answer to it was declined.]";
-    let failed = "[This call failed, was cut off, or was not run. It may or may not have had its effect: look before you repeat it. \
-         Its result is left out, because the answer to it was declined.]";
-    let last = [
-        "user: made up and bad",
-        "assistant: [call c1 look]",
-        "tool: c1 = fine",
-        "assistant: [call c2 look] [call c3 look]",
-        &format!("tool: c2 = {done}"),
-        &format!("tool: c3 = {failed}"),
-        "user: something else",
-    ];
-    assert_eq!(sent[2..], last);
+    let told = note("look (succeeded), look (succeeded), look (without success)");
+    let expected = ["user: hello", "assistant: hi", &told, "user: something else"];
+    assert_eq!(sent, expected);
     let calls = [words("I will"), call("c3", "look", json!({"path": "a"}))];
     let sent = goes_on_after_refusal(RULES_VERSION, |_| {}, stream(calls, StopReason::Refusal));
     assert_eq!(sent, ["user: hello", "assistant: hi", "user: something else"]);
 }
 
 #[test]
-fn a_call_whose_outcome_nobody_knows_is_not_said_to_have_been_without_effect() {
-    for status in [ToolStatus::Unknown, ToolStatus::Interrupted, ToolStatus::TimedOut] {
-        let cut_off = |session: &mut Session| {
-            session.looks("c1");
-            session.ends("c1", "made up and bad", status);
-        };
-        let sent = goes_on_after_refusal(RULES_VERSION, cut_off, stream([], StopReason::Refusal));
-        let told = sent.iter().find(|line| line.starts_with("tool: c1"));
-        let told = told.map(String::as_str).unwrap_or_default();
-        assert!(
-            told.contains("may or may not have had its effect: look before you repeat it."),
-            "{sent:?}"
-        );
-        assert!(!told.contains("bad"), "{sent:?}");
+fn refusals_in_a_row_take_more_and_more_until_a_model_answers() {
+    let mut session = Session::with(|config| config.rules_version = RULES_VERSION);
+    let declined = |session: &mut Session, left: usize| {
+        session.say("more");
+        session.model(stream([], StopReason::Refusal));
+        let said = (1..=left).flat_map(|index| [format!("user: said {index}"), "assistant: fine".into()]);
+        assert_eq!(session.conversation(), said.collect::<Vec<_>>());
+    };
+    let answered = |session: &mut Session, index: usize| {
+        session.say(&format!("said {index}"));
+        session.answer("fine");
+    };
+    (1..=4).for_each(|index| answered(&mut session, index));
+    declined(&mut session, 4);
+    declined(&mut session, 3);
+    answered(&mut session, 4);
+    answered(&mut session, 5);
+    for left in [5, 4, 2, 0, 0] {
+        declined(&mut session, left);
     }
+    session.check_replay();
+}
+
+#[test]
+fn an_input_without_words_that_is_declined_takes_out_what_it_asked_again() {
+    let mut session = Session::with(|config| config.rules_version = RULES_VERSION);
+    session.say("made up and bad");
+    session.model(vec![error_event("auth", "the key is not valid")]);
+    session.happens(UserMessage {
+        message_id: MessageId::with_suffix("again"),
+        content: Vec::new(),
+        mode: InputMode::Queue,
+        idempotency_key: None,
+        by: None,
+        answer_schema: None,
+    });
+    assert_eq!(session.sent(), ["user: made up and bad"]);
+    session.model(stream([], StopReason::Refusal));
+    assert!(session.conversation().is_empty());
+    session.check_replay();
 }
 
 #[test]
@@ -415,7 +437,7 @@ fn in_an_older_log_the_last_calls_go_with_the_declined_answer() {
 }
 
 #[test]
-fn words_said_beside_calls_are_declined_and_the_calls_stay() {
+fn words_said_beside_calls_are_declined_with_their_turn() {
     let steered = |session: &mut Session| {
         session.looks("c1");
         session.say_as("made up and worse", InputMode::Steer);
@@ -423,12 +445,8 @@ fn words_said_beside_calls_are_declined_and_the_calls_stay() {
     };
     let wordless = stream([], StopReason::Refusal);
     let sent = goes_on_after_refusal(RULES_VERSION, steered, wordless);
-    assert!(!sent.iter().any(|line| line.contains("worse")), "{sent:?}");
-    assert!(
-        sent.iter()
-            .any(|line| line.starts_with("tool: c1 = [This call was run")),
-        "{sent:?}"
-    );
+    assert!(!sent.iter().any(|line| line.contains("made up")), "{sent:?}");
+    assert_eq!(sent[2], note("look (succeeded)"));
 }
 
 #[test]
@@ -439,12 +457,7 @@ fn a_declined_answer_behind_a_pause_is_left_out() {
         pause,
         stream([words("I would")], StopReason::Refusal),
     );
-    let last = [
-        "user: made up and bad",
-        "assistant: first",
-        "user: something else",
-    ];
-    assert_eq!(sent[2..], last);
+    assert_eq!(sent[2..], ["user: something else"]);
     let older = goes_on_after_refusal(8, pause, stream([words("I would")], StopReason::Refusal));
     assert_eq!(older[4], "assistant: I would", "older logs derive what they did");
 }
@@ -455,7 +468,7 @@ fn words_declined_behind_results_that_no_model_has_answered_leave_those_rephrase
     session.say("read it");
     session.looks("c1");
     session.result("c1", "made up and bad");
-    session.happens(error_event("auth", "the key is not valid"));
+    session.model(vec![error_event("auth", "the key is not valid")]);
     session.say("go on");
     assert!(session.sent().contains(&"tool: c1 = made up and bad".to_owned()));
     session.model(stream([words("I")], StopReason::Refusal));

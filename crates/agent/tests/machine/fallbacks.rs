@@ -130,6 +130,44 @@ fn a_declined_answer_is_asked_of_another_model_and_paid_at_its_own_prices() {
 }
 
 #[test]
+fn what_a_model_declined_and_another_answered_is_not_asked_of_the_first_again() {
+    let declined = switch("one/first", "two/second", "content_filter");
+    for refusal in [
+        stream([words("I must not")], StopReason::Refusal),
+        vec![error_event("content_filter", "made up")],
+    ] {
+        let mut session = started();
+        session.model(refusal);
+        session.answer("Sure");
+        assert_eq!(session.conversation(), ["user: go", "assistant: Sure"]);
+        session.say("harmless");
+        assert_eq!(session.request().model.id, "second");
+        assert_eq!(switches(&session), [declined.clone(), declined.clone()], "it is said again");
+        session.model(vec![error_event("overloaded", "busy")]);
+        assert_eq!(session.request().model.id, "third");
+        session.answer("Sure");
+        session.say("more");
+        assert_eq!(session.request().model.id, "third");
+        session.model(stream([], StopReason::Refusal));
+        assert_eq!(session.status(), RunStatus::Failed);
+        session.say("again");
+        assert_eq!(session.request().model.id, "first", "all have declined, or are down");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn an_older_log_asks_the_first_model_again() {
+    let mut session = started();
+    session.change(ConfigChange::RulesVersion(8));
+    session.model(stream([], StopReason::Refusal));
+    session.answer("Sure");
+    session.say("harmless");
+    assert_eq!(session.request().model.id, "first");
+    session.check_replay();
+}
+
+#[test]
 fn what_another_model_would_not_mend_ends_the_run() {
     for code in ["other_server", "bad_address", "bad_request"] {
         let mut session = started();
