@@ -12,7 +12,7 @@ mod oversized;
 
 use std::borrow::Cow;
 
-use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
+use agentx_types::{Access, AgentConfig, ApprovalMode, AskedQuestion, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -50,6 +50,9 @@ pub struct Question {
     /// session to allow the call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
+    /// Set where the call is the model's own question to the person (`ask_user`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<AskedQuestion>>,
 }
 
 /// A verdict, and what made it.
@@ -226,6 +229,7 @@ fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> Judgem
             reason: reason.clone(),
             suggested: subject.suggested(),
             by_server: false,
+            asked: None,
         }),
         rules,
         reason,

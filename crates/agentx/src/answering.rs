@@ -271,6 +271,7 @@ impl AnswerProgress {
                 suggested: asked.suggested.clone(),
                 by_server: false,
                 answers: None,
+                question: asked.question.clone(),
             }),
             _ => return None,
         })

@@ -119,6 +119,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
             input,
             reason,
             suggested,
+            question,
         } => {
             out.push(
                 agentx_types::ApprovalRequested {
@@ -127,6 +128,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
                     input,
                     reason,
                     suggested,
+                    question,
                 }
                 .into(),
             );

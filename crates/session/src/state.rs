@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
 use agentx_types::{
-    AgentConfig, ApprovalDecision, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
+    AgentConfig, ApprovalDecision, AskedQuestion, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -115,6 +115,9 @@ pub struct PendingApproval {
     /// The answers of whoever asked a server for the state that count; absent where all do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<ApprovalDecision>>,
+    /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Box<AskedQuestion>>,
 }
 
 impl PendingApproval {
@@ -128,6 +131,7 @@ impl PendingApproval {
             suggested: question.suggested.clone(),
             by_server: question.by_server,
             answers: None,
+            question: question.asked.clone(),
         }
     }
 }

@@ -137,6 +137,7 @@ fn a_call_is_asked_about_runs_and_ends() {
                     argument: None,
                     path: None,
                 },
+                question: None,
             }
             .into(),
             ToolExecuting {

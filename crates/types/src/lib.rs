@@ -20,6 +20,7 @@
 mod action;
 mod agents;
 mod answer_schema;
+mod asked;
 mod assembler;
 mod attempt;
 mod author_tags;
@@ -64,6 +65,7 @@ pub mod wire;
 pub use action::*;
 pub use agents::*;
 pub use answer_schema::*;
+pub use asked::*;
 pub use assembler::{AssembledAnswer, Assembler, RequestedCall, WAS_THINKING};
 pub use attempt::*;
 pub use author_tags::*;

@@ -177,6 +177,9 @@ pub enum StateOutput {
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: Rule,
+        /// Set where the call is a question of the model to the person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Box<crate::AskedQuestion>>,
     },
     /// The question about a call that a tool wants to make is answered.
     ApprovalSettled {

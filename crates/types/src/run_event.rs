@@ -99,6 +99,9 @@ payloads! {
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: crate::Rule,
+        /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Box<crate::AskedQuestion>>,
     }
     /// The question about a call that a tool wants to make is answered. For calls of the model, their own
     /// events report it.

@@ -114,6 +114,7 @@ impl ReactAgent {
                     input: call.input.clone(),
                     reason: question.reason.clone(),
                     suggested: question.suggested.clone(),
+                    question: None,
                 });
                 InnerStage::Asked(question)
             }

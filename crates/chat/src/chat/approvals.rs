@@ -81,6 +81,7 @@ mod tests {
                 path: None,
                 workspace: None,
             },
+            question: None,
         }
         .into()
     }

@@ -21,7 +21,6 @@ use super::slash::{self, Slash};
 use super::{Chat, ChatFlow};
 use crate::error::ChatError;
 use crate::render::answers::is_nearly_answer;
-use crate::render::approval;
 use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::render::style::Paint;
@@ -301,7 +300,7 @@ impl Chat<'_> {
     /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
     /// once, the rest waits. It is in the history already, so that it is not lost where the program ends first.
     async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, ChatError> {
-        if let Some(answer) = approval::parse(&line).filter(|_| self.asks_in_line()) {
+        if let Some(answer) = self.reply_of(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();
             return self.answer(answer).await;
         }

@@ -1,9 +1,10 @@
 //! The answers to a question about a tool call: on a server not all of them count for everybody, and only those that do are offered.
 
 use agentx::runtime::PendingApproval;
-use agentx::types::ApprovalDecision;
+use agentx::types::{ApprovalDecision, ApprovalRequested};
 use agentx_terminal::{Line, Row};
 
+use super::asked;
 use super::clean::visible;
 use super::style::Paint;
 use super::table::cut;
@@ -13,40 +14,60 @@ const LONGEST_LINE: usize = 160;
 
 /// The answers to a question that count for who looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answers(Vec<ApprovalDecision>);
+pub struct Answers {
+    decisions: Vec<ApprovalDecision>,
+    /// The number of choices, where the model asks the person something.
+    choices: Option<usize>,
+}
 
 impl Default for Answers {
     fn default() -> Self {
         use ApprovalDecision::{Always, Deny, Once, Session};
-        Self(vec![Once, Session, Always, Deny])
+        Self::of(vec![Once, Session, Always, Deny])
     }
 }
 
 impl Answers {
     /// Returns the answers that the server of the session names; all answers if it names none.
     pub(crate) fn from_pending(asked: &PendingApproval) -> Self {
-        asked.answers.clone().map(Self).unwrap_or_default()
+        asked.answers.clone().map(Self::of).unwrap_or_default()
+    }
+
+    fn of(decisions: Vec<ApprovalDecision>) -> Self {
+        Self {
+            decisions,
+            choices: None,
+        }
+    }
+
+    /// Returns these answers as they are offered for this request: to a question of the model, words.
+    #[must_use]
+    pub(crate) fn to(self, request: &ApprovalRequested) -> Self {
+        let choices = request.question.as_ref().map(|asked| asked.choices.len());
+        Self { choices, ..self }
     }
 
     /// Returns whether this one counts.
     pub(crate) fn has(&self, decision: ApprovalDecision) -> bool {
-        self.0.contains(&decision)
+        self.decisions.contains(&decision)
     }
 
     /// Returns whether the call can be allowed at all.
     pub(crate) fn can_allow(&self) -> bool {
-        self.0.iter().any(|decision| *decision != ApprovalDecision::Deny)
+        self.decisions.iter().any(|decision| *decision != ApprovalDecision::Deny)
     }
 
     /// Returns the keys of the answers, in the order in which they are offered.
     fn keys(&self, between: &str, words: impl Fn(ApprovalDecision) -> &'static str) -> String {
-        let words: Vec<&str> = self.0.iter().map(|decision| words(*decision)).collect();
+        let words: Vec<&str> = self.decisions.iter().map(|decision| words(*decision)).collect();
         words.join(between)
     }
 
     /// The words before the cursor while a question is open.
     fn prompt(&self) -> String {
-        if self.can_allow() {
+        if let Some(choices) = self.choices {
+            asked::prompt(choices)
+        } else if self.can_allow() {
             format!("allow? {}", self.keys(" · ", key))
         } else {
             "the operator decides · n refuses it".to_owned()
@@ -63,12 +84,17 @@ impl Answers {
 
     /// Returns the prompt for single keys.
     pub(crate) fn prompt_of_keys(&self) -> String {
-        format!("{} · Alt+letter at once › ", self.prompt())
+        match self.choices {
+            Some(_) => format!("{} › ", self.prompt()),
+            None => format!("{} · Alt+letter at once › ", self.prompt()),
+        }
     }
 
     /// Returns the prompt for answers that are lines; for a screen reader, in words.
     pub(crate) fn prompt_of_lines(&self, style: Paint) -> String {
-        let words = if self.can_allow() {
+        let words = if self.choices.is_some() {
+            format!("type {}, then press Enter", self.prompt())
+        } else if self.can_allow() {
             format!(
                 "allow it? type {}, then press Enter",
                 self.keys(", ", key_in_words)
@@ -185,7 +211,7 @@ mod tests {
     #[test]
     fn a_question_offers_the_answers_that_count() {
         use ApprovalDecision::{Always, Deny, Once};
-        let (all, once, none) = (Answers::default(), Answers(vec![Once, Deny]), Answers(vec![Deny]));
+        let (all, once, none) = (Answers::default(), Answers::of(vec![Once, Deny]), Answers::of(vec![Deny]));
         let prompts = [&all, &once, &none].map(|answers| answers.prompt_in(80));
         assert_eq!(
             prompts,

@@ -7,6 +7,7 @@ use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use serde_json::Value;
 
 use super::answers::Answers;
+use super::asked;
 use super::clean::visible;
 use super::diff::unified;
 use super::style::Paint;
@@ -39,6 +40,7 @@ pub fn open(asked: &PendingApproval) -> ApprovalRequested {
         input: asked.input.clone(),
         reason: asked.reason.clone(),
         suggested: asked.suggested.clone(),
+        question: asked.question.clone(),
     }
 }
 
@@ -60,6 +62,9 @@ pub(crate) fn question_text(
     how: QuestionForm<'_>,
     style: Paint,
 ) -> String {
+    if let Some(asked) = &request.question {
+        return asked::text(asked, style);
+    }
     let mut diff = change(request, file.text.as_deref(), style);
     if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {
         let more = units::counted(lines.len() - DIFF_LINES, "line");
@@ -151,6 +156,9 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
 /// Renders a question: every argument in full, a change as a diff against the present file, the reason, and
 /// the rule that "always" would save.
 pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Paint) -> String {
+    if let Some(asked) = &request.question {
+        return asked::text(asked, style);
+    }
     let diff = change(request, file.text.as_deref(), style);
     question_lines(request, file, diff, (true, style))
 }
@@ -240,6 +248,14 @@ fn rule(request: &ApprovalRequested) -> String {
 /// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
 /// has to fit the call. Anything else is not an answer, so that what
 /// a person types for the agent never decides by accident.
+pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
+    match &request.question {
+        Some(_) => asked::reply(line),
+        None => parse(line),
+    }
+}
+
+/// Reads an answer about a call, as [`reply_to`] does.
 pub fn parse(line: &str) -> Option<ApprovalReply> {
     let line = line.trim();
     let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
@@ -266,13 +282,17 @@ pub fn parse(line: &str) -> Option<ApprovalReply> {
 }
 
 /// The answer in words, for the record above.
-pub(crate) fn answered(answer: &ApprovalReply) -> &'static str {
-    match answer.decision {
+pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply) -> String {
+    if let Some(asked) = &request.question {
+        return asked::answered(asked, answer);
+    }
+    let words = match answer.decision {
         ApprovalDecision::Once => "allowed once",
         ApprovalDecision::Session => "allowed for this session",
         ApprovalDecision::Always => "always allowed",
         ApprovalDecision::Deny => "refused",
-    }
+    };
+    words.to_owned()
 }
 
 #[cfg(test)]

@@ -148,6 +148,7 @@ fn state() -> Vec<StateOutput> {
         input: json!({"command": "rm a"}),
         reason: "running asks".into(),
         suggested: rule(),
+        question: None,
     };
     let finished = |reason| StateOutput::RunFinished {
         run_id: run_id(),

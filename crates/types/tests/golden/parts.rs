@@ -327,6 +327,7 @@ fn childless() -> AgentConfig {
         all_tools: true,
         tool_search: Some(ToolSearch { at_percent: 10 }),
         answer_schema: None,
+        ask_user: Some(agentx_types::AskUser::Decide),
     }
 }
 
@@ -344,6 +345,7 @@ pub(crate) fn small_config() -> AgentConfig {
         server_rules: None,
         all_tools: false,
         tool_search: None,
+        ask_user: None,
         answer_schema: None,
         ..childless()
     }

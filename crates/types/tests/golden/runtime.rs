@@ -272,6 +272,7 @@ fn runs() -> Vec<RuntimeEvent> {
         input: json!({"command": "rm a"}),
         reason: "running asks".into(),
         suggested: rule(),
+        question: None,
     };
     let settled = ApprovalSettled {
         tool_call_id: "call_1/3".into(),
