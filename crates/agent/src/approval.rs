@@ -12,7 +12,9 @@ mod oversized;
 
 use std::borrow::Cow;
 
-use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
+use agentx_types::{
+    Access, AgentConfig, ApprovalMode, AskedQuestion, RULES_VERSION, Rule, RuleEffect, ToolSpec, since,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,6 +55,9 @@ pub struct Question {
     /// For a question to a person: the JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
+    /// Set where the call is the model's own question to the person (`ask_user`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Box<AskedQuestion>>,
 }
 
 /// A verdict, and what made it.
@@ -230,6 +235,7 @@ fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> Judgem
             suggested: subject.suggested(),
             by_server: false,
             form: None,
+            asked: None,
         }),
         rules,
         reason,

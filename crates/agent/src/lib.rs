@@ -40,6 +40,7 @@
 mod ancestor_budgets;
 pub mod approval;
 pub mod arguments;
+pub mod ask_user;
 mod cache;
 mod call_subject;
 pub mod command;

@@ -272,6 +272,7 @@ impl AnswerProgress {
                 form: asked.form.clone(),
                 by_server: false,
                 answers: None,
+                question: asked.question.clone(),
             }),
             _ => return None,
         })

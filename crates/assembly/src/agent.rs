@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentx_agent::ask_user::ASK_USER;
 use agentx_agent_files::definition::{
     AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleDefinition, RuleUse, ToolUse,
     VariableType,
@@ -112,6 +113,8 @@ impl Assembly<'_> {
         if let Some(approval) = &agent.approval {
             trust::tighten_approval(&mut config, approval);
         }
+        let asks = agent.tools.iter().any(|used| used.name() == ASK_USER);
+        config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
         let mut tools = self.tools(&agent.tools).map_err(missing)?;
         tools.extend(agentx_agent::delegation_tools(&config.agents));
         config.tools = Arc::from(tools);
@@ -163,7 +166,8 @@ impl Assembly<'_> {
             spec.quit |= matches!(used, ToolUse::Ref { quit: true, .. });
             Ok(spec)
         };
-        uses.iter().map(spec).collect()
+        let others = uses.iter().filter(|used| used.name() != ASK_USER);
+        others.map(spec).collect()
     }
 
     /// Explains why no usable definition has this name.

@@ -9,6 +9,8 @@ pub const EMPTY: &str = "empty_answer";
 
 /// The code of a run that nobody answered in time.
 pub const NEEDED: &str = "operator_needed";
+/// The code of a run that ends because a question of the model waits for an answer.
+pub(crate) const ANSWER_NEEDED: &str = "answer_needed";
 
 /// The exit of a run that failed with this code.
 pub fn exit_of(code: &str) -> Exit {
@@ -33,6 +35,9 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str) -> Option<String> {
         ),
         Exit::Denied if code == NEEDED => {
             "the call keeps waiting; `agentx --connect URL run --session ID` without a prompt shows the outcome; use --approval-timeout to wait longer".into()
+        }
+        Exit::Denied if code == ANSWER_NEEDED => {
+            "answer it there and the run continues; with `tools.ask_user: decide` the model decides for itself".into()
         }
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
         Exit::Interrupted => GO_ON.into(),

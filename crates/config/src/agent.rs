@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use agentx_agent::ask_user::ASK_USER;
 use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, ToolSpec};
 
 use crate::{FolderTrust, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER, nearest};
@@ -132,6 +133,7 @@ impl Settings {
             guard: Some(self.guard()),
             all_tools: true,
             tool_search: self.tool_search,
+            ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
             ..AgentConfig::react(model)
         }
     }

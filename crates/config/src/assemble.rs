@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, Limits, ModelParams, ScriptedAnswer, ToolSearch};
+use agentx_types::{ApprovalMode, AskUser, Limits, ModelParams, ScriptedAnswer, ToolSearch};
 
 use crate::bounds;
 use crate::condense;
@@ -48,6 +48,11 @@ pub(crate) fn settings(
         environment_context: get.text("context.environment").as_deref() != Some("false"),
         condensing: condense::condensing(&get, &catalog, mistakes),
         tool_search: tool_search(&get),
+        ask_user: match get.text("tools.ask_user").as_deref() {
+            Some("off") => None,
+            Some("wait") => Some(AskUser::Wait),
+            _ => Some(AskUser::Decide),
+        },
         approval: match get.text("approval").as_deref() {
             Some("auto") => ApprovalMode::Auto,
             Some("deny") => ApprovalMode::Deny,

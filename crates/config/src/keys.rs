@@ -60,6 +60,7 @@ pub const APIS: &[&str] = &[
 const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
 const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];
 const APPROVALS: &[&str] = &["ask", "auto", "deny"];
+const ASK_USER: &[&str] = &["off", "decide", "wait"];
 const DURABILITIES: &[&str] = &["process", "machine"];
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
@@ -115,6 +116,7 @@ pub const KEYS: &[KeySpec] = &[
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
     key("tools.search_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),
+    key("tools.ask_user", ValueKind::Choice(ASK_USER), SetIfTrusted, Some("decide"), "whether the model may ask questions with `ask_user`; where nobody is there to answer, `decide` tells the model so, and `wait` keeps the question open"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
     key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
     key("mcp.*.args", ValueKind::Names("-y, some-server"), Never, None, "the arguments of the program"),

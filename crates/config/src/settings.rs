@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_types::{ApprovalMode, Condensing, Limits, ModelParams, ModelSpec, Rule, ToolSearch};
+use agentx_types::{ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ToolSearch};
 
 use crate::{
     ChatSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer, Secret, Sourced,
@@ -32,6 +32,8 @@ pub struct Settings {
     pub condensing: Condensing,
     /// When the model searches tools of MCP servers instead of getting all of them.
     pub tool_search: Option<ToolSearch>,
+    /// Whether the model may ask the person questions, and what becomes of one where nobody is there.
+    pub ask_user: Option<AskUser>,
     /// The decision about a call that no rule covers.
     pub approval: ApprovalMode,
     /// Approval rules of all layers.

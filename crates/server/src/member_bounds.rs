@@ -138,6 +138,7 @@ impl MemberBounds {
             all_tools: _,
             tool_search: _,
             answer_schema: _,
+            ask_user: _,
         } = after;
         let summarizer = condensing
             .as_deref()

@@ -120,6 +120,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
             reason,
             suggested,
             form,
+            question,
         } => {
             out.push(
                 agentx_types::ApprovalRequested {
@@ -129,6 +130,7 @@ fn state_meaning(state: &StateOutput, out: &mut Vec<RuntimeEvent>) {
                     reason,
                     suggested,
                     form,
+                    question,
                 }
                 .into(),
             );

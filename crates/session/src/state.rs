@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
 use agentx_types::{
-    AgentConfig, ApprovalDecision, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus, ToolCallId, Usage,
+    AgentConfig, ApprovalDecision, AskedQuestion, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus,
+    ToolCallId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -118,6 +119,9 @@ pub struct PendingApproval {
     /// For a question to a person: the JSON Schema of the answer. The note of an approval with `once` is the answer, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
+    /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Box<AskedQuestion>>,
 }
 
 impl PendingApproval {
@@ -132,6 +136,7 @@ impl PendingApproval {
             by_server: question.by_server,
             answers: None,
             form: question.form.clone(),
+            question: question.asked.clone(),
         }
     }
 }

@@ -108,6 +108,7 @@ impl UiProjection {
                 tool_name: asked.name.clone(),
                 args: asked.input.clone(),
                 reason: asked.reason.clone(),
+                question: asked.question.clone(),
             }
             .into(),
             R::RunFinished(run) => UiRunFinished {

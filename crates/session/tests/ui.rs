@@ -138,6 +138,7 @@ fn a_call_is_asked_about_runs_and_ends() {
                     path: None,
                 },
                 form: None,
+                question: None,
             }
             .into(),
             ToolExecuting {

@@ -95,6 +95,7 @@ pub fn config() -> AgentConfig {
         server_rules: None,
         all_tools: false,
         tool_search: None,
+        ask_user: None,
         answer_schema: None,
     }
 }

@@ -79,6 +79,7 @@ fn guarded(
         server_rules: None,
         all_tools: false,
         tool_search: None,
+        ask_user: None,
         answer_schema: None,
     };
     let caller = CallingAgent {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use crate::since::RULES_VERSION;
-use crate::{AnswerSchema, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
+use crate::{AnswerSchema, AskUser, Condensing, ModelParams, ModelSpec, NanoUsd, Routing, ToolSpec};
 
 /// Maximum depth of agents in each other, below the one that people talk to: those of files, and those that
 /// scripts make.
@@ -89,6 +89,10 @@ pub struct AgentConfig {
     /// The schema of the answer that ends each of its runs; an input that has one of its own goes before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
+    /// Whether it has the tool `ask_user`, and what becomes of a question where nobody is there; `None` if it has not, and in
+    /// logs older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_user: Option<AskUser>,
 }
 
 /// When tools of MCP servers are found by searching instead of being listed in each request.
@@ -132,6 +136,7 @@ impl AgentConfig {
             all_tools: false,
             tool_search: None,
             answer_schema: None,
+            ask_user: None,
         }
     }
 }

@@ -20,6 +20,7 @@
 mod action;
 mod agents;
 mod answer_schema;
+mod asked;
 mod assembler;
 mod attempt;
 mod author_tags;
@@ -66,6 +67,7 @@ pub mod wire;
 pub use action::*;
 pub use agents::*;
 pub use answer_schema::*;
+pub use asked::*;
 pub use assembler::{AssembledAnswer, Assembler, RequestedCall, WAS_THINKING};
 pub use attempt::*;
 pub use author_tags::*;

@@ -29,6 +29,7 @@ const LEAST: &[(&str, &str)] = &[
     ("Timer", "unknown"),
     ("AgentKind", "unknown"),
     ("ApprovalMode", "deny"),
+    ("AskUser", "decide"),
     ("RuleEffect", "deny"),
     ("VarKind", "string"),
     ("Api", "unknown"),

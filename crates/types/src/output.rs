@@ -180,6 +180,9 @@ pub enum StateOutput {
         /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
+        /// Set where the call is a question of the model to the person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Box<crate::AskedQuestion>>,
     },
     /// The question about a call that a tool wants to make is answered.
     ApprovalSettled {

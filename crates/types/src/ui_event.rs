@@ -91,6 +91,9 @@ payloads! {
         args: Value,
         /// The rule or default that asks.
         reason: String,
+        /// Set where the call is a question of the model to the person: then the note of the approval is the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Box<crate::AskedQuestion>>,
     }
     /// A run has ended.
     UiRunFinished {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, Api, ToolSpec, since};
 
 use super::estimate::{estimate_text, estimate_tool};
-use crate::{recall, tool_search};
+use crate::{ask_user, recall, tool_search};
 
 /// The beginning of every request, until the configuration changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,13 +18,15 @@ pub(super) struct RequestPrefix {
 }
 
 impl RequestPrefix {
-    /// Works out the beginning of requests; `recall` and `find_tools` are among the tools where they are on
+    /// Works out the beginning of requests; `ask_user`, `recall` and `find_tools` are among the tools where they are on
     /// offer. `found` are tools of MCP servers that the model has found.
     pub(super) fn of(config: &AgentConfig, condensed: bool, left_out: &[String], found: &[String]) -> Self {
         let system = system_parts(config);
         let recall = recall::offered(config, condensed);
         let find = tool_search::offered(config);
-        let tools: Arc<[ToolSpec]> = if recall.is_none() && find.is_none() && left_out.is_empty() {
+        let ask = ask_user::offered(config);
+        let is_plain = ask.is_none() && left_out.is_empty();
+        let tools: Arc<[ToolSpec]> = if is_plain && recall.is_none() && find.is_none() {
             config.tools.clone()
         } else {
             let searches = find.is_some();
@@ -32,7 +34,12 @@ impl RequestPrefix {
             let listed = listed.filter(|tool| !(searches && tool_search::is_of_server(tool)));
             let by_name = |name: &String| config.tools.iter().find(|tool| tool.name == *name);
             let found = found.iter().filter(|_| searches).filter_map(by_name);
-            let all = listed.cloned().chain(find).chain(recall).chain(found.cloned());
+            let all = listed
+                .cloned()
+                .chain(ask)
+                .chain(find)
+                .chain(recall)
+                .chain(found.cloned());
             all.filter(|tool| !left_out.contains(&tool.name)).collect()
         };
         let tokens = system.iter().map(|part| estimate_text(part)).sum::<u64>()

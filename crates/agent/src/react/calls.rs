@@ -27,7 +27,7 @@ impl ReactAgent {
     /// | its arguments do not fit the tool's schema | answered, `invalid`, with every mistake |
     /// | the rules deny it | answered, `denied`, with the rule's words |
     /// | the rules or the mode ask | waits for a person |
-    /// | it is one of the machine's own (`delegate`, `agents`, `recall`, `find_tools`) | done here, without an effector |
+    /// | it is one of the machine's own (`delegate`, `agents`, `ask_user`, `recall`, `find_tools`) | done here, without an effector |
     /// | any other | handed to its tool |
     ///
     /// The model is told what was wrong and sends another call; that is not an error of the run.
@@ -54,7 +54,13 @@ impl ReactAgent {
             self.answer_new(call, ToolStatus::Invalid, text, step);
             return;
         }
-        match approval::decide(&self.config, tool, &call.input) {
+        let verdict = match approval::decide(&self.config, tool, &call.input) {
+            Verdict::Ask(_) if self.is_question(&call.name) => Verdict::Allow {
+                outside_workspace: false,
+            },
+            verdict => verdict,
+        };
+        match verdict {
             Verdict::Allow { outside_workspace } => match self.own_call(&call, step) {
                 Some(Ok(stage)) => self.ledger.add(call, stage),
                 Some(Err(text)) => self.answer_new(call, ToolStatus::Invalid, text, step),
@@ -74,6 +80,7 @@ impl ReactAgent {
                     reason: question.reason.clone(),
                     suggested: question.suggested.clone(),
                     form: None,
+                    question: None,
                 });
                 self.ledger.add(call, CallStage::AwaitingApproval(question));
             }

@@ -47,6 +47,10 @@ impl ReactAgent {
             self.update_waiting_status(step);
             return;
         }
+        if self.answer_question(index, approval, step) {
+            self.update_waiting_status(step);
+            return;
+        }
         self.note_decision(&call, approval, step);
         if approval.decision == ApprovalDecision::Deny {
             let refusal = match self.another(approval) {
@@ -77,11 +81,7 @@ impl ReactAgent {
             ApprovalDecision::Once if approval.note.is_some() => "allowed once:",
             ApprovalDecision::Once => return,
         };
-        let mut line = format!("{decided} {} {}", call.name, call.input);
-        if let Some((end, _)) = line.char_indices().nth(DECISION_CHARS) {
-            line.truncate(end);
-            line.push('…');
-        }
+        let mut line = decision_line(format!("{decided} {} {}", call.name, call.input));
         if let Some(note) = &approval.note {
             let said = match self.another(approval) {
                 Some(person) => format!(
@@ -124,7 +124,15 @@ impl ReactAgent {
             let Some(tool) = self.tool_of(&entry.call).filter(|_| waits) else {
                 continue;
             };
-            match approval::decide(&self.config, &tool, &entry.call.input) {
+            let verdict = approval::decide(&self.config, &tool, &entry.call.input);
+            let denied = match &verdict {
+                Verdict::Deny { reason } => Some(reason.clone()),
+                _ => None,
+            };
+            if self.reconsider_question(index, denied, step) {
+                continue;
+            }
+            match verdict {
                 Verdict::Allow { .. } => self.release(index, step),
                 Verdict::Deny { reason } => {
                     self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
@@ -144,7 +152,7 @@ impl ReactAgent {
             let asked = |tool: Cow<'_, ToolSpec>| approval::asked_by_server(&self.config, &tool, &call.input);
             let by_server = self.config.server_rules.is_some() && self.tool_of(call).is_none_or(asked);
             if let CallStage::AwaitingApproval(question) = &mut self.ledger.entries_mut()[index].stage {
-                question.by_server = by_server;
+                question.by_server = by_server && question.asked.is_none();
             }
         }
         self.bind_inner();
@@ -195,4 +203,13 @@ impl ReactAgent {
         let offered = self.tool(&call.name).map(Cow::Borrowed);
         offered.or_else(|| own().filter(|_| self.config.rules_version >= since::RECALL_IS_A_TOOL))
     }
+}
+
+/// The words about a decision, at most [`DECISION_CHARS`] of them.
+pub(super) fn decision_line(mut line: String) -> String {
+    if let Some((end, _)) = line.char_indices().nth(DECISION_CHARS) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
 }

@@ -40,6 +40,7 @@ mod fallback;
 mod nested_calls;
 mod overflow;
 mod own_tools;
+mod questions;
 mod recover;
 mod repair;
 mod stop;

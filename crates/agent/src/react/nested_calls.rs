@@ -81,6 +81,7 @@ fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &V
             suggested: approval::suggested(config, tool, input),
             by_server: false,
             form: Some(Box::new(form.clone())),
+            asked: None,
         }),
         ApprovalMode::Auto | ApprovalMode::Deny => Verdict::Deny {
             reason: "nobody is asked in this session".to_owned(),
@@ -157,6 +158,7 @@ impl ReactAgent {
                     reason: question.reason.clone(),
                     suggested: question.suggested.clone(),
                     form: asked.form.clone(),
+                    question: None,
                 });
                 InnerStage::Asked(question)
             }

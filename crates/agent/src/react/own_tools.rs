@@ -1,14 +1,15 @@
-//! The tools that the machine itself answers from what it has: `recall` and `find_tools`. They are no part of
-//! the configuration, and no effector knows them.
+//! The tools that the machine itself answers: `recall` and `find_tools` from what it has, `ask_user` by asking
+//! the person. No effector knows them.
 
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
 
 use super::ReactAgent;
+use crate::ask_user::ASK_USER;
 use crate::ledger::CallStage;
 use crate::recall::RECALL;
 use crate::run_lifecycle::RunStep;
 use crate::tool_search::FIND_TOOLS;
-use crate::{recall, tool_search};
+use crate::{ask_user, recall, tool_search};
 
 impl ReactAgent {
     /// The machine's own tool of this name, where that is on offer: `recall` only once something was
@@ -17,12 +18,13 @@ impl ReactAgent {
         let offered = match name {
             RECALL => recall::offered(&self.config, self.conversation.is_condensed()),
             FIND_TOOLS => tool_search::offered(&self.config),
+            ASK_USER => ask_user::offered(&self.config),
             _ => None,
         };
         offered.filter(|tool| tool.name == name)
     }
 
-    /// Answers a call of one of the machine's own tools; `None` for any other call. An `Err` is what the
+    /// Answers a call of one of the machine's own tools, or asks the person for the answer; `None` for any other call. An `Err` is what the
     /// model is told about its arguments.
     pub(super) fn answer_by_itself(
         &self,
@@ -31,6 +33,7 @@ impl ReactAgent {
     ) -> Option<Result<CallStage, String>> {
         self.own_tool(&call.name)?;
         let found = match call.name.as_str() {
+            ASK_USER => return Some(self.ask_person(call, step)),
             FIND_TOOLS => tool_search::answer(&self.config, &call.input),
             _ => recall::answer(
                 &self.conversation.originals(),
@@ -48,6 +51,7 @@ impl ReactAgent {
         let listed = listed.filter(|tool| !(searches && tool_search::is_of_server(tool)));
         let mut names: Vec<&str> = listed.map(|tool| tool.name.as_str()).collect();
         let recall = self.config.rules_version >= since::RECALL_IS_A_TOOL && self.own_tool(RECALL).is_some();
+        names.extend(self.own_tool(ASK_USER).map(|_| ASK_USER));
         names.extend(recall.then_some(RECALL));
         names.extend(searches.then_some(FIND_TOOLS));
         let more = if searches { ", and those that it finds" } else { "" };

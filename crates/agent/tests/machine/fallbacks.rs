@@ -142,7 +142,11 @@ fn what_a_model_declined_and_another_answered_is_not_asked_of_the_first_again() 
         assert_eq!(session.conversation(), ["user: go", "assistant: Sure"]);
         session.say("harmless");
         assert_eq!(session.request().model.id, "second");
-        assert_eq!(switches(&session), [declined.clone(), declined.clone()], "it is said again");
+        assert_eq!(
+            switches(&session),
+            [declined.clone(), declined.clone()],
+            "it is said again"
+        );
         session.model(vec![error_event("overloaded", "busy")]);
         assert_eq!(session.request().model.id, "third");
         session.answer("Sure");
@@ -151,7 +155,11 @@ fn what_a_model_declined_and_another_answered_is_not_asked_of_the_first_again() 
         session.model(stream([], StopReason::Refusal));
         assert_eq!(session.status(), RunStatus::Failed);
         session.say("again");
-        assert_eq!(session.request().model.id, "first", "all have declined, or are down");
+        assert_eq!(
+            session.request().model.id,
+            "first",
+            "all have declined, or are down"
+        );
         session.check_replay();
     }
 }

@@ -46,6 +46,8 @@ mod own_program;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod refused_tools;

@@ -13,6 +13,9 @@ use crate::render::approval::{self, ApprovalReply, QuestionForm};
 /// The note for a key that came too early to be an answer.
 const TOO_EARLY: &str = "this question just appeared; press the key again to answer";
 
+/// The note for a key that answers no question of the model.
+const NEEDS_WORDS: &str = "the model asks for words: type the answer, then press Enter";
+
 impl Chat<'_> {
     /// Refuses what is asked.
     pub(super) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, ChatError> {
@@ -32,9 +35,9 @@ impl Chat<'_> {
         match self.status.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
                 let file = self.before(&question).await;
-                let answers = self.answers_to(&question).await;
+                let answers = self.answers_to(&question).await.to(&question);
                 self.approvals.answers = answers.clone();
-                let keeps = answers.has(ApprovalDecision::Always);
+                let keeps = answers.has(ApprovalDecision::Always) && question.question.is_none();
                 let still_asked = if may_answer && keeps {
                     self.still_asked(&question).await
                 } else {
@@ -72,7 +75,9 @@ impl Chat<'_> {
         let Some(session) = self.connection.session() else {
             return;
         };
-        while let Some(question) = self.status.question().filter(|asked| asked.form.is_none()) {
+        // A question for words is for the person, who is there.
+        let is_about_call = |asked: &&ApprovalRequested| asked.question.is_none() && asked.form.is_none();
+        while let Some(question) = self.status.question().filter(is_about_call) {
             let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
             let id = yes.tool_call_id.clone();
             // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
@@ -83,20 +88,10 @@ impl Chat<'_> {
         }
     }
 
-    /// Reads a line as the answer to the open question; `None` if it is none.
-    pub(super) fn reply_to_question(&self, line: &str) -> Option<ApprovalReply> {
-        approval::reply_to(self.question()?, line)
-    }
-
-    /// Reads a line as the answer to the open question, if that has the line.
-    pub(super) fn reply_in_line(&self, line: &str) -> Option<ApprovalReply> {
-        self.reply_to_question(line).filter(|_| self.asks_in_line())
-    }
-
     /// The answers that count: on a server it says so for each person, elsewhere all do.
     async fn answers_to(&self, question: &ApprovalRequested) -> Answers {
         if question.form.is_some() {
-            return Answers::to(question);
+            return Answers::default().to(question);
         }
         let Some(session) = self.connection.session() else {
             return Answers::default();
@@ -180,6 +175,11 @@ impl Chat<'_> {
         let Some(decision) = question_timing::decision(key) else {
             return Ok(ChatFlow::Continue);
         };
+        let is_of_model = self.question().is_some_and(|asked| asked.question.is_some());
+        if is_of_model && decision != ApprovalDecision::Deny {
+            self.display.set_hint(NEEDS_WORDS);
+            return Ok(ChatFlow::Continue);
+        }
         if !self.approvals.attention.pressed(Instant::now()) {
             self.display.set_hint(TOO_EARLY);
             return Ok(ChatFlow::Continue);

@@ -82,6 +82,7 @@ mod tests {
                 workspace: None,
             },
             form: None,
+            question: None,
         }
         .into()
     }

@@ -135,7 +135,7 @@ impl Chat<'_> {
         let asked = self.asks_in_line();
         self.line_was_sent();
         if asked {
-            if let Some(answer) = self.reply_to_question(line) {
+            if let Some(answer) = self.reply_of(line) {
                 return self.answer(answer).await;
             }
             if line.trim().is_empty() {
@@ -293,6 +293,12 @@ impl Chat<'_> {
         self.display.transcript.print_notice(&text);
     }
 
+    /// The answer to the open question that a line is, if it is one.
+    pub(super) fn reply_of(&self, line: &str) -> Option<ApprovalReply> {
+        self.question()
+            .and_then(|question| approval::reply_to(question, line))
+    }
+
     pub(super) async fn answer(&mut self, answer: ApprovalReply) -> Result<ChatFlow, ChatError> {
         let Some(question) = self.question().cloned() else {
             return Ok(ChatFlow::Continue);
@@ -312,7 +318,7 @@ impl Chat<'_> {
         let Some(rule) = self.rule_of(&question, &answer).await else {
             return Ok(ChatFlow::Continue);
         };
-        let note = format!("  {}", approval::answered(&answer));
+        let note = format!("  {}", approval::answered(&question, &answer));
         let decision = ApprovalInput::new(question.tool_call_id.clone(), answer.decision)
             .note(answer.note)
             .rule(answer.pattern.is_some().then(|| rule.clone()));

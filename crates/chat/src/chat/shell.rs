@@ -300,7 +300,7 @@ impl Chat<'_> {
     /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
     /// once, the rest waits. It is in the history already, so that it is not lost where the program ends first.
     async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, ChatError> {
-        if let Some(answer) = self.reply_in_line(&line) {
+        if let Some(answer) = self.reply_of(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();
             return self.answer(answer).await;
         }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use agentx::agent::ask_user::NOBODY;
 use agentx::runtime::{ApprovalInput, Runtime, Session};
 use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, ToolCallId};
 use tokio::sync::mpsc;
@@ -62,6 +63,18 @@ impl Approver {
 
     /// Takes a question; the answer, if there is one at once.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
+        let nobody = || {
+            answer(
+                &request.tool_call_id,
+                ApprovalDecision::Deny,
+                Some(NOBODY.to_owned()),
+            )
+        };
+        match self {
+            Self::Person(_) => {}
+            _ if request.question.is_some() => return Some(nobody()),
+            _ => {}
+        }
         match self {
             Self::Yes if request.form.is_none() => {
                 Some(answer(&request.tool_call_id, ApprovalDecision::Once, None))
@@ -79,10 +92,15 @@ impl Approver {
         }
     }
 
+    /// Returns whether nobody is here to answer a question of the model.
+    pub(crate) fn is_unattended(&self) -> bool {
+        matches!(self, Self::Yes | Self::Refuse { .. })
+    }
+
     /// Returns the note about a question that somebody else answers.
     pub(crate) fn asked_elsewhere(&mut self, request: &ApprovalRequested) -> Option<String> {
         match self {
-            Self::Elsewhere(calls) => Some(calls.asked(request)),
+            Self::Elsewhere(calls) if request.question.is_none() => Some(calls.asked(request)),
             _ => None,
         }
     }
@@ -115,17 +133,16 @@ impl Approver {
         };
         loop {
             let line = questions.lines.recv().await;
-            let Some(asked) = questions.open.front().cloned() else {
+            let Some(request) = questions.open.front().cloned() else {
                 // The question is gone; the line has no meaning any more.
                 if line.is_none() {
                     return std::future::pending().await;
                 }
                 continue;
             };
-            let id = asked.tool_call_id.clone();
             let parsed = match &line {
                 // What is kept here is kept as it was shown.
-                Some(line) => approval::reply_to(&asked, line).filter(|answer| answer.pattern.is_none()),
+                Some(line) => approval::reply_to(&request, line).filter(|answer| answer.pattern.is_none()),
                 None => Some(ApprovalReply {
                     decision: ApprovalDecision::Deny,
                     note: Some("the terminal was closed".into()),
@@ -135,12 +152,12 @@ impl Approver {
             match parsed {
                 Some(parsed) => {
                     questions.open.pop_front();
-                    return Ok(answer(&id, parsed.decision, parsed.note));
+                    return Ok(answer(&request.tool_call_id, parsed.decision, parsed.note));
                 }
                 None => {
                     let given = line.unwrap_or_default();
-                    if !given.trim().is_empty() {
-                        console.say(&format!("{}\n", why_not(&asked, &given)));
+                    if !given.trim().is_empty() && request.question.is_none() {
+                        console.say(&format!("{}\n", why_not(&request, &given)));
                     }
                     questions.ask(console);
                 }
@@ -188,7 +205,10 @@ impl Questions {
     fn ask(&self, console: &mut Console) {
         let Some((_, text)) = &self.put else { return };
         console.say(text);
-        let answers = self.open.front().map(Answers::to).unwrap_or_default();
+        let answers = match self.open.front() {
+            Some(request) => Answers::default().to(request),
+            None => Answers::default(),
+        };
         console.say(&answers.prompt_in(console.terminal.width));
         // A full queue means that a line is wanted already.
         let _ = self.wanted.try_send(());
@@ -201,7 +221,7 @@ fn why_not(asked: &ApprovalRequested, given: &str) -> String {
         Some(_) => "to give a pattern, use a chat (`agentx chat`) or `agentx approvals add`; here the rule \
                     is saved as shown above"
             .to_owned(),
-        None => Answers::to(asked).wrong(given),
+        None => Answers::default().to(asked).wrong(given),
     }
 }
 

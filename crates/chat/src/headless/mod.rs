@@ -12,7 +12,7 @@ mod typed_answer;
 use std::sync::Arc;
 
 use agentx::runtime::{Delivery, Session, SessionState, UserInput, View};
-use agentx::types::{AgentStateId, ApprovalRequested, Envelope, RunId, RuntimeEvent};
+use agentx::types::{AgentStateId, ApprovalRequested, AskUser, Envelope, RunId, RuntimeEvent};
 
 use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
@@ -93,6 +93,7 @@ pub async fn with_session(
     (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
     let earlier = before.run.as_ref().filter(|_| !is_onward);
     headless.earlier = earlier.map(|run| run.run_id.clone());
+    headless.questions_wait = before.config.ask_user == Some(AskUser::Wait);
     headless.cast = headless.cast.with_first(&before.config.name);
     headless.asked_before(&before, console).await?;
     let (link, away, signals) = ends;
@@ -131,6 +132,8 @@ struct Headless {
     agent: Option<AgentStateId>,
     /// Whether what waits behind the run is waited for, too.
     is_onward: bool,
+    /// Whether a question of the model waits for somebody where nobody is here to answer it.
+    questions_wait: bool,
     /// Events up to here are not shown.
     shown_from: u64,
     /// Questions of events up to here were put before.
@@ -164,6 +167,7 @@ impl Headless {
             earlier: None,
             agent: None,
             is_onward: false,
+            questions_wait: false,
             shown_from: 0,
             asked_until: 0,
             format: manner.format,
@@ -267,6 +271,10 @@ impl Headless {
         if let Some(note) = self.approver.asked_elsewhere(request) {
             self.transcript.aside(&console.err_style().warn(&note));
             return self.print(console);
+        }
+        if self.questions_wait && request.question.is_some() && self.approver.is_unattended() {
+            self.print(console)?;
+            return Err(run_start::left_waiting(self.session.id()));
         }
         if let Some(answer) = self.approver.asked(request) {
             self.session.approve(answer).await?;

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use agentx::runtime::{RunState, Session, SessionState, UserInput};
-use agentx::types::{AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent};
+use agentx::types::{
+    AgentConfig, ApprovalMode, InputMode, MessageId, RunId, RunStatus, RuntimeEvent, SessionId,
+};
 
 use super::{Format, OutputOptions};
 use crate::console::Console;
 use crate::error::ChatError;
+use crate::exit::Exit;
 use crate::render::conversation;
+use crate::run_failure::ANSWER_NEEDED;
 use crate::session_opening::{self, ASKS_NOBODY};
 
 /// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
@@ -136,4 +140,16 @@ pub(super) fn asks_nobody(agent: &AgentConfig, manner: OutputOptions, console: &
         console.say(&console.err_style().dim(&note));
     }
     asks_nobody
+}
+
+/// The end of a run whose model asks something that waits for an answer (`tools.ask_user: wait`): the session keeps
+/// the question.
+pub(super) fn left_waiting(session: &SessionId) -> ChatError {
+    ChatError::Run {
+        exit: Exit::Denied,
+        code: ANSWER_NEEDED.into(),
+        message: format!(
+            "the model asks a question, and nobody is here to answer it; `agentx chat --resume {session}` shows it again"
+        ),
+    }
 }

@@ -4,6 +4,7 @@ use agentx::runtime::PendingApproval;
 use agentx::types::{ApprovalDecision, ApprovalRequested};
 use agentx_terminal::{Line, Row};
 
+use super::asked;
 use super::clean::visible;
 use super::style::Paint;
 use super::table::cut;
@@ -11,12 +12,23 @@ use super::table::cut;
 /// Maximum length of an invalid answer to repeat.
 const LONGEST_LINE: usize = 160;
 
+/// What a person is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AskedFor {
+    /// Whether a call may run.
+    Permission,
+    /// Words for a running tool.
+    Form,
+    /// An answer to the model, out of so many choices or in words.
+    Choice(usize),
+}
+
 /// The answers to a question that count for who looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     decisions: Vec<ApprovalDecision>,
-    /// Whether a person is asked for words, not for a permission.
-    is_form: bool,
+    /// What a person is asked for instead of a permission.
+    asks_for: AskedFor,
 }
 
 impl Default for Answers {
@@ -30,24 +42,30 @@ impl Answers {
     fn of(decisions: Vec<ApprovalDecision>) -> Self {
         Self {
             decisions,
-            is_form: false,
-        }
-    }
-
-    /// Returns the answers to this question; all of them count unless a server names some.
-    pub fn to(question: &ApprovalRequested) -> Self {
-        if question.form.is_none() {
-            return Self::default();
-        }
-        Self {
-            decisions: vec![ApprovalDecision::Once, ApprovalDecision::Deny],
-            is_form: true,
+            asks_for: AskedFor::Permission,
         }
     }
 
     /// Returns the answers that the server of the session names; all answers if it names none.
     pub(crate) fn from_pending(asked: &PendingApproval) -> Self {
         asked.answers.clone().map(Self::of).unwrap_or_default()
+    }
+
+    /// Returns these answers as they are offered for this request: words for a question of the model or of a
+    /// tool.
+    #[must_use]
+    pub(crate) fn to(self, request: &ApprovalRequested) -> Self {
+        let asks_for = match (&request.question, &request.form) {
+            (Some(asked), _) => AskedFor::Choice(asked.choices.len()),
+            (None, Some(_)) => {
+                return Self {
+                    decisions: vec![ApprovalDecision::Once, ApprovalDecision::Deny],
+                    asks_for: AskedFor::Form,
+                };
+            }
+            (None, None) => AskedFor::Permission,
+        };
+        Self { asks_for, ..self }
     }
 
     /// Returns whether this one counts.
@@ -70,8 +88,10 @@ impl Answers {
 
     /// The words before the cursor while a question is open.
     fn prompt(&self) -> String {
-        if self.is_form {
-            return "answer? y ANSWER · n no answer".to_owned();
+        match self.asks_for {
+            AskedFor::Form => return "answer? y ANSWER · n no answer".to_owned(),
+            AskedFor::Choice(choices) => return asked::prompt(choices),
+            AskedFor::Permission => {}
         }
         if self.can_allow() {
             format!("allow? {}", self.keys(" · ", key))
@@ -90,13 +110,18 @@ impl Answers {
 
     /// Returns the prompt for single keys.
     pub(crate) fn prompt_of_keys(&self) -> String {
-        format!("{} · Alt+letter at once › ", self.prompt())
+        match self.asks_for {
+            AskedFor::Choice(_) => format!("{} › ", self.prompt()),
+            AskedFor::Permission | AskedFor::Form => format!("{} · Alt+letter at once › ", self.prompt()),
+        }
     }
 
     /// Returns the prompt for answers that are lines; for a screen reader, in words.
     pub(crate) fn prompt_of_lines(&self, style: Paint) -> String {
-        let words = if self.is_form {
+        let words = if self.asks_for == AskedFor::Form {
             "answer it? type y and the answer, or n for no answer, then press Enter".to_owned()
+        } else if self.asks_for != AskedFor::Permission {
+            format!("type {}, then press Enter", self.prompt())
         } else if self.can_allow() {
             format!(
                 "allow it? type {}, then press Enter",

@@ -7,6 +7,7 @@ use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use serde_json::Value;
 
 use super::answers::Answers;
+use super::asked;
 use super::clean::visible;
 use super::diff::unified;
 use super::style::Paint;
@@ -40,6 +41,7 @@ pub fn open(asked: &PendingApproval) -> ApprovalRequested {
         reason: asked.reason.clone(),
         suggested: asked.suggested.clone(),
         form: asked.form.clone(),
+        question: asked.question.clone(),
     }
 }
 
@@ -61,6 +63,9 @@ pub(crate) fn question_text(
     how: QuestionForm<'_>,
     style: Paint,
 ) -> String {
+    if let Some(asked) = &request.question {
+        return asked::text(asked, style);
+    }
     let mut diff = change(request, file.text.as_deref(), style);
     if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {
         let more = units::counted(lines.len() - DIFF_LINES, "line");
@@ -153,6 +158,9 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: Paint) -> Op
 /// Renders a question: every argument in full, a change as a diff against the present file, the reason, and
 /// the rule that "always" would save.
 pub fn question(request: &ApprovalRequested, file: &FileInQuestion, style: Paint) -> String {
+    if let Some(asked) = &request.question {
+        return asked::text(asked, style);
+    }
     let diff = change(request, file.text.as_deref(), style);
     question_lines(request, file, diff, (true, style))
 }
@@ -245,6 +253,15 @@ fn rule(request: &ApprovalRequested) -> String {
 /// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
 /// has to fit the call. Anything else is not an answer, so that what
 /// a person types for the agent never decides by accident.
+pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
+    match (&request.question, &request.form) {
+        (Some(_), _) => asked::reply(line),
+        (None, Some(_)) => reply_to_form(line),
+        (None, None) => parse(line),
+    }
+}
+
+/// Reads an answer about a call, as [`reply_to`] does.
 pub fn parse(line: &str) -> Option<ApprovalReply> {
     let line = line.trim();
     let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
@@ -270,11 +287,8 @@ pub fn parse(line: &str) -> Option<ApprovalReply> {
     })
 }
 
-/// Reads a person's line as the answer to this question. For a question that asks for words, they follow the `y`.
-pub fn reply_to(question: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
-    if question.form.is_none() {
-        return parse(line);
-    }
+/// Reads the answer to the question of a tool: the words follow the `y`.
+fn reply_to_form(line: &str) -> Option<ApprovalReply> {
     let line = line.trim();
     let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
     let decision = match word.to_lowercase().as_str() {
@@ -291,13 +305,17 @@ pub fn reply_to(question: &ApprovalRequested, line: &str) -> Option<ApprovalRepl
 }
 
 /// The answer in words, for the record above.
-pub(crate) fn answered(answer: &ApprovalReply) -> &'static str {
-    match answer.decision {
+pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply) -> String {
+    if let Some(asked) = &request.question {
+        return asked::answered(asked, answer);
+    }
+    let words = match answer.decision {
         ApprovalDecision::Once => "allowed once",
         ApprovalDecision::Session => "allowed for this session",
         ApprovalDecision::Always => "always allowed",
         ApprovalDecision::Deny => "refused",
-    }
+    };
+    words.to_owned()
 }
 
 #[cfg(test)]

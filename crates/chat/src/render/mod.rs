@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod answers;
 pub mod approval;
+pub(crate) mod asked;
 pub mod branches;
 pub mod conversation;
 pub(crate) mod diff;

@@ -76,6 +76,7 @@ pub(super) fn config() -> AgentConfig {
         server_rules: None,
         all_tools: false,
         tool_search: None,
+        ask_user: None,
         answer_schema: None,
     }
 }

@@ -149,6 +149,7 @@ fn state() -> Vec<StateOutput> {
         reason: "running asks".into(),
         suggested: rule(),
         form: None,
+        question: None,
     };
     let finished = |reason| StateOutput::RunFinished {
         run_id: run_id(),
@@ -295,6 +296,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     let decisions = [
         InnerDecision::Allowed {
             outside_workspace: true,
+            answer: Some("main".into()),
         },
         InnerDecision::Refused {
             reason: "bash is refused: the person said no.".into(),

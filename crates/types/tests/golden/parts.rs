@@ -195,6 +195,7 @@ pub(crate) fn tool() -> ToolSpec {
             file: Some("0123456789abcdef0123".into()),
             replaces: true,
             mcp: Some("github/create_issue".into()),
+            of_folder: true,
             changed: Some("the description".into()),
         })
 }
@@ -327,6 +328,7 @@ fn childless() -> AgentConfig {
         all_tools: true,
         tool_search: Some(ToolSearch { at_percent: 10 }),
         answer_schema: None,
+        ask_user: Some(AskUser::Decide),
     }
 }
 
@@ -344,6 +346,7 @@ pub(crate) fn small_config() -> AgentConfig {
         server_rules: None,
         all_tools: false,
         tool_search: None,
+        ask_user: None,
         answer_schema: None,
         ..childless()
     }

@@ -273,6 +273,7 @@ fn runs() -> Vec<RuntimeEvent> {
         reason: "running asks".into(),
         suggested: rule(),
         form: None,
+        question: None,
     };
     let settled = ApprovalSettled {
         tool_call_id: "call_1/3".into(),

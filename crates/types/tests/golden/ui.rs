@@ -54,6 +54,7 @@ fn tools() -> Vec<UiEvent> {
             tool_name: "read".into(),
             args,
             reason: "reading asks".into(),
+            question: None,
         }
         .into(),
     ]

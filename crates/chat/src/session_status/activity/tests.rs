@@ -101,6 +101,7 @@ fn who_is_asked_is_not_told_that_the_model_is_waited_for() {
         reason: String::new(),
         suggested: serde_json::from_value(serde_json::json!({ "effect": "allow", "tool": "bash" })).unwrap(),
         form: None,
+        question: None,
     };
     let runs = |id: &str| ToolExecuting {
         tool_call_id: ToolCallId::new(id),

@@ -1,0 +1,127 @@
+//! The questions that the model asks the person (`ask_user`): asked as a call that needs a decision is, and
+//! answered by a decision with words.
+
+use agentx_types::{Approval, ApprovalDecision, RequestedCall, Rule, RuleEffect, StateOutput, ToolStatus};
+
+use super::ReactAgent;
+use super::decisions::decision_line;
+use crate::approval::Question;
+use crate::ask_user::{self, ASK_USER};
+use crate::ledger::CallStage;
+use crate::other_authors;
+use crate::run_lifecycle::RunStep;
+
+/// The reason that front ends show for such a question.
+const REASON: &str = "the model asks";
+
+impl ReactAgent {
+    /// Returns whether the call is a question to the person.
+    pub(super) fn is_question(&self, name: &str) -> bool {
+        name == ASK_USER && self.own_tool(ASK_USER).is_some()
+    }
+
+    /// Asks the person, or says that nobody is there. An `Err` is what the model is told about its arguments.
+    pub(super) fn ask_person(
+        &self,
+        call: &RequestedCall,
+        step: &mut RunStep<'_>,
+    ) -> Result<CallStage, String> {
+        let asked = Box::new(ask_user::question(&call.input)?);
+        if ask_user::is_unattended(&self.config) {
+            return Ok(self.answer_now(call, ToolStatus::Success, ask_user::NOBODY.to_owned(), step));
+        }
+        let question = Question {
+            reason: REASON.to_owned(),
+            suggested: Rule {
+                effect: RuleEffect::Allow,
+                tool: ASK_USER.to_owned(),
+                argument: None,
+                path: None,
+                workspace: None,
+            },
+            by_server: false,
+            form: None,
+            asked: Some(asked.clone()),
+        };
+        step.state(StateOutput::ApprovalRequested {
+            tool_call_id: call.tool_call_id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
+            reason: question.reason.clone(),
+            suggested: question.suggested.clone(),
+            form: None,
+            question: Some(asked),
+        });
+        Ok(CallStage::AwaitingApproval(question))
+    }
+
+    /// Takes a person's answer to the question at `index`. `false` if what waits there is no question to the
+    /// person. No decision about such a question keeps a rule.
+    pub(super) fn answer_question(
+        &mut self,
+        index: usize,
+        approval: &Approval,
+        step: &mut RunStep<'_>,
+    ) -> bool {
+        let CallStage::AwaitingApproval(Question {
+            asked: Some(asked), ..
+        }) = &self.ledger.entries()[index].stage
+        else {
+            return false;
+        };
+        let note = approval.note.as_deref();
+        let is_answer = approval.decision != ApprovalDecision::Deny;
+        let words = match note {
+            Some(note) if is_answer => asked.meant(note).to_owned(),
+            Some(note) => note.trim().to_owned(),
+            None if is_answer => "yes".to_owned(),
+            None => String::new(),
+        };
+        let who = approval.by.as_ref().map(|person| {
+            (
+                format!("Another person ({})", other_authors::id(person)),
+                other_authors::plain(&words),
+            )
+        });
+        let (who, said) = who.unwrap_or_else(|| ("The person".to_owned(), words.clone()));
+        let (status, text) = match (is_answer, said.is_empty()) {
+            (false, _) if said == ask_user::NOBODY => (ToolStatus::Success, said),
+            (true, _) => (ToolStatus::Success, format!("{who} answers: {said}")),
+            (false, true) => (ToolStatus::Denied, format!("{who} gives no answer.")),
+            (false, false) => (
+                ToolStatus::Denied,
+                format!("{who} gives no answer. They say: {said}"),
+            ),
+        };
+        let said = other_authors::entry(&text);
+        let line = decision_line(format!("asked {:?}", asked.question)) + " — " + &decision_line(said);
+        self.condenser.decisions.push((step.seq, line));
+        self.answer_open(index, status, text, step);
+        true
+    }
+
+    /// Decides anew about the question at `index`, after rules or the mode have changed. `false` if what waits
+    /// there is no question to the person.
+    pub(super) fn reconsider_question(
+        &mut self,
+        index: usize,
+        denied: Option<String>,
+        step: &mut RunStep<'_>,
+    ) -> bool {
+        let entry = &self.ledger.entries()[index];
+        if !matches!(&entry.stage, CallStage::AwaitingApproval(question) if question.asked.is_some()) {
+            return false;
+        }
+        if let Some(reason) = denied {
+            self.answer_open(
+                index,
+                ToolStatus::Denied,
+                super::calls::not_allowed(&reason),
+                step,
+            );
+        } else if ask_user::is_unattended(&self.config) {
+            self.answer_open(index, ToolStatus::Success, ask_user::NOBODY.to_owned(), step);
+        }
+        true
+    }
+}

@@ -1,0 +1,49 @@
+//! Questions that a model asks a person with the tool `ask_user`: what is asked, and what happens where nobody
+//! is there to answer.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether an agent may ask the person, and what becomes of a question that nobody can answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AskUser {
+    /// Where nobody is there, the model is told so and decides for itself.
+    Decide,
+    /// Where nobody is there, the question waits for somebody.
+    Wait,
+}
+
+/// A question of the model to the person, as every front end shows it. It is answered by an approval: `once`
+/// with the answer as its note, or `deny` for no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AskedQuestion {
+    /// The words of the question, as the model wrote them: they may hold control characters.
+    pub question: String,
+    /// Answers to choose from; none for free text. An answer in other words counts too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+impl AskedQuestion {
+    /// The answer that a person's words mean: the number of a choice, from 1, means that choice.
+    ///
+    /// ```
+    /// use agentx_types::AskedQuestion;
+    /// let asked = AskedQuestion { question: "Which?".into(), choices: vec!["red".into(), "blue".into()] };
+    /// assert_eq!(asked.meant(" 2 "), "blue");
+    /// assert_eq!(asked.meant("3"), "3");
+    /// assert_eq!(asked.meant("none of them"), "none of them");
+    /// ```
+    pub fn meant<'a>(&'a self, words: &'a str) -> &'a str {
+        let words = words.trim();
+        let number = words
+            .parse::<usize>()
+            .ok()
+            .and_then(|number| number.checked_sub(1));
+        number
+            .and_then(|index| self.choices.get(index))
+            .map_or(words, String::as_str)
+    }
+}
