@@ -98,7 +98,7 @@ fn words(outcome: &ToolOutcome) -> String {
     text.collect()
 }
 
-/// The lines that `rg` prints, in an order of their own; `None` where there is no `rg`.
+/// The lines that `rg` prints, in an order of their own; `None` if there is no `rg`.
 fn rg(root: &Path, arguments: &[&str]) -> Option<BTreeSet<Vec<u8>>> {
     let output = Command::new("rg")
         .args([

@@ -285,7 +285,7 @@ fn tuple_parameters(code: &str) -> Vec<String> {
     found
 }
 
-/// Where the bracket of the parameters opens, behind the name and its generics.
+/// If the bracket of the parameters opens, behind the name and its generics.
 fn after_generics(code: &str, from: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut last = ' ';

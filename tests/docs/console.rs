@@ -236,7 +236,7 @@ fn the_chat_page_shows_a_chat_as_it_is() {
         .lines()
         .map(|line| plain(line.trim_end()).0)
         .collect();
-    // Where it ran, what was typed, what was left out, the sums, and where it was killed.
+    // If it ran, what was typed, what was left out, the sums, and where it was killed.
     let own = ["$", "agentx ", "…", "› ", QUESTION];
     let missing: Vec<String> = chat
         .text

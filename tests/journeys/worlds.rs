@@ -140,7 +140,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None` where this machine does not let us have one.
+    /// `None` if this machine does not let us have one.
     fn mount(size: &str) -> Option<Self> {
         let place = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")

@@ -1,8 +1,9 @@
 //! The program that `reactor_kills.rs` kills: sessions whose tools are served by reactors that are attached and detached all the time.
 //!
-//! `reactors-worker FOLDER SEED (endless | last)` goes on with the sessions of the folder. Each call of a tool is written to a ledger when it begins
-//! and when it ends, and told on standard output after that. In its `last` life the model asks for nothing more and the program ends when all
-//! runs have. It ends with its standard input, too.
+//! `reactors-worker FOLDER SEED (endless | last)` continues with the sessions of the folder. Each call of a
+//! tool is written to a ledger when it begins and when it ends, and told on standard output after that. In
+//! its `last` life the model asks for nothing more and the program ends when all runs have. It ends with its
+//! standard input, too.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

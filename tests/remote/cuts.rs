@@ -262,7 +262,7 @@ impl Keeper {
                     assert_eq!(kept.missing_blobs, 0, "blobs come with their facts");
                     break;
                 }
-                // What it needed besides events did not come through; it goes on where it stopped.
+                // What it needed besides events did not come through; it continues where it stopped.
                 Err(_) => {
                     let why = self.keeping.ended().await.unwrap_err();
                     eprintln!("the keeper begins again: {why}");
@@ -472,7 +472,7 @@ async fn a_network_that_is_slow_and_stalls_is_waited_for() {
     stage.server.stop().exits(0);
 }
 
-/// A connection that died without a word is noticed by what does not come, and made anew.
+/// A connection that died without a word is noticed by what does not come, and recreated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_fell_silent_is_noticed() {
     let stage = Stage::new(4).await;

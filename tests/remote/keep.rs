@@ -359,7 +359,7 @@ async fn rows_follow_when_there_is_time_for_it() {
             place.log.verify(&id).await.unwrap().head
         );
     }
-    // It dies without a word, and the session goes on.
+    // It dies without a word, and the session continues.
     drop(keeping);
     place.model.push(ModelScript::text("four"));
     talk.say("four").await;
@@ -436,7 +436,7 @@ async fn goes_on(place: &Place, session: &SessionId, answers: &[&str]) {
     talk.session.close().await;
 }
 
-/// An old copy of the server's data is put back, and the session goes on from there.
+/// An old copy of the server's data is put back, and the session continues from there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
     for anew in [&[][..], &["zwei", "drei", "vier"]] {

@@ -245,7 +245,7 @@ async fn a_relay_with_a_key_of_its_own_gets_no_signature_and_no_session() {
         };
         let seen = relay(at, to, how).await;
         let place = format!("localhost:{}", at.port());
-        // Where nothing is known of the server yet, and where it is.
+        // Nothing is known of the server yet, nor where it is.
         for pinned in [false, true] {
             if pinned {
                 std::fs::write(known.servers_file(), format!("{place} {}\n", world.key)).unwrap();

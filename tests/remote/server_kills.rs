@@ -299,7 +299,7 @@ async fn a_server_that_is_asked_to_end_says_so_and_is_gone_in_time() {
     );
     assert_eq!(bye["payload"]["retry_after_ms"], 1000, "{bye}");
     drop(stream);
-    // What was shown is there, and it goes on.
+    // What was shown is there, and it continues.
     let server = Serving::at(&world, address, &[]);
     let web = Web::new(&url, &who, "direct").signed_in().await;
     web.say(&session, "work on turns=1 words=3", "on").await.done();

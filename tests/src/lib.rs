@@ -44,10 +44,10 @@ pub fn every_check_must_run() -> bool {
     std::env::var_os("CI").is_some() && std::env::var_os("AGENTX_TEST_OFFLINE").is_none()
 }
 
-/// The folder `name` of data for tests that is kept outside of the project, or `None` where it is missing.
+/// The folder `name` of data for tests that is kept outside of the project, or `None` if it is missing.
 ///
-/// It is looked for where `AGENTX_TEST_DATA` points, then at `../shared/data` from the workspace. Where it is missing, the
-/// caller says what it did not run: `what` names it.
+/// It is looked for where `AGENTX_TEST_DATA` points, then at `../shared/data` from the workspace. If it is
+/// missing, the caller says what it did not run: `what` names it.
 ///
 /// # Panics
 /// Where the data is missing and `CI` is set: a check that is not run must not look like one that passed.

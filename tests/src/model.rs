@@ -136,7 +136,7 @@ impl Model {
     /// What the last request tells the model about a call.
     ///
     /// # Panics
-    /// Where it is not told anything, or more than once.
+    /// If it is not told anything, or more than once.
     pub fn told_about(&self, call: &str) -> String {
         let requests = self.requests();
         let last = requests.last().expect("a request");

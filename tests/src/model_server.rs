@@ -177,7 +177,7 @@ fn serve(stream: TcpStream, script: &Script) {
     }
 }
 
-/// Does what is to be done with a request. `false` where the connection is over with it.
+/// Does what is to be done with a request. `false` if the connection is over with it.
 fn reply(out: &mut TcpStream, reader: &mut BufReader<TcpStream>, reply: Reply) -> std::io::Result<bool> {
     match reply {
         Reply::Answer(answer) => write_answer(out, &answer).map(|()| true),

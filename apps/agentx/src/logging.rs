@@ -28,7 +28,7 @@ pub(crate) fn start(settings: &Settings, draws: bool) -> Result<(), ChatError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        // Where nobody reads standard error any more, saying so there would end the program.
+        // If nobody reads standard error any more, saying so there would end the program.
         .log_internal_errors(false);
     match settings.log_file.clone().or(in_chat) {
         Some(path) => {

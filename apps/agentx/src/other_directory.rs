@@ -21,9 +21,9 @@ use crate::told_notes;
 /// Maximum number of mistakes in agent and tool files to report when an agent starts.
 const MOST_MISTAKES: usize = 3;
 
-/// The place that the settings name. Where the session that is meant works in another directory of this machine, settings and
-/// place become those of that directory, as if it had been named. Must be called inside an async runtime.
-/// What is wrong with the files of agents and tools there is said.
+/// The place that the settings name. If the session that is meant works in another directory of this machine,
+/// settings and place become those of that directory, as if it had been named. Must be called inside an async
+/// runtime. What is wrong with the files of agents and tools there is said.
 pub(crate) async fn place_of(
     global: &Global,
     agent: &AgentArgs,
@@ -110,8 +110,8 @@ async fn find_place(
     Ok(place)
 }
 
-/// What a person should know about a session of the folder that lay here before the one that does `since` then; `None` where it is none, or
-/// was gone on with here. What it says was said about other files.
+/// What a person should know about a session of the folder that lay here before the one that does `since`
+/// then; `None` if it is none, or was gone on with here. What it says was said about other files.
 async fn of_folder_before(
     place: &CommandTarget,
     workspace: &Path,

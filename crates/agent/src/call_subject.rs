@@ -2,8 +2,8 @@
 //! say about them.
 //!
 //! Rules that deny or ask are held against every way in which a call may be read: they count if any fits. A
-//! rule that allows has to cover all of it as it is written. So a mistake of the reading asks once too often,
-//! and lets nothing pass.
+//! rule that allows has to cover all of it as it is written. A parsing error therefore causes an unnecessary
+//! question, never an unwanted permission.
 //!
 //! Nothing here looks at the disk: links, and what a variable holds, are the tool's to check
 //! ([`refused_where_it_leads`](crate::approval::refused_where_it_leads), decision 007 in `issues/`).

@@ -1,9 +1,9 @@
 //! Takes a command line apart, far enough to say whether a rule covers all of it.
 //!
-//! `allow` rules are held against this reading, which is the narrow one of two: it splits a line only where
-//! that is certain, and what cannot be taken apart with certainty is covered by no `allow` rule but one that
-//! names it whole. The wide reading, for rules that deny or ask, is [`crate::command_analysis`] (decision 021
-//! in `issues/`).
+//! `allow` rules are held against this reading, which is the narrow one of two: it splits a line only if that
+//! is certain, and what cannot be taken apart with certainty is covered by no `allow` rule but one that names
+//! it whole. The wide reading, for rules that deny or ask, is [`crate::command_analysis`] (decision 021 in
+//! `issues/`).
 //!
 //! | line | commands | certain |
 //! | --- | --- | --- |

@@ -13,8 +13,8 @@ impl CallSubject<'_> {
     /// Returns whether the rule names this tool.
     ///
     /// A rule that denies files to the tool `read`, or asks about them, is about command lines too: they may
-    /// read the file as well. A tool of the person's own is not replaced behind a rule that allows it: where
-    /// a folder's file takes its name, only a rule that names the file allows it.
+    /// read the file as well. A tool of the user is not replaced behind a rule that allows it: where a
+    /// folder's file takes its name, only a rule that names the file allows it.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
         if rule.tool == MCP && self.server_tool().is_some() {
             return rule.effect != RuleEffect::Allow || !needs_own_rule(self.tool);
@@ -78,7 +78,7 @@ pub(crate) fn name_in_rules(tool: &ToolSpec) -> String {
     }
 }
 
-/// Returns whether a folder's file describes the tool instead of one of the person's own.
+/// Returns whether a folder's file describes the tool instead of the user's own file.
 pub(crate) fn replaces_another(tool: &ToolSpec) -> bool {
     tool.reach.as_ref().is_some_and(|reach| reach.replaces)
 }

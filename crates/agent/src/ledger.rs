@@ -5,8 +5,8 @@
 //! made unlike before they come here.
 //!
 //! Invariant: each call gets exactly one result, in whatever order results come, and only from the action
-//! that performs it; any other is passed over (invariant 8). Providers refuse a conversation in which a call
-//! has no result, or two; so the ledger is empty only between rounds, and is emptied at once.
+//! that performs it; any other is ignored (invariant 8). Providers refuse a conversation in which a call has
+//! no result, or two; so the ledger is empty only between rounds, and is emptied at once.
 
 use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};

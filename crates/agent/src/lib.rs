@@ -115,8 +115,8 @@ pub use secret_files::secret_files;
 ///   rules of the server.
 /// - D. Getters, which take `&self` and may be called at any time.
 ///
-/// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a [`Transition`]; `bind_by`
-/// returns nothing. Each action is whole when it is returned.
+/// B and C take their inputs as arguments, with a [`StepContext`], and return all that follows as a
+/// [`Transition`]; `bind_by` returns nothing. Each action is complete when it is returned.
 ///
 /// Give it every fact of the session that is addressed to it or to nobody, in `seq` order. For one fact, the
 /// agents of a session go in this order:
@@ -149,7 +149,7 @@ impl Agent {
         }
     }
 
-    /// Takes the next fact and says what follows.
+    /// Applies the next fact and returns what follows from it.
     ///
     /// A fact that does not concern the agent gives an empty [`Transition`]; none is an error. `context` is
     /// what the session says about the moment, and must not be older than the fact.

@@ -71,7 +71,7 @@ pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str)
 
 /// Returns whether a name with globs is one of the paths of `pattern`, as `holds` says.
 ///
-/// Where it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
+/// If it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
 pub(crate) fn glob_holds(
     pattern: &str,
     name: &str,

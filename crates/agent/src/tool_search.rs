@@ -51,7 +51,7 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     (taken > room && config.model.context_window > 0 && is_free).then(|| tool(of_servers()))
 }
 
-/// The tool, as the model is told of it.
+/// The tool, as it is described to the model.
 fn tool<'a>(of_servers: impl Iterator<Item = &'a ToolSpec>) -> ToolSpec {
     let mut servers: Vec<(&str, usize)> = Vec::new();
     for server in of_servers.filter_map(server_of) {

@@ -54,7 +54,7 @@ async fn main() -> Result<(), AgentError> {
     });
     let watcher = agent.attach(watcher).await?;
 
-    // It brings a tool: the agent is told of it before its next run.
+    // It brings a tool: the agent is notified of it before its next run.
     let trains = ToolEnvironment::new("trains", [next_train.into_tool()]);
     let trains = agent.attach(trains).await?;
     println!("{}", agent.ask("next train to Rome?").await?);

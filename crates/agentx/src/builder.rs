@@ -235,9 +235,9 @@ impl AgentBuilder {
         self
     }
 
-    /// All tools of the runtime that it is on, also those of [reactors](AgentHandle::attach) that come later: the agent is told of them
-    /// between two runs. The built-in tools are among them only on a [runtime that is there already](AgentBuilder::runtime), or with
-    /// [`AgentBuilder::builtin_tools`].
+    /// All tools of the runtime that it is on, also those of [reactors](AgentHandle::attach) that come later:
+    /// the agent is notified of them between two runs. The built-in tools are among them only on a [runtime
+    /// that is there already](AgentBuilder::runtime), or with [`AgentBuilder::builtin_tools`].
     pub fn all_tools(mut self) -> Self {
         self.definition.all_tools = true;
         self

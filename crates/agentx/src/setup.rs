@@ -111,7 +111,7 @@ impl Workplace {
         }
         let directory = std::path::absolute(directory).map_err(AgentError::Storage)?;
         let directory = std::fs::canonicalize(&directory).unwrap_or(directory);
-        // Where the workspace lies in it, the rest there is not ours.
+        // If the workspace lies in it, the rest there is not ours.
         let files = if workspace.starts_with(&directory) {
             [agentx_node_runtime::DATABASE, agentx_node_runtime::COMMANDS]
                 .map(|file| format!("{file}**"))

@@ -104,7 +104,7 @@ async fn attempts_are_bounded_and_the_run_fails_with_the_words_of_the_validator(
         reason.as_ref().unwrap().contains("3 of at most 3 attempts"),
         "{reason:?}"
     );
-    // The session goes on, and the schema was that of one question.
+    // The session continues, and the schema was that of one question.
     assert_eq!(agent.ask("where?").await.unwrap().text, ROME);
     let never = agentx::agent("You know cities.")
         .scripted(["a", ROME])

@@ -175,7 +175,7 @@ async fn what_waited_goes_to_the_next_responder_or_ends_unserved_in_time() {
     let waits = dispatcher.request(call("bash", "ses_1")).unwrap();
     let claim = now(&mut second).await.unwrap();
     dispatcher.detach(second.responder(), Grace::Finish);
-    // Time stands still until all wait, and goes on to the limit then.
+    // Time stands still until all wait, and continues to the limit then.
     assert_eq!(waits.ended().await, RequestEnd::Unserved);
     claim.settle();
     assert_eq!(has.ended().await, RequestEnd::Settled);

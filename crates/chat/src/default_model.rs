@@ -14,8 +14,8 @@ use crate::render::clean::visible;
 /// Maximum number of names to print.
 const NAMES: usize = 8;
 
-/// Makes the model that is asked the one of a server of the person's own: its only one where none is named, and the one that is named
-/// where only that server knows it. Says so where nobody named it.
+/// Uses the model of one of the user's own servers: its only one where none is named, and the one that is
+/// named where only that server knows it. Says so where nobody named it.
 ///
 /// # Errors
 /// Returns an error if the server rejects the API key, and if no model is named and the server has several or
@@ -56,8 +56,8 @@ impl OnlyModel {
     }
 }
 
-/// The only model of a server of the person's own, where no model is named and that server is asked; `None` where the settings say what is
-/// asked.
+/// The only model of a server of the user, if no model is named and that server is asked; `None` if the
+/// settings say what is asked.
 ///
 /// # Errors
 /// Returns an error for the same reasons as [`settle`].
@@ -122,7 +122,7 @@ pub async fn only_model(settings: &Settings) -> Result<Option<OnlyModel>, ChatEr
     }
 }
 
-/// Returns `PROVIDER/NAME` of a model that only a server of the person's own knows; `None` for any other name.
+/// Returns `PROVIDER/NAME` of a model that only a server of the user knows; `None` for any other name.
 ///
 /// # Errors
 /// Returns an error if no server has it, and one rejects the API key and so does not say what it has.
@@ -146,7 +146,7 @@ pub(crate) async fn known_to_own_server(
     refused.map_or(Ok(None), Err)
 }
 
-/// A server of the person's own that does not take the key, or wants one.
+/// A server of the user that does not take the key, or wants one.
 fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
     let at = visible(&provider.base_url);
     let what = match provider.key() {
@@ -249,7 +249,7 @@ pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String>
     ))
 }
 
-/// The server of the person's own whose model would be asked, where no model is named.
+/// The server of the user whose model would be asked, if no model is named.
 pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     if settings.model.is_some() || settings.connect.is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! Taking a seat at a session: which one is meant, and opening it.
+//! Selects and opens a session.
 
 mod available;
 mod continuing;

@@ -132,8 +132,8 @@ pub fn is_ended_with() -> Option<Exit> {
     ENDED.get().copied()
 }
 
-/// Ends the process, the commands that it runs first. No session hears of their end: nothing goes on, and what came of the calls is
-/// not known.
+/// Ends the process, the commands that it runs first. No session hears of their end: nothing continues, and
+/// what came of the calls is not known.
 fn end(exit: Exit) -> ! {
     let exit = *ENDED.get_or_init(|| exit);
     agentx::runtime::halt_sessions();

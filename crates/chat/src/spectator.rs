@@ -143,7 +143,7 @@ impl Spectator {
         Ok(())
     }
 
-    /// Says in the last row how things stand, where there is a screen.
+    /// Says in the last row how things stand, if there is a screen.
     pub fn set_status(&mut self, status: &str) {
         if let SpectatorStage::Screen { screen, .. } = &mut self.stage {
             screen.set_status(status.to_owned());

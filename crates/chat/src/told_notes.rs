@@ -33,7 +33,7 @@ pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     !what.is_empty()
 }
 
-/// The notes with this one, the latest last; `None` where it stands there already.
+/// The notes with this one, the latest last; `None` if it stands there already.
 fn noted(before: &str, session: &str, what: &str) -> Option<String> {
     let of_session = |line: &&str| line.split_once('\t').is_some_and(|(id, _)| id == session);
     let said = before

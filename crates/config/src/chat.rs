@@ -8,7 +8,7 @@ use crate::value::ValueError;
 
 /// The default minimum time between two runs of the status command.
 const EVERY: Duration = Duration::from_secs(10);
-/// After which time a run is a long one, where nobody says.
+/// After which time a run is a long one, if nobody says.
 const LONG: Duration = Duration::from_secs(20);
 
 /// The settings of a chat in a terminal.

@@ -16,9 +16,10 @@ use crate::{FolderTrust, Settings};
 const MAX_BYTES: usize = 240;
 
 impl Settings {
-    /// The facts about an agent that works in `workspace` from now on; `None` where the person wants none told.
+    /// The facts about an agent that works in `workspace` from now on; `None` if the person wants none told.
     ///
-    /// The state of Git is told of a folder that may instruct the model: the name of a branch is a claim of the folder.
+    /// The model is told the state of Git of a folder that may instruct the model: the name of a branch is a
+    /// claim of the folder.
     pub fn environment_context(&self, workspace: &Path) -> Option<Instructions> {
         if !self.environment_context {
             return None;

@@ -55,8 +55,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// The folder of the person's own configuration, whose agents, tools and instructions need no trust; the file alone where another
-    /// place was named for it or the work is in that folder.
+    /// The folder of the user's own configuration, whose agents, tools and instructions need no trust; the
+    /// file alone where another place was named for it or the work is in that folder.
     fn configuration(&self) -> &Path {
         let folder = self.user_file.parent().filter(|folder| {
             folder.file_name().is_some_and(|name| name == "agentx") && !self.workspace.starts_with(folder)

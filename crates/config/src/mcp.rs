@@ -180,7 +180,7 @@ pub fn check_mcp_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// The servers of the person's own settings.
+/// The servers of the user's own settings.
 pub(crate) fn servers(
     get: &Getter<'_>,
     lookup: &dyn Fn(&str) -> Option<String>,

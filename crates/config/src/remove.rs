@@ -10,8 +10,8 @@ use crate::symlinks::refuse_links;
 use crate::yaml::{Yaml, YamlNode, parse};
 use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 
-/// Removes the rule that stands at this place of a file. Where the file is a folder's, `root` is the folder: no link below it is
-/// followed.
+/// Removes the rule that stands at this place of a file. If the file is a folder's, `root` is the folder: no
+/// link below it is followed.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or written, has another rule there by now, or is written in a

@@ -28,8 +28,8 @@ struct SeenFolder {
     came_later: bool,
 }
 
-/// Looks which folder lies at a path, and takes note of it. Since when it has been there, where another one was there before; `None` where
-/// none was, or nothing can be told.
+/// Looks which folder lies at a path, and takes note of it. Since when it has been there, where another one
+/// was there before; `None` if none was, or nothing can be told.
 pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
     let (key, id) = (path.to_str()?, folder_id(path)?);
     let known = read(data_dir).ok()?.remove(key);
@@ -42,7 +42,7 @@ pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
             came_later: known.is_some(),
         },
     };
-    // Where it cannot be written, it is noticed another time.
+    // If it cannot be written, it is noticed another time.
     let _ = note(data_dir, key, &seen);
     seen.came_later.then_some(seen.at)
 }

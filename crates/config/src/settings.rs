@@ -215,8 +215,8 @@ impl ProviderSettings {
         self.key.value()
     }
 
-    /// The variable whose value is missing; `None` where the provider can be asked. A server on this machine needs a key too, where its
-    /// provider does.
+    /// The variable whose value is missing; `None` if the provider can be asked. A server on this machine
+    /// needs a key too, where its provider does.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
             ProviderKey::Env { name, value: None } if self.needs_key => Some(name),

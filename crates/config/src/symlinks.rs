@@ -1,5 +1,5 @@
-//! Files that are written in a folder which may be a stranger's: a link that came with it would lead what is written to a file of the
-//! person's own.
+//! Files that are written in a folder which may be a stranger's: a link that came with it would lead what is
+//! written to a file of the user.
 
 use std::path::Path;
 

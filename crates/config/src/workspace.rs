@@ -1,8 +1,9 @@
 //! The settings of a workspace that count, and their effects.
 //!
-//! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set the rest, with three
-//! exceptions: it never decides where a key of the person's is sent, it changes nothing of a provider or a model that the person or
-//! the program defines, and a file that it names counts only where it lies in the workspace and was trusted with it.
+//! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set
+//! the rest, with three exceptions: it never decides where a key of the person's is sent, it changes nothing
+//! of a provider or a model that the person or the program defines, and a file that it names counts only if
+//! it lies in the workspace and was trusted with it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -198,7 +198,7 @@ fn what_cannot_be_kept_as_it_was_is_left_to_the_person() {
         };
         let home = Home::new(text);
         match home.set(key, value) {
-            // Where it can be done after all, the rest is as it was: that is what the change itself has checked.
+            // If it can be done after all, the rest is as it was: that is what the change itself has checked.
             Ok(changed) => assert_ne!(changed, text),
             Err(error) => {
                 assert!(

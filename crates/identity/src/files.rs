@@ -85,7 +85,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], _lock: &KeyringLock) -> Result<
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
-    // What is there was left behind by a process that died; made anew, so that its mode is ours.
+    // What is there was left behind by a process that died; recreated, so that its mode is ours.
     let _ = fs::remove_file(&temporary);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -168,7 +168,7 @@ impl Keyring {
         files::check_directory(&self.directory)
     }
 
-    /// The path of the person's own identity.
+    /// The path of the user's own identity.
     pub fn identity_file(&self) -> PathBuf {
         self.directory.join("identity")
     }
@@ -334,7 +334,7 @@ impl Keyring {
     }
 }
 
-/// The secret key in a file; `None` where there is no file.
+/// The secret key in a file; `None` if there is no file.
 pub(crate) fn secret_in(path: &Path) -> Result<Option<SecretKey>, KeyringError> {
     let Some(mut bytes) = files::read(path, Privacy::Secret)? else {
         return Ok(None);

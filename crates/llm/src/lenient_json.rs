@@ -21,8 +21,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only where it stands
-/// alone in a field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
+/// A string that borrows from the input unless it has escapes. (serde borrows a `Cow` only if it stands alone
+/// in a field, not inside an `Option`.) A number is taken as its digits, anything else as nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Str<'a>(pub(crate) Cow<'a, str>);
 

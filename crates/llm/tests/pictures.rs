@@ -24,7 +24,7 @@ fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
     bytes
 }
 
-/// For each of these pictures, one a message, what stands in its place in a request; nothing where it is sent.
+/// For each of these pictures, one a message, what stands in its place in a request; nothing if it is sent.
 fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
     let catalog = Catalog::builtin();
     let mut blobs = BTreeMap::new();

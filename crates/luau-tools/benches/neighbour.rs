@@ -1,4 +1,5 @@
-//! How late a script goes on that shares its thread with a hostile one. Prints milliseconds, judges nothing.
+//! How late a script continues that shares its thread with a hostile one. Prints milliseconds, judges
+//! nothing.
 //!
 //! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in them.
 //!

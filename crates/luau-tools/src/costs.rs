@@ -170,7 +170,7 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     let (speaker, _listener) = line(start);
     let run = Rc::new(ScriptRun::new(speaker, Rc::new(Wakes::of(Arc::default()))));
     let begun = vm.start(&run, &mut FlatValue::default());
-    // Where a run was stopped, what it measured is there.
+    // If a run was stopped, what it measured is there.
     if let Ok((Some(table), progress)) = begun {
         let _ = go_on(&vm, &run, &table, progress, &tally);
     }

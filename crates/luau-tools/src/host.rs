@@ -49,7 +49,7 @@ pub struct HostEffect {
     pub kind: EffectKind,
     /// With what. The shape belongs to the kind, see [`EffectKind`].
     pub request: Value,
-    /// Where the script stands, for people; `None` if it is not known, or the kind is not
+    /// If the script stands, for people; `None` if it is not known, or the kind is not
     /// [`EffectKind::Invoke`].
     pub place: Option<EffectPlace>,
 }

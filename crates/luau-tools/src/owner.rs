@@ -16,7 +16,7 @@ use crate::script::Script;
 /// A VM takes some 370 KiB and 400 µs to make, a script in a VM that is there about 5 KiB and a few µs. So
 /// scripts of one owner share VMs. Each run has globals of its own there, everything else is frozen, and a
 /// script sees nothing of another; but whether that holds is up to the sandbox, where between VMs there is
-/// nothing to reach. So let scripts share an owner only where they come from one place.
+/// nothing to reach. So let scripts share an owner only if they come from one place.
 #[derive(Clone)]
 pub struct Owner {
     held: Arc<HeldVm>,

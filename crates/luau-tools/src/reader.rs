@@ -99,7 +99,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
-    /// What `read` makes of that which comes next. Where it makes nothing of it, nothing was read.
+    /// What `read` makes of that which comes next. If it makes nothing of it, nothing was read.
     pub(crate) fn attempt<T>(&self, read: impl FnOnce() -> Option<T>) -> Option<T> {
         let at = self.at.get();
         let made = read();

@@ -1,7 +1,7 @@
 //! The line between a lane and the future that awaits a run: what it begins with, what it says, and whether
 //! it shall stop. One allocation for all of it, for a run may last a few microseconds.
 //!
-//! Exactly one thing is said last: the result, or nothing where the lane is gone. Effects that had begun are
+//! Exactly one thing is said last: the result, or nothing if the lane is gone. Effects that had begun are
 //! said before it. A stop goes the other way, as one byte that the script's safepoints look at; it never
 //! waits for anybody.
 

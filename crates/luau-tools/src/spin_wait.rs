@@ -147,7 +147,7 @@ const LOOKS: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_millis(1);
 /// How long it looks at most before others on its thread have their turn.
 const TURN: Duration = Duration::from_micros(50);
-/// Where nothing was ever seen, it is tried once in two to this.
+/// If nothing was ever seen, it is tried once in two to this.
 const SELDOM: u32 = 8;
 
 /// How often one who looks lets others by, if nothing says that there are any.

@@ -31,8 +31,8 @@ compile_error!("errors of the VM unwind through functions of Rust, which `panic 
 /// The stack of a function of the VM that runs now.
 pub(crate) struct Stack(*mut State);
 
-/// Where a value is: the first argument, or one that a walk came to. It is nil when the value is there no
-/// more.
+/// The position of a value: the first argument, or one that a walk reached. It is nil if the value no longer
+/// exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValuePosition(c_int);
 
@@ -251,7 +251,7 @@ impl Stack {
         at: ValuePosition,
         mut visit: impl FnMut(&mut Self, TablePair) -> Result<(), E>,
     ) -> Result<(), E> {
-        // SAFETY: room is made. Where there is none, for lack of memory too, that is said and no error is
+        // SAFETY: room is made. If there is none, for lack of memory too, that is said and no error is
         // raised.
         if unsafe { ffi::lua_checkstack(self.0, SLOTS) } == 0 {
             return Err(NoRoom.into());

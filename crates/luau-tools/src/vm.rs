@@ -201,8 +201,7 @@ impl Vm {
         })
     }
 
-    /// Where a run waits that continues, by its table; else where the script stood that just ran out of
-    /// memory.
+    /// If a run waits that continues, by its table; else where the script stood that just ran out of memory.
     pub(crate) fn place(&self, table: Option<&Table>) -> Option<ScriptLocation> {
         // It is asked with no run at work, so that no limit of one ends it.
         let (chunk, line) = self.stands.call::<(Option<String>, Option<u32>)>(table).ok()?;

@@ -1,5 +1,5 @@
-//! What a hostile script tries, as data: each ends by its limit with a result that says why, and while it lasts
-//! another script goes on.
+//! What a hostile script tries, as data: each ends by its limit with a result that says why, and while it
+//! lasts another script continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Every function of the library, with arguments as large as memory allows, in a loop that goes on after errors: the script ends by a
-//! limit, and a neighbour on the same thread ends well beside it.
+//! Every function of the library, with arguments as large as memory allows, in a loop that continues after
+//! errors: the script ends by a limit, and a neighbour on the same thread ends well beside it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "costs/table.rs"]

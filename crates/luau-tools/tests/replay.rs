@@ -201,7 +201,7 @@ async fn invoke(script: &Script, args: &Value, host: Arc<dyn Host>) -> Result<Va
         .await
 }
 
-/// What differs between a run and its replay; empty where nothing does.
+/// What differs between a run and its replay; empty if nothing does.
 async fn differences(script: &Script, args: &Value, seed: u64) -> Vec<String> {
     let recorded = Arc::new(Mutex::new(BTreeMap::new()));
     let chance = Chance {

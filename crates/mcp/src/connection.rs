@@ -129,7 +129,7 @@ impl McpConnection {
         }
     }
 
-    /// Waits until a program that has ended has complained of everything, for a moment at most.
+    /// Waits briefly until the standard error of a program that has ended is read completely.
     pub(crate) async fn settle(&self) {
         if let Some(process) = &self.process {
             process.said.settle().await;

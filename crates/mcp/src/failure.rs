@@ -22,7 +22,7 @@ pub enum McpFailure {
         /// The program's output, to append to the error; may be empty.
         said: String,
     },
-    /// It wants to know who asks.
+    /// It requires authorization.
     #[error("it wants authorization; set a header for it, as `mcp.NAME.headers.Authorization: ${{TOKEN}}`")]
     Unauthorized,
     /// The connection ended, or never came about.

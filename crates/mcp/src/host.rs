@@ -1,5 +1,5 @@
-//! A server as long as its tools are offered: it runs from its first call on, what it says about its tools is held
-//! against what is known, and a call has one outcome whatever becomes of the server.
+//! One configured server: started by its first call; its tool list is compared with the cached one; each call
+//! has one outcome, even if the server dies.
 
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -217,7 +217,7 @@ impl ServerHost {
         outcome
     }
 
-    /// Accepts a tool as it is: whoever let its call run has done so. The file is read only where that is news.
+    /// Accepts a tool as it is: whoever let its call run has done so. The file is read only if that is news.
     fn accept(&self, tool: &ServerTool) {
         if self.lock().accepts(tool) {
             return;

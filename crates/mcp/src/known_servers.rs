@@ -2,7 +2,7 @@
 //! A file for each server, so that its tools are offered without starting it.
 //!
 //! A file belongs to a command line or an address: where that changes, nothing is known of the server. What
-//! was listed first counts as accepted. Where a server describes a tool in another way later, the accepted
+//! was listed first counts as accepted. If a server describes a tool in another way later, the accepted
 //! description stays in the file until a person allows a call of the tool as it is now.
 
 use std::collections::BTreeMap;

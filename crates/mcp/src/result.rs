@@ -1,5 +1,5 @@
 //! What a server answered, as the outcome of a call: bounded text, pictures as parts of their own, and a note
-//! about whatever a model cannot be given.
+//! about content that models do not accept.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The servers of a person's settings together: each with the names that the others leave it.
+//! All configured MCP servers. Tool names are made unique across servers.
 
 use std::time::Duration;
 

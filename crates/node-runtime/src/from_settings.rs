@@ -61,8 +61,8 @@ impl NodeParts {
         Ok(Self::of(settings, program, (open(settings)?, options)))
     }
 
-    /// Makes the parts with `log` in place of the log in the data directory, where nothing is written then:
-    /// no database is opened, and commands that run are not written down. So a killed program leaves its
+    /// Makes the parts with `log` in place of the log in the data directory, if nothing is written then: no
+    /// database is opened, and commands that run are not written down. So a killed program leaves its
     /// commands running.
     pub fn on_log(settings: &Settings, program: &str, log: Arc<dyn SessionLog>) -> Self {
         Self::of(settings, program, (log, tool_options(settings)))

@@ -9,7 +9,7 @@
 //! for again from there; the others pass over what they had.
 //!
 //! A reader takes at most 1,024 deliveries ahead of its front end. One that takes nothing for a while is cut
-//! off from the shared stream, notes what it has, and begins again from there when its front end goes on.
+//! off from the shared stream, notes what it has, and begins again from there when its front end continues.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -144,8 +144,8 @@ struct ConnectedSession {
     /// Keeps the events coming as long as the reader lives.
     held: FeedSubscription,
     wanted: FollowRequest,
-    /// `None` before the first, and after it was left behind.
-    /// The stream of facts that all readers of the session share.
+    /// The stream of facts that all readers of the session share. `None` before the first fact, and after
+    /// the reader was cut off.
     facts: Option<mpsc::Receiver<Facts>>,
     /// Facts that were stored before the reading began.
     first: Vec<Fact>,

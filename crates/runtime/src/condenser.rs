@@ -11,8 +11,8 @@
 //! | it is as long as what it stands for | `condensing_failed`, `frees_nothing` |
 //! | the model declined, failed, was stopped, or wrote nothing | `condensing_failed`, with its code |
 //!
-//! Where the conversation fits without the summary, or the last one failed, a model that is away is tried
-//! again once, shortly, and not waited for: the run continues, and asks for one later.
+//! If the conversation fits without the summary, or the last one failed, a model that is away is tried again
+//! once, shortly, and not waited for: the run continues, and asks for one later.
 
 use std::sync::Arc;
 

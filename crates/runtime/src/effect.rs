@@ -88,8 +88,8 @@ pub struct FactBatch {
 /// | [`commit`](Self::commit), [`commit_draft`](Self::commit_draft) | it is in the log, or refused |
 /// | [`commit_later`](Self::commit_later) | it has its place; what it returns tells when it is in the log |
 ///
-/// Whether an event is taken in is the sequencer's to say. After an action has been lost, as by the detachment of its reactor, nothing that is
-/// said of it is taken in: its outcome is settled without it.
+/// The sequencer decides whether to accept an event. It rejects every event of a lost action, for example
+/// after its reactor was detached: the outcome is recorded without it.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     /// The sequencer's queue.
@@ -188,19 +188,19 @@ impl EventSink {
         &self.cause
     }
 
-    /// Says that `event` happened. Returns `false` when the session is gone, or the action is lost.
+    /// Emits `event`. Returns `false` if the session is gone, or the action is lost.
     pub async fn emit(&self, event: impl Into<EnvironmentEvent>) -> bool {
         self.emit_all(vec![event.into()]).await
     }
 
-    /// Says that `events` happened, in this order; they are committed together. Returns `false` when the session is gone, or the
-    /// action is lost.
+    /// Emits `events` in this order; they are committed together. Returns `false` if the session is gone, or
+    /// the action is lost.
     pub async fn emit_all(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, false).await
     }
 
-    /// Says that pieces of something that continues happened, where the next ones were waited for already: they
-    /// are committed without waiting for more. Returns `false` when the session is gone.
+    /// Emits stream chunks that the caller has already batched; they are committed without further delay.
+    /// Returns `false` if the session is gone.
     pub async fn emit_gathered(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, true).await
     }
@@ -218,14 +218,14 @@ impl EventSink {
         self.pass_on(said).await.is_some()
     }
 
-    /// Says that `event` happened, and waits until it is in the log. Returns its `seq`; `None` when the session is gone, or
+    /// Emits `event` and waits until it is in the log. Returns its `seq`; `None` if the session is gone, or
     /// the action is lost.
     pub async fn commit(&self, event: impl Into<EnvironmentEvent>) -> Option<u64> {
         self.commit_draft(self.draft(event.into())).await?.ok()
     }
 
-    /// Says that `event` happened, in two parts: returns when it has its place before all that is said later;
-    /// the receiver is told its `seq` when it is in the log. `None` when the session is gone.
+    /// Emits `event` in two parts: returns as soon as its place in the queue, before all later events, is
+    /// fixed; the receiver yields its `seq` once it is in the log. `None` if the session is gone.
     pub async fn commit_later(
         &self,
         event: impl Into<EnvironmentEvent>,
@@ -240,8 +240,8 @@ impl EventSink {
         Some(done)
     }
 
-    /// Says that an event of another agent of the session happened, or one from another source, and waits
-    /// until it is in the log. The session may refuse it; `None` when the session is gone.
+    /// Emits an event of another agent of the session, or from another source, and waits until it is in the
+    /// log. The session may refuse it; `None` if the session is gone.
     pub async fn commit_draft(&self, draft: EventDraft<EnvironmentEvent>) -> Option<CommitResult> {
         let (committed, done) = oneshot::channel();
         let said = FactBatch {
@@ -253,8 +253,9 @@ impl EventSink {
         done.await.ok()
     }
 
-    /// Asks about a call that the action's tool wants to make, and waits until it is decided, for as long as a person takes. `None`
-    /// when the session is gone, or there is none. It waits for ever where the run is being stopped: then the action is cancelled.
+    /// Asks about a call that the action's tool wants to make, and waits until it is decided, for as long as
+    /// a person takes. Returns `None` if the session is gone or the sink has no session. If the run is being
+    /// stopped, it never returns; the action is then cancelled.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
         let decided = self.session.as_ref()?.decisions.wait(&asked.tool_call_id);
         self.commit(asked).await?;

@@ -38,7 +38,7 @@ pub(crate) async fn fold_on(
 
 /// The state that is kept of a session besides its fold, and what it shares with others.
 pub(crate) struct FoldCompanions {
-    /// The fold as it stood after this event, or a little before it, where there are later ones.
+    /// The fold as it stood after this event, or a little before it, if there are later ones.
     pub(crate) remember: u64,
     /// Tools that all sessions of this program have: one copy of them is enough.
     pub(crate) tools: Arc<[ToolSpec]>,

@@ -41,8 +41,8 @@ pub struct Journal {
     depth: u32,
     /// The time for which the model's call has waited for people.
     pauses: Pauses,
-    /// Whether a person said beforehand that calls that would be asked about may be made. It holds outside of a
-    /// session, where nobody can be asked.
+    /// Whether a person said beforehand that calls that would be asked about may be made. It holds outside of
+    /// a session, if nobody can be asked.
     allows_asked: bool,
 }
 
@@ -155,8 +155,8 @@ impl Journal {
         }
     }
 
-    /// This journal, for a call of `tool`, which the agent itself may not have: rules about places look for
-    /// it among the agent's tools.
+    /// Returns the journal for a call of `tool`, even if the agent does not offer `tool`: path rules look its
+    /// spec up among the agent's tools.
     #[must_use]
     pub fn calling(mut self, tool: &ToolSpec) -> Self {
         let Some(config) = self.caller.config.as_deref() else {
@@ -267,8 +267,8 @@ impl Journal {
         self.events.as_ref()?.session_id()
     }
 
-    /// A step begins that touches the world: returns when that is in the log, before which it must not begin. `false` where
-    /// the session is gone, and nothing may be done any more.
+    /// A step begins that touches the world: returns when that is in the log, before which it must not begin.
+    /// `false` if the session is gone, and nothing may be done any more.
     pub async fn begin(&self, step: u64, kind: &str, input: Value) -> bool {
         match self.begin_later(step, kind, input).await {
             Some(begun) => begun.committed().await,
@@ -320,9 +320,9 @@ impl Journal {
         }
     }
 
-    /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes into being, an
-    /// input for it, that it is to stop. Returns its `seq` when it is in the log, or why the session does not take it; `None` where
-    /// the session is gone or there is none.
+    /// Puts a fact about another agent of the session on record, with this call as its cause: that it comes
+    /// into being, an input for it, that it is to stop. Returns its `seq` when it is in the log, or why the
+    /// session does not take it; `None` if the session is gone or there is none.
     pub async fn say(&self, to: &AgentStateId, event: impl Into<EnvironmentEvent>) -> Option<CommitResult> {
         let events = self.events.as_ref()?;
         let mut draft = EventDraft::<EnvironmentEvent>::new(Source::Agent, Some(to.clone()), event);

@@ -281,7 +281,8 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::without("hashes to check"))))
     }
 
-    /// Whether the store is still the one that was opened: what is written to one that was removed or replaced is lost.
+    /// Checks that the store was not removed or replaced since it was opened: later writes to it would be
+    /// lost.
     ///
     /// # Errors
     /// Returns an error if it is not; see [`LogError::is_lost`].

@@ -1,5 +1,4 @@
-//! Calls that a running tool wants to make: by which rules they are judged, where the tool waits for what a person decides about one, and
-//! how long.
+//! Calls that a running tool makes: their rules, the wait for a person's decision, and its time limit.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

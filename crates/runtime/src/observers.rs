@@ -1,7 +1,7 @@
 //! Reactors that only listen: one that writes a line for each event, and one that counts what runs come to.
 //!
-//! Both lose events rather than hold anybody up: one that is [`BEHIND`] passes over the oldest. So the figures of a very busy runtime may
-//! be too low; bills are made from the log, not from them.
+//! Both lose events rather than hold anybody up: one that is [`BEHIND`] ignores the oldest. So the figures of
+//! a very busy runtime may be too low; bills are made from the log, not from them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use agentx_types::{RunStatus, RuntimeEvent};
 use crate::system_bus::SystemBus;
 use crate::system_events::SystemEvent;
 
-/// Events that a listener may be behind; then the oldest are passed over.
+/// Events that a listener may be behind; then the oldest are ignored.
 const BEHIND: usize = 4_096;
 
 /// Returns whether the lines of [`event_logger`] are written at all: `tracing` wants this module's at the

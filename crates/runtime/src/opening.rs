@@ -27,7 +27,7 @@ use agentx_session::SessionFold;
 /// that show the end.
 const LOOK_BACK: u64 = 4096;
 
-/// The ids of a new session, of its first agent and of its owner. The shell mints them.
+/// The ids of a new session, of its first agent and of its owner. Created by the runtime.
 #[derive(Clone, Debug)]
 pub struct SessionIds {
     /// The session.
@@ -227,8 +227,8 @@ fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]
     }
 }
 
-/// The change without what it would make the session forget: how large a model's window is was learned from its server. `None` where
-/// nothing is left to change.
+/// The change without what it would make the session forget: how large a model's window is was learned from
+/// its server. `None` if nothing is left to change.
 fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<ConfigChange> {
     let agent = fold.root_agent().and_then(|agent| agent.react());
     let (ConfigChange::Model(model), Some(agent)) = (&change, agent) else {

@@ -56,8 +56,7 @@ pub struct Ruling {
     pub rules: Vec<Rule>,
     /// The rule that "always" would keep, where a person is asked.
     pub always: Option<Rule>,
-    /// The reason for which the like would be asked about even with that rule: one that asks beats those that
-    /// allow.
+    /// The reason why a similar call would still be asked about: an `ask` rule beats the kept `allow` rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub still_asked: Option<String>,
 }

@@ -335,7 +335,7 @@ impl Session for LocalSession {
             {
                 let _ = closed.await;
             }
-            // Where the log took nothing any more, what ran has been ended by then, too.
+            // If the log took nothing any more, what ran has been ended by then, too.
             let mut status = self.live.status.clone();
             let _ = status.wait_for(|status| *status != DriverStatus::Open).await;
         })

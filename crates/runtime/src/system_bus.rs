@@ -116,8 +116,8 @@ impl SystemBus {
         )
     }
 
-    /// Serves the calls of one tool, and offers it: sessions that have all tools are told of it between two runs. A tool of the same name
-    /// that was there before is replaced for as long as this one is served.
+    /// Serves the calls of one tool, and offers it: sessions that have all tools are notified of it between
+    /// two runs. A tool of the same name that was there before is replaced for as long as this one is served.
     pub fn serve_tool(&self, tool: Arc<dyn Tool>) -> Serving {
         let spec = tool.spec();
         let serve = Serve::new(&spec.name).on(

@@ -68,8 +68,8 @@ impl ToolContext {
         self.values.get()
     }
 
-    /// The rules about files that this call of `tool` may come upon below `root`, which is absolute and normal; `None` where there
-    /// are none.
+    /// The rules about files that this call of `tool` may come upon below `root`, which is absolute and
+    /// normal; `None` if there are none.
     pub fn place_rules(&self, tool: &str, root: &Path) -> Option<PlaceRules> {
         let config = self.journal.caller().config.as_deref()?;
         PlaceRules::of(config, tool, &root.to_string_lossy())

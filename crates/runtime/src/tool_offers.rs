@@ -92,7 +92,7 @@ impl Default for ToolOffers {
 pub(crate) struct ToolChanges(watch::Receiver<OfferedTools>);
 
 impl ToolChanges {
-    /// Returns whether there was a change that nobody was told of yet.
+    /// Returns whether there was a change that nobody was notified of yet.
     pub(crate) fn came(&mut self) -> bool {
         let came = self.0.has_changed().unwrap_or(false);
         if came {

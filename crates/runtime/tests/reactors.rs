@@ -1,4 +1,5 @@
-//! Reactors that are attached to a runtime while a session is open: the session is told of their tools by facts, between two runs.
+//! Reactors that are attached to a runtime while a session is open: the session is notified of their tools by
+//! facts, between two runs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

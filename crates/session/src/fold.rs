@@ -55,8 +55,8 @@ pub struct SessionFold {
     agents: AgentTree,
     /// The state that the derived events of later facts depend on.
     receptors: Receptors,
-    /// `seq` of inputs by their idempotency key.
-    /// The first input with a key is the one; a second one with the same key is recorded only where a log says so.
+    /// `seq` of the first input with each idempotency key. A second input with the same key is in the fold
+    /// only if a log contains one.
     keys: BTreeMap<String, u64>,
     forked_from: Option<SessionId>,
     /// The epoch of the last writer; 0 before the first.
@@ -94,7 +94,7 @@ impl SessionFold {
         }
     }
 
-    /// Takes the next fact and says all that follows from it.
+    /// Applies the next fact and returns everything derived from it.
     pub fn apply(&mut self, fact: &Envelope<EnvironmentEvent>) -> Derived {
         self.note(fact);
         let mut meaning = Vec::new();
@@ -267,7 +267,7 @@ impl SessionFold {
         begun.map(|entry| entry.call.tool_call_id.clone()).collect()
     }
 
-    /// Commands in the background that ran when the program ended which wrote last.
+    /// Background commands that were running when the last writer exited.
     pub fn background_jobs(&self) -> impl Iterator<Item = LeftRunning> {
         self.jobs.running()
     }
@@ -352,8 +352,8 @@ impl SessionFold {
         }
     }
 
-    /// The tools that the session's agent has of those that a program offers: the ones that it was given by who opened the session or by
-    /// a person since, and behind them all others, where it has all tools.
+    /// The tools that the session's agent has of those that a program offers: the ones that it was given by
+    /// who opened the session or by a person since, and behind them all others, if it has all tools.
     pub fn tools_of(&self, offered: &[ToolSpec]) -> Vec<ToolSpec> {
         self.tools.of(offered)
     }

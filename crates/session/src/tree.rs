@@ -256,7 +256,7 @@ impl AgentTree {
         }
     }
 
-    /// Makes the agents below one as strict as the fact makes that one. Where it is less strict than before,
+    /// Makes the agents below one as strict as the fact makes that one. If it is less strict than before,
     /// they stay as they are: nobody who is below gets more than they were given.
     fn pass_on_approval<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
         let fact = round.fact;

@@ -238,7 +238,7 @@ impl Source {
         reading.page(self.world.facts.get(again..upto).unwrap().to_vec());
     }
 
-    /// What it brings next; `None` where nothing more happens.
+    /// What it brings next; `None` if nothing more happens.
     fn hear(&mut self) -> Option<SourceItem> {
         if self.kind == Kind::Polled {
             let commits = self.tape.below(8).max(1);

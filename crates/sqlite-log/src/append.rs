@@ -167,7 +167,7 @@ fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -
     let Some(last) = batch.facts.last() else {
         return Ok(());
     };
-    // Where a killed writer left the mark, the time comes from the last row of facts, whatever it is.
+    // If a killed writer left the mark, the time comes from the last row of facts, whatever it is.
     if batch.facts.iter().all(|fact| fact.event.is_label()) {
         return Ok(());
     }

@@ -153,8 +153,9 @@ impl Checkpoints {
     }
 }
 
-/// The first page of a log that begins anew waits for the disk: better this thread does than the next append. Where somebody
-/// is writing, they have begun it, or there is more to move: then the next checkpoint is not to wait for this one.
+/// The first page of a log that begins anew waits for the disk: better this thread does than the next append.
+/// If somebody is writing, they have begun it, or there is more to move: then the next checkpoint is not to
+/// wait for this one.
 fn begin_again(connection: &Connection) {
     if let Err(error) = connection.busy_timeout(Duration::ZERO) {
         tracing::debug!(%error, "the time to wait was not set");

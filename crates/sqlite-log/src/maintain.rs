@@ -1,4 +1,5 @@
-//! Keeping house: read models made anew, old sessions and what nobody needs any more removed. Called by programs, not by sessions.
+//! Maintenance: rebuilds read models, and removes old sessions and unused data. Called by programs, not by
+//! sessions.
 
 use agentx_runtime::{LogError, Projection, SessionLog as _};
 use agentx_types::{SessionId, Timestamp};

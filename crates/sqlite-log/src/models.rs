@@ -55,8 +55,8 @@ pub(crate) fn apply(
 /// Maximum number of bytes of text that may wait for the index.
 const UNINDEXED_BYTES: usize = 256 << 10;
 
-/// Messages whose words are not in the index yet: their rows and texts. Where the process dies first, the next writer
-/// finds them by their absence.
+/// Messages whose words are not in the index yet: their rows and texts. If the process dies first, the next
+/// writer finds them by their absence.
 #[derive(Default)]
 pub(crate) struct Unindexed {
     waiting: Vec<(i64, String)>,

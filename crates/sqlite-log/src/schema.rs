@@ -117,8 +117,9 @@ fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
     Ok(format)
 }
 
-/// A database of this format that was made before sessions could be shared has no place for roles yet, and an early one none for
-/// estimates. Where it can only be read, nobody but owners has a role, and nothing is known of estimates.
+/// A database of this format that was made before sessions could be shared has no place for roles yet, and an
+/// early one none for estimates. If it can only be read, nobody but owners has a role, and nothing is known
+/// of estimates.
 fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     let added = connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,

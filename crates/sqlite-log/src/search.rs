@@ -303,7 +303,7 @@ fn snippet(text: &str, words: &str) -> String {
         .map(|c| if c.is_whitespace() { ' ' } else { c })
         .collect();
     let folded: Vec<char> = chars.iter().map(|c| lower(*c)).collect();
-    // Where a word begins so, rather than within one.
+    // If a word begins so, rather than within one.
     let is_begin = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| folded.get(at));
         before.is_none_or(|c| !c.is_alphanumeric() || is_dense(*c))

@@ -175,8 +175,8 @@ impl WriterState {
         }
     }
 
-    /// Brings the word index up to date with the messages of all sessions that are attached. Where that fails, the words
-    /// wait on: the next writer finds their messages.
+    /// Brings the word index up to date with the messages of all sessions that are attached. If that fails,
+    /// the words wait on: the next writer finds their messages.
     pub(crate) fn index_waiting(&mut self) {
         let mut waiting: Vec<Unindexed> = self
             .sessions

@@ -32,7 +32,7 @@ pub enum EditOutcome {
     Changed,
     /// The text is done.
     Submit(String),
-    /// Say it to the agent in the middle of its work; or what is queued, where nothing is written.
+    /// Say it to the agent in the middle of its work; or what is queued, if nothing is written.
     Steer,
     /// Stop, or clear the line.
     Interrupt,
@@ -269,7 +269,7 @@ impl Editor {
         }
     }
 
-    /// A backslash at the end goes on in a new line.
+    /// A backslash at the end continues in a new line.
     fn enter(&mut self) -> EditOutcome {
         if self.cursor == self.text.len() && self.text.ends_with('\\') {
             self.change(false);

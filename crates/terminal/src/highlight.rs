@@ -58,7 +58,7 @@ impl Highlighter {
         }
     }
 
-    /// A line has begun, or goes on.
+    /// A line has begun, or continues.
     pub(crate) fn begin(&mut self, text: &str, theme: &Theme) {
         let looked = self.begun.0;
         let grown = text.len().saturating_sub(looked);

@@ -114,7 +114,7 @@ impl Style {
         self.underline || self.strike
     }
 
-    /// The control sequence that leads from this look to another one; nothing where they are the same.
+    /// The control sequence that leads from this look to another one; nothing if they are the same.
     pub(crate) fn to(self, next: Self) -> String {
         let plain = Self {
             color: next.color,
@@ -164,7 +164,7 @@ pub struct Theme {
     pub code: Style,
     /// The words of a link.
     pub link: Style,
-    /// Where a link leads, bullets, rules, borders.
+    /// If a link leads, bullets, rules, borders.
     pub faint: Style,
     /// What is quoted.
     pub quote: Style,

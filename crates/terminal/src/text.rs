@@ -46,7 +46,7 @@ pub struct Span {
     pub text: String,
     /// Its colours and weight.
     pub style: Style,
-    /// Where it leads, on a terminal that can follow a link.
+    /// If it leads, on a terminal that can follow a link.
     pub link: Option<Arc<str>>,
 }
 

@@ -24,7 +24,7 @@ pub struct RequestedCall {
 /// The result of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssembledAnswer {
-    /// The message; `None` where the model said nothing.
+    /// The message; `None` if the model said nothing.
     pub message: Option<Message>,
     /// The calls in it, in order.
     pub calls: Vec<RequestedCall>,
@@ -79,7 +79,7 @@ impl Assembler {
         }
     }
 
-    /// Takes the next event of the stream; events that are not part of a stream are passed over.
+    /// Takes the next event of the stream; events that are not part of a stream are ignored.
     pub fn feed(&mut self, event: &EnvironmentEvent) {
         if !self.is_open() && !matches!(event, EnvironmentEvent::StreamStart(_)) {
             return;

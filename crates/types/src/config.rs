@@ -334,6 +334,7 @@ pub enum ConfigChange {
     RulesVersion(u32),
     /// Other files are guarded from here on, also from the agents that it may make.
     Guard(Option<Arc<Guard>>),
-    /// The server's settings are other ones from here on, also for all agents that there are; `None` where no server has it open.
+    /// The server's settings are other ones from here on, also for all agents that there are; `None` if no
+    /// server has it open.
     ServerRules(Option<Arc<ServerRules>>),
 }

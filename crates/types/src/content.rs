@@ -125,7 +125,7 @@ pub enum MediaSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThinkingPart {
-    /// The words; may be empty where the provider hides them.
+    /// The words; may be empty if the provider hides them.
     pub text: String,
     /// Data that the provider attached (a signature) and needs back.
     #[serde(default, skip_serializing_if = "Option::is_none")]

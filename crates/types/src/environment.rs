@@ -316,7 +316,7 @@ payloads! {
         /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Milliseconds until it is tried again; `None` where it is not.
+        /// Milliseconds until it is tried again; `None` if it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
     }

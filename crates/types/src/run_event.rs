@@ -105,7 +105,8 @@ payloads! {
     ApprovalSettled {
         /// The call.
         tool_call_id: ToolCallId,
-        /// Whether it may be made. Where it may not, a person said so, a rule that came later, or the run was stopped.
+        /// Whether it may be made. If it may not, a person said so, a rule that came later, or the run was
+        /// stopped.
         allowed: bool,
     }
     /// A whole piece of an agent's output stream.

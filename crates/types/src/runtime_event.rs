@@ -387,7 +387,7 @@ payloads! {
         message: String,
         /// Whether the session can continue.
         recoverable: bool,
-        /// Milliseconds until it is tried again by itself; `None` where it is not.
+        /// Milliseconds until it is tried again by itself; `None` if it is not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
         /// Milliseconds for which it is tried again at most, where time is what ends it.

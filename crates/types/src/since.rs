@@ -298,7 +298,7 @@ pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
 /// What an attempt came to loses its thinking if messages join the conversation before it is asked again.
 pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
 
-/// Where nobody is asked, a command that acts on a whole folder around the program's own files is refused.
+/// If nobody is asked, a command that acts on a whole folder around the program's own files is refused.
 pub const OWN_FILES_ARE_NEVER_TAKEN: u32 = 9;
 
 /// If a provider refuses the number of pictures, the newest are sent, as many as it takes.

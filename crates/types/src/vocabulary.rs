@@ -29,7 +29,7 @@ pub trait Vocabulary: Sized {
         Self::from_json(tag, payload.get())
     }
 
-    /// The same, where nobody has looked yet whether the payload is JSON at all.
+    /// The same, if nobody has looked yet whether the payload is JSON at all.
     ///
     /// # Errors
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.

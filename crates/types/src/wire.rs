@@ -235,7 +235,8 @@ payloads! {
         origin: String,
         /// Until when a signature counts: milliseconds since 1970.
         expires_at_ms: u64,
-        /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), where there is one; base64url.
+        /// The server's signature over its challenge and the client's own nonce (header `agentx-nonce`), if
+        /// there is one; base64url.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<String>,
         /// Whether unauthenticated visitors may connect.

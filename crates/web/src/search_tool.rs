@@ -22,8 +22,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_ANSWER: usize = 2 << 20;
 /// The longest query, in characters.
 const LONGEST_QUERY: usize = 400;
-/// The number of results without a wish of the model, and at most.
+/// The default number of results.
 const DEFAULT_RESULTS: usize = 5;
+/// The maximum number of results.
 const MOST_RESULTS: usize = 20;
 /// How much of an engine's refusal is shown, in characters.
 const SHOWN_REFUSAL: usize = 300;

@@ -84,7 +84,7 @@ impl Chat {
         }
     }
 
-    /// Waits until the terminal is sent these bytes; `None` where that takes too long.
+    /// Waits until the terminal is sent these bytes; `None` if that takes too long.
     pub(crate) fn wait_for(&mut self, wanted: &str, patience: Duration) -> Option<Instant> {
         let until = Instant::now() + patience;
         let mut tail = Vec::new();
@@ -103,7 +103,7 @@ impl Chat {
         }
     }
 
-    /// What the terminal is sent next; `None` where that takes too long.
+    /// What the terminal is sent next; `None` if that takes too long.
     pub(crate) fn read(&mut self, patience: Duration) -> Option<Vec<u8>> {
         self.output.recv_timeout(patience).ok().map(|(_, bytes)| bytes)
     }

@@ -89,7 +89,7 @@ impl Drop for Role {
     }
 }
 
-/// What the parent says to this process, line by line. Where the parent is gone, so is this process.
+/// What the parent says to this process, line by line. If the parent is gone, so is this process.
 pub(crate) fn orders() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(16);
     std::thread::spawn(move || {

@@ -358,7 +358,7 @@ impl Mirror {
     }
 }
 
-/// `seq` and time of an event; `None` where it is none.
+/// `seq` and time of an event; `None` if it is none.
 fn event(frame: &[u8]) -> Option<(u64, u64)> {
     let (seq, rest) = digits(frame.strip_prefix(b"{\"seq\":")?);
     let rest = match rest.strip_prefix(b",\"index\":") {

@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// Where it all is, and whether it stays.
+/// Returns the data folder of the benchmark, and whether it is kept.
 fn home() -> (PathBuf, bool) {
     let kept = std::env::var_os("AGENTX_BENCH_DATA").map(PathBuf::from);
     let is_kept = kept.is_some();

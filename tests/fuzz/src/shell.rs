@@ -145,7 +145,7 @@ struct Bash {
     number: u64,
 }
 
-/// The names of the programs that bash looks for when it runs the line; `None` where there is no bash.
+/// The names of the programs that bash looks for when it runs the line; `None` if there is no bash.
 fn ran(line: &str) -> Option<Vec<String>> {
     static BASH: OnceLock<Option<Mutex<Bash>>> = OnceLock::new();
     let bash = BASH.get_or_init(|| Bash::start().map(Mutex::new)).as_ref()?;

@@ -116,7 +116,7 @@ fn of_the_wheel() -> Vec<Frame> {
     ]
 }
 
-/// The code of the answer: nothing where it is accepted.
+/// The code of the answer: nothing if it is accepted.
 fn expected(actor: Actor, kind: &str, needs: Needs, else_wrong: &'static str) -> &'static str {
     let may = match actor {
         Actor::Owner => true,

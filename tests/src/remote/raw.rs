@@ -183,7 +183,7 @@ impl Raw {
         }
     }
 
-    /// Where the first frame begins and ends, where it is whole. What a server sends is not masked.
+    /// If the first frame begins and ends, where it is whole. What a server sends is not masked.
     fn whole(&self) -> Option<(u8, usize, usize)> {
         let opcode = self.rest.first()? & 0x0f;
         let short = usize::from(*self.rest.get(1)? & 0x7f);

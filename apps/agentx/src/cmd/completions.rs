@@ -255,7 +255,7 @@ fn zsh(script: &str) -> String {
         } else if is_about(&["'*::command ", "'*::topic "]) {
             line.replace(":_default'", ":_agentx_commands'")
         } else {
-            // Words of one's own: there is nothing to offer, and what zsh offers by default are commands of the system.
+            // Free text: there is nothing to offer, and zsh would offer system commands by default.
             line.replace(":_default'", ": '")
         };
         out.push_str(&line);

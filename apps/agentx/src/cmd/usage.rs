@@ -16,7 +16,7 @@ use crate::render::wrapped_text::wrap_lines;
 pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let text = error.render().to_string();
-        // Where a terminal is narrower than what is written there by hand, it is broken between words.
+        // If a terminal is narrower than what is written there by hand, it is broken between words.
         let text = if console.terminal.output {
             wrap_lines(&text, console.terminal.width)
         } else {

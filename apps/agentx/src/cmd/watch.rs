@@ -46,7 +46,7 @@ pub(crate) async fn run(
         Some(MirrorStart::After(seq)) => (None, follow(seq).await?, None),
         Some(MirrorStart::Live) => (None, follow(info.last_seq).await?, None),
         None if has_events => (None, follow(0).await?, None),
-        // Of a long session only the end is shown, as where one goes on with it.
+        // Of a long session only the end is shown, as where one continues with it.
         None => tokio::select! {
             past = PastTurns::read(follow, info.last_seq) => {
                 let (past, events, came) = past?;
@@ -272,7 +272,7 @@ fn looks() -> Interval {
     looks
 }
 
-/// What is typed next; for ever, where nobody can type. Safe to drop while it waits.
+/// What is typed next; for ever, if nobody can type. Safe to drop while it waits.
 async fn typed(inputs: &mut Option<mpsc::Receiver<TerminalInput>>) -> TerminalInput {
     match inputs {
         Some(inputs) => inputs.recv().await.unwrap_or(TerminalInput::End),

@@ -49,13 +49,13 @@ impl Sandbox {
         self
     }
 
-    /// Where nothing says which model is asked, `run` names none either.
+    /// If nothing says which model is asked, `run` names none either.
     pub(crate) fn without_model(mut self) -> Self {
         self.names_demo = false;
         self
     }
 
-    /// Whether this is a run that nothing gives a model: `run` lets the demo answer only where it is named.
+    /// Whether this is a run that nothing gives a model: `run` lets the demo answer only if it is named.
     fn lacks_model(&self, args: &[&str]) -> bool {
         let is_run = args.contains(&"run") && !args.contains(&"tools");
         let names = |arg: &&str| ["--model", "--connect", "-m"].contains(arg);

@@ -1,5 +1,5 @@
-//! The examples as a person runs them, with no key: they print what docs/AGENTS.md says, and a flow that is killed goes on where
-//! it was.
+//! The examples as a person runs them, with no key: they print what docs/AGENTS.md says, and a flow that is
+//! killed continues where it was.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -81,7 +81,7 @@ fn a_router_sends_inputs_to_its_agents() {
             ],
         ],
     );
-    // Where the router's own model was asked, what it said is words to nobody, but it is not nothing.
+    // If the router's own model was asked, what it said is words to nobody, but it is not nothing.
     let asked = [
         "run",
         "--cwd",

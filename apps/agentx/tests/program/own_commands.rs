@@ -1,4 +1,5 @@
-//! Commands of the person's own in a chat: shown while they run, stopped with all that they started, and in nobody's way.
+//! Commands of the user in a chat: shown while they run, stopped with all that they started, and in nobody's
+//! way.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

@@ -1,5 +1,5 @@
-//! Agents that a server's files describe, used from elsewhere: what is printed is what the same command prints on the server's
-//! machine, and a story goes on where it was when its server is killed.
+//! Agents that a server's files describe, used from elsewhere: what is printed is what the same command
+//! prints on the server's machine, and a story continues where it was when its server is killed.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

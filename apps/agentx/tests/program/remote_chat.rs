@@ -289,7 +289,7 @@ fn a_member_keeps_the_question_until_an_answer_counts() {
     }
 }
 
-/// A chat of the operator, in a session of their own, is told of a member's call, once, and what to type.
+/// A chat of the operator, in a session of their own, is notified of a member's call, once, and what to type.
 #[test]
 fn a_chat_of_the_operator_is_told_of_a_members_call() {
     let sandbox = Sandbox::new();
@@ -307,7 +307,7 @@ fn a_chat_of_the_operator_is_told_of_a_members_call() {
     fresh.wait_for("· ada: bash waits for your decision");
 }
 
-/// Limits that a chat was given as flags end with it, where nothing is at work.
+/// Limits that a chat was given as flags end with it, if nothing is at work.
 #[test]
 fn limits_of_a_chat_end_when_it_leaves() {
     let sandbox = Sandbox::new();

@@ -17,7 +17,7 @@ pub(crate) enum Part {
     Think(String),
     /// A call of a tool.
     Call(&'static str, Value),
-    /// Nothing, until the journey goes on.
+    /// Nothing, until the journey continues.
     Hold,
     /// Not an answer, but this status and this body.
     Refuse(&'static str, Value),

@@ -36,12 +36,12 @@ impl World {
         }
     }
 
-    /// Where a model says this, one answer to each request.
+    /// If a model says this, one answer to each request.
     pub(crate) fn of_model(answers: Vec<Vec<Part>>) -> Self {
         Self::configured(answers, "")
     }
 
-    /// Where a model would answer, and no settings say so.
+    /// Returns whether a model would answer although no settings name one.
     pub(crate) fn without_settings(answers: Vec<Vec<Part>>) -> Self {
         Self {
             model: Some(Model::start(answers)),
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// The model goes on where it holds.
+    /// The model continues where it holds.
     pub(crate) fn go_on(&self) {
         self.model.as_ref().unwrap().go_on();
     }

@@ -20,7 +20,7 @@ pub(crate) struct Terminal {
     broken: bool,
 }
 
-/// Where the first question in these bytes ends, and what is answered.
+/// The end of the first question in these bytes, and the answer to it.
 fn first_question(bytes: &[u8]) -> Option<(usize, &'static str)> {
     let found = QUESTIONS.iter().filter_map(|(question, answer)| {
         let at = bytes.windows(question.len()).position(|part| part == *question)?;
@@ -29,7 +29,7 @@ fn first_question(bytes: &[u8]) -> Option<(usize, &'static str)> {
     found.min_by_key(|(end, _)| *end)
 }
 
-/// A row as text, and whether it goes on in the next one because the terminal broke it.
+/// A row as text, and whether it continues in the next one because the terminal broke it.
 struct Line {
     text: String,
     goes_on: bool,
@@ -148,7 +148,7 @@ impl Terminal {
         let goes_on = if lines[row].goes_on { "" } else { "\r\n" };
         let rest = format!("{behind}{goes_on}{below}");
         let rest = rest.trim_end();
-        // Where the cursor comes to stand, counted from the end.
+        // The position of the cursor afterwards, counted from the end.
         let mut measure = vt100::Parser::new(2_000, columns, 0);
         measure.process(format!("{above_line}{before}", above_line = broken_start(&lines[..row])).as_bytes());
         let stands = measure.screen().cursor_position();

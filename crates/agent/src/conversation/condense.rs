@@ -286,7 +286,7 @@ impl Conversation {
     }
 
     /// Takes a summary out again, and those on top of it: what they stood for is as it was. Returns the range
-    /// that has come back; `None` where there is no such summary.
+    /// that has come back; `None` if there is no such summary.
     pub(crate) fn restore(&mut self, from_seq: u64, to_seq: u64) -> Option<ContextRange> {
         let is_it =
             |condensed: &Condensed| (condensed.range.from_seq, condensed.range.to_seq) == (from_seq, to_seq);

@@ -1,4 +1,4 @@
-//! The contents of the model's window, told apart by kind.
+//! The contents of the model's window, distinguished by kind.
 //!
 //! For a person who wonders where their window goes (`agentx context`). It is made of what would be sent now,
 //! and changes nothing. Tokens are estimated, so that the shares need not add up to `in_use`, which is what

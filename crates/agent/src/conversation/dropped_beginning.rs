@@ -60,7 +60,7 @@ impl Conversation {
             asked,
             signs: 0,
         };
-        // Where the count of the last request is forgotten, something else than an addition has happened since.
+        // If the count of the last request is forgotten, something else than an addition has happened since.
         let before = self.counts.filter(|_| self.counted.is_some());
         let counts = match before {
             Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {

@@ -17,7 +17,7 @@ use super::{Conversation, Entry};
 /// The maximum share of these messages in the budget, in percent; the current task stays at any size.
 const STAY_PERCENT: u64 = 20;
 
-/// The reasons for which a message stays, the weightiest first. Where there is not room for all, what comes
+/// The reasons for which a message stays, the weightiest first. If there is not room for all, what comes
 /// later in this order goes first, and within one reason the older.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum StayReason {
@@ -97,7 +97,7 @@ impl Conversation {
             let to_do = to_do.max().map(|at| (left_out[at].message.clone(), 0));
             return to_do.into_iter().collect();
         }
-        // Where there are several reasons for one, the weightiest counts.
+        // If there are several reasons for one, the weightiest counts.
         let mut reasons: BTreeMap<usize, StayReason> = BTreeMap::new();
         let mut note = |at: usize, reason| {
             reasons.entry(at).or_insert(reason);

@@ -58,11 +58,10 @@ impl Conversation {
     }
 
     /// The provider refuses the form of the last request: makes the next one plainer, and says what it is
-    /// without. `None` where nothing is left that could be changed: then what was changed in vain is as it
-    /// was.
+    /// without. `None` if nothing is left that could be changed: then what was changed in vain is as it was.
     ///
-    /// Where a refusal names nothing, the request is sent once more as it was, before anything changes for
-    /// good: gateways answer 400 to what passes, with a page or without a word.
+    /// If a refusal names nothing, the request is sent once more as it was, before anything changes for good:
+    /// gateways answer 400 to what passes, with a page or without a word.
     ///
     /// Each part is left out once. What comes after that is sent as it is, so this ends. `most` is how many
     /// tokens the provider lets an answer have, or how many pictures a request, where it refuses more and says so.

@@ -82,7 +82,7 @@ impl Conversation {
     /// Shortens tool results to a quarter of the window, where that is as large as assumed and the
     /// conversation does not fit anyway: the latest exchanges are always sent.
     ///
-    /// `false` where that was done before, or the session is older than version 4 of the rules.
+    /// `false` if that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
         let longest = Some(config.model.context_window / 4);
         if config.rules_version < since::RESULTS_ARE_SHORTENED || self.longest_result == longest {

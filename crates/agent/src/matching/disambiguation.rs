@@ -43,7 +43,7 @@ impl InputReading {
 }
 
 /// The reading that counts: what all of them say, or one that is narrower than all that say otherwise. `None`
-/// where a model has to decide, or there is no reading.
+/// if a model has to decide, or there is no reading.
 pub(super) fn decide(readings: Vec<InputReading>) -> Option<InputReading> {
     let wins = |one: &InputReading| {
         let loses = |other: &InputReading| other.intent == one.intent || one.is_narrower(other);

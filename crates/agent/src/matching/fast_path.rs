@@ -393,7 +393,7 @@ fn is_place(c: char) -> bool {
     (FIRST_PLACE..=LAST_PLACE).contains(&u32::from(c))
 }
 
-/// The mark that stands for the variable with this place; `None` where there are too many.
+/// The mark that stands for the variable with this place; `None` if there are too many.
 fn place(index: usize) -> Option<char> {
     let place = FIRST_PLACE.checked_add(u32::try_from(index).ok()?)?;
     char::from_u32(place).filter(|c| is_place(*c))

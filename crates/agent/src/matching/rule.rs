@@ -54,7 +54,7 @@ impl fmt::Display for RuleMistake {
     }
 }
 
-/// The mistakes in `rules`, in their order; nothing where they can be used.
+/// The mistakes in `rules`, in their order; nothing if they can be used.
 pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {

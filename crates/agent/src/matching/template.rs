@@ -52,7 +52,7 @@ pub(crate) fn pieces<'a>(rule: &IntentRule, pattern: &'a str) -> Vec<TemplatePie
 }
 
 /// The next `[…]` from `from` on: the places of both brackets. Closing brackets that nothing opened are
-/// passed over.
+/// ignored.
 fn next_bracket(pattern: &str, mut from: usize) -> Option<(usize, usize)> {
     loop {
         let close = from + pattern.get(from..)?.find(']')?;

@@ -212,8 +212,8 @@ impl ReactAgent {
 
     /// Decides about each call, in the order in which the model asked.
     ///
-    /// All of them run at once, if they may. Where a limit is reached none does and all are answered, because
-    /// a provider refuses a conversation with a call that has no result.
+    /// All of them run at once, if they may. If a limit is reached none does and all are answered, because a
+    /// provider refuses a conversation with a call that has no result.
     fn take_up(&mut self, calls: Vec<RequestedCall>, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.lifecycle.active() else {
@@ -260,7 +260,7 @@ impl ReactAgent {
         }
     }
 
-    /// Notes where that begins which the model, or a filter of its provider, declined to answer. The first
+    /// Records the first event that the model, or a filter of its provider, declined to answer. The first
     /// refusal of a run counts. Before version 5 of the rules it stayed in the conversation.
     pub(super) fn note_declined(&mut self) {
         let Some(run) = self

@@ -183,7 +183,7 @@ impl ReactAgent {
         });
     }
 
-    /// Takes a result. One that is not of an open call, by the action that performs it, is passed over: an
+    /// Takes a result. One that is not of an open call, by the action that performs it, is ignored: an
     /// effector that speaks twice, or after its call was settled otherwise, changes nothing. When the last
     /// open call has its result, the round is closed and the model is asked again.
     pub(super) fn on_tool_result(

@@ -144,10 +144,10 @@ impl ReactAgent {
         rests
     }
 
-    /// Asks for the summary that a person wants, if one is wanted and none is in progress. `false` where
-    /// nothing was asked.
+    /// Asks for the summary that a person wants, if one is wanted and none is in progress. `false` if nothing
+    /// was asked.
     ///
-    /// Where nothing can be condensed, that is said, and the wish is over.
+    /// If nothing can be condensed, that is said, and the wish is over.
     pub(super) fn condense_as_wanted(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() {
             return false;
@@ -318,7 +318,7 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Takes a summary out again. One that is not there (any more) is passed over.
+    /// Takes a summary out again. One that is not there (any more) is ignored.
     pub(super) fn on_restored(&mut self, restored: &ContextRestored, step: &mut RunStep<'_>) {
         if let Some(range) = self.conversation.restore(restored.from_seq, restored.to_seq) {
             self.conversation.beginning_changed(&self.config);

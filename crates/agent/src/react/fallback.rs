@@ -87,7 +87,7 @@ impl ReactAgent {
     }
 
     /// Leaves a model that is down or limited after its second failed attempt, or at once if it wants a long
-    /// pause, where a fallback is there. The call is given up: what comes of it later is passed over.
+    /// pause, where a fallback is there. The call is given up: what comes of it later is ignored.
     pub(super) fn leave_unavailable_model(&mut self, failed: &AttemptFailed, step: &mut RunStep<'_>) {
         let Some(pause) = failed.retry_in_ms else {
             return;
@@ -143,8 +143,8 @@ impl ReactAgent {
         }
     }
 
-    /// The index and the model of the fallback to ask next in this run, if one is left. One that is the model in
-    /// use is passed over.
+    /// The index and the model of the fallback to ask next in this run, if one is left. One that is the model
+    /// in use is ignored.
     fn next_fallback(&self) -> Option<(usize, &ModelSpec)> {
         let from = self.fallback.as_ref().map_or(0, |used| used.index + 1);
         let key = |model: &ModelSpec| (model.provider.clone(), model.id.clone());

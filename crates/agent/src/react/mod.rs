@@ -12,9 +12,8 @@
 //! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
 //!
 //! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the
-//! calls into the ledger, where each is run, asked about or answered; `prepare_window` looks after each change
-//! whether anything is open, and when nothing is, it closes the round and calls the model again, or ends the
-//! run.
+//! calls into the ledger, where each is run, asked about or answered. After each change, `proceed` checks
+//! whether any call is open; if none is, it closes the round and calls the model again, or ends the run.
 //!
 //! ```text
 //! start_run ─▶ call_model ─▶ stream ─▶ on_answer ─┬─ no calls ─────────▶ finish_run
@@ -22,8 +21,8 @@
 //!                  └─── proceed ◀── close_round ◀── every call resolved ┘
 //! ```
 //!
-//! Invariant: everything goes by two places. `call_model` is the only one that asks the agent's model (limits
-//! are looked at there), and `prepare_window` the only one that ends a round.
+//! Invariant: `call_model` is the only function that requests a model call (it checks the limits), and
+//! `proceed` the only one that ends a round.
 //!
 //! What changes the behaviour of this machine hangs on `config.rules_version`, which is logged: an old
 //! session is replayed to the same bytes (`since` in agentx-types names each behaviour that came later).

@@ -121,7 +121,7 @@ impl ReactAgent {
     /// has no effect.
     ///
     /// Calls that wait for a person are answered as interrupted; calls that run, the model call and the
-    /// summary are cancelled, and say themselves how they ended. Where no run is in progress, agents in the
+    /// summary are cancelled, and say themselves how they ended. If no run is in progress, agents in the
     /// background and a summary are stopped anyway.
     pub(super) fn begin_stop(&mut self, cause: StopCause, step: &mut RunStep<'_>) {
         if self.lifecycle.active().is_none() {

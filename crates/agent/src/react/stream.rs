@@ -11,7 +11,7 @@
 //! stream_start ─ pieces ─ stream_end(reason) ─── on_answer
 //! ```
 //!
-//! Facts that answer another action than the one in progress are passed over.
+//! Facts that answer another action than the one in progress are ignored.
 
 use std::sync::Arc;
 

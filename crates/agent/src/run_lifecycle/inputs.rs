@@ -91,7 +91,7 @@ impl RunLifecycle {
     /// A person says something: says what becomes of it, by its mode and by whether a run is in progress (the
     /// table above).
     ///
-    /// Where nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
+    /// If nothing runs, the input opens a run. One exception keeps the order: a `queue` input goes behind
     /// those that were held back, and the first of these opens the run instead. Says `input_queued` with the
     /// place in the queue where it waits.
     pub(crate) fn take(&mut self, said: &UserMessage, step: &mut RunStep<'_>) -> InputDecision {
@@ -198,8 +198,8 @@ fn written(provider: &ProviderData) -> usize {
 pub(crate) struct InputQueue {
     /// Inputs that open a run each, in the order in which they came.
     waiting: VecDeque<RunInput>,
-    /// Inputs that join the run in progress before its next model call. Where no such call comes, they open
-    /// the next run.
+    /// Inputs that join the run in progress before its next model call. If no such call comes, they open the
+    /// next run.
     steering: Vec<RunInput>,
     /// Notes that the next model call is to know, and that open no run: commands that ended in the
     /// background, answers of agents that were stopped.
@@ -291,7 +291,7 @@ impl InputQueue {
         self.held
     }
 
-    /// Opens no run from here on. `false` where that was so before; the reason of then stays.
+    /// Opens no run from here on. `false` if that was so before; the reason of then stays.
     pub(crate) fn close(&mut self, reason: &str) -> bool {
         let news = self.closed.is_none();
         self.closed.get_or_insert_with(|| reason.to_owned());

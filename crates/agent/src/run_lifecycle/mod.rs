@@ -201,7 +201,7 @@ impl RunLifecycle {
 
     /// Ends the current run, and cancels its timer. `false` if no run is.
     ///
-    /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, where there is
+    /// Says the turn's response with the bill, then `run_finished`. `reason` is for people, if there is
     /// something to say. The machine begins what comes next.
     pub(crate) fn finish(
         &mut self,

@@ -41,13 +41,13 @@ pub struct Run {
     pub away_ms: u64,
     /// Its cost, with that of its tools and of the agents that it made.
     pub bill: RunCost,
-    /// Spending that counts against its limits and is on no bill of its own: what the runs before it spent
-    /// that it continues for, and what agents in the background spend once it is over.
+    /// Spending that counts against this run's limits but is billed elsewhere: earlier runs that this one
+    /// continues, and background agents after its end.
     #[serde(default, skip_serializing_if = "RunCost::is_nothing")]
     pub beside: RunCost,
     /// The action that it waits for, and the way in which it is to end.
     pub pending: PendingRun,
-    /// The schema that its answer has to fit, where its input has one of its own.
+    /// The schema that its answer has to match, if its input has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
     /// The number of answers that were held against a schema.
@@ -82,9 +82,9 @@ pub struct PendingRun {
     pub model_call: Option<ActionId>,
     /// The model of the call. Its own prices count, even if a person chooses another model meanwhile.
     pub model: Option<ModelSpec>,
-    /// The message that a broken stream came to. It joins the conversation unless another attempt begins.
+    /// The partial message of a broken stream. It joins the conversation unless another attempt begins.
     pub partial: Option<Message>,
-    /// The timer of the wall time limit, where there is such a limit.
+    /// The timer of the wall time limit, if there is one.
     pub timer: Option<ActionId>,
     /// The cause of its stop, while it stops.
     pub stop: Option<StopCause>,

@@ -619,7 +619,7 @@ fn what_acts_on_a_whole_folder_opens_the_guarded_files_in_it() {
             assert_eq!(word(&kept, "bash", call), "allow", "{line}");
         }
     }
-    // Where nobody is asked, `--yes` included, only a line that a person kept acts on AgentX's own files.
+    // If nobody is asked, `--yes` included, only a line that a person kept acts on AgentX's own files.
     let auto = guarded(ApprovalMode::Auto, &[]);
     for line in AROUND_GUARDED {
         let takes_own = *line != "cp -r /etc x";

@@ -6,7 +6,7 @@ use agentx_agent::matching::{AnswerParser, FastPath, Finding, Intent, mistakes, 
 use agentx_types::{IntentExample, IntentPattern, IntentReference, IntentRule, IntentVar};
 use serde_json::Value;
 
-/// Where the rules are; `None` where they are missing. Panics then where CI runs.
+/// Where the rules are; `None` if they are missing. Panics then where CI runs.
 fn folder() -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),

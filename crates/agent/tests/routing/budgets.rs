@@ -190,7 +190,7 @@ fn one_in_the_background_spends_what_the_run_that_made_it_may() {
     family.say("go");
     family.calls("boss", "delegate", order("worker", true));
     let worker = id_of(&family, "worker");
-    // The run is over, and its budget goes on to count.
+    // The run is over, and its budget continues to count.
     family.answer("boss", "sent off");
     assert_eq!(family.ends(), [(RunStatus::Completed, "sent off".to_owned())]);
     look(&mut family, "worker");

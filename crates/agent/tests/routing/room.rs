@@ -78,7 +78,7 @@ fn a_router_makes_no_agent_where_there_is_no_room() {
     family.say("play");
     family.answer("music", "la");
     family.tree.others = 256;
-    // Who is there already goes on.
+    // Who is there already continues.
     family.say("play");
     family.answer("music", "la");
     assert_eq!(

@@ -34,7 +34,7 @@ fn word(mode: ApprovalMode) -> &'static str {
 }
 
 impl Chat<'_> {
-    /// Takes the next mode. One that the operator of a server does not allow is passed over.
+    /// Takes the next mode. One that the operator of a server does not allow is ignored.
     pub(super) async fn cycle_approval(&mut self) {
         if self.is_read_only() {
             return self.hint(READ_ONLY);

@@ -153,7 +153,7 @@ impl Chat<'_> {
     }
 
     /// Returns whether a key answers the question that is open, whatever is written. With the keys of vi only
-    /// where nothing is: Esc and a letter, typed fast, look like the letter with Alt.
+    /// if nothing is: Esc and a letter, typed fast, look like the letter with Alt.
     pub(super) fn decides_at_once(&self, key: &KeyEvent) -> bool {
         question_timing::decision(key).is_some()
             && self.display.has_editor()

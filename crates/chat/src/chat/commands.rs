@@ -140,7 +140,8 @@ impl Chat<'_> {
         })
     }
 
-    /// The models that are known, also those of servers of the person's own, and a line for each server that does not say what it has.
+    /// The models that are known, also those of servers of the user, and a line for each server that does not
+    /// say what it has.
     pub(super) async fn known_models_of_place(
         &mut self,
         current: &ModelSpec,

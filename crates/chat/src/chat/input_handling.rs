@@ -273,7 +273,7 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Shows an error and goes on.
+    /// Shows an error and continues.
     pub(super) fn complain(&mut self, error: &ChatError) {
         let text = match error {
             // What can be done about it is done here.

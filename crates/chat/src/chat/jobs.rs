@@ -33,12 +33,12 @@ struct ShownJob {
     id: String,
     command: String,
     since: Timestamp,
-    /// The processes, where a command of the person's own left them running.
+    /// The processes, where a command of the user left them running.
     left: Option<LeftInGroup>,
 }
 
 impl JobList {
-    /// A command of the person's own left this running. Returns its name.
+    /// A command of the user left this running. Returns its name.
     pub(crate) fn left_running(&mut self, command: &str, left: LeftInGroup, since: Timestamp) -> String {
         self.own += 1;
         self.warned = None;
@@ -52,12 +52,12 @@ impl JobList {
         id
     }
 
-    /// Returns whether a command of the person's own is among them.
+    /// Returns whether a command of the user is among them.
     pub(crate) fn has_own(&self) -> bool {
         self.running.iter().any(|job| job.left.is_some())
     }
 
-    /// Forgets those of the person's own that have ended; says which.
+    /// Forgets those of the user that have ended; says which.
     pub(crate) fn own_that_ended(&mut self) -> Vec<String> {
         let is_over = |job: &mut ShownJob| job.left.as_ref().is_some_and(|left| !left.still_runs());
         self.running
@@ -66,7 +66,7 @@ impl JobList {
             .collect()
     }
 
-    /// Ends one of the person's own; whether it is one.
+    /// Ends a job of the user; returns whether it is one.
     pub(crate) fn stop_own(&mut self, name: &str) -> bool {
         let before = self.running.len();
         self.running.retain(|job| job.id != name || job.left.is_none());
@@ -164,9 +164,9 @@ impl JobList {
         )
     }
 
-    /// Takes note that another process has taken the session over, such as a server that was started again, or
-    /// that the chat has left it. The agent's commands in the background ended with it; those of the person's
-    /// own continue.
+    /// Takes note that another process has taken the session over, such as a server that was started again,
+    /// or that the chat has left it. The agent's commands in the background ended with it; those of the user
+    /// continue.
     pub(crate) fn ended_with_their_program(&mut self) -> Option<String> {
         self.called.clear();
         let (own, agents) = std::mem::take(&mut self.running)
@@ -227,7 +227,8 @@ impl JobList {
         ))
     }
 
-    /// The person goes on with something else than the `command` that they were warned about: before that, they are warned again.
+    /// The person continues with something else than the `command` that they were warned about: before that,
+    /// they are warned again.
     pub(crate) fn warn_again(&mut self, command: Option<&str>) {
         self.warned.take_if(|warned| command != Some(warned));
     }

@@ -55,7 +55,8 @@ impl Chat<'_> {
         }
     }
 
-    /// A person wants to leave. Where that ends commands in the background, they are named first, as a shell does it.
+    /// A person wants to leave. If that ends commands in the background, they are named first, as a shell
+    /// does it.
     pub(super) fn leave(&mut self) -> ChatFlow {
         let (is_here, is_asked) = (
             self.place.remote().is_none(),
@@ -73,7 +74,8 @@ impl Chat<'_> {
         }
     }
 
-    /// The session, where nothing runs in it and nothing waits: a run that goes on at a server keeps what it was given.
+    /// The session, if nothing runs in it and nothing waits: a run that continues at a server keeps what it
+    /// was given.
     pub fn session_at_rest(&self) -> Option<Arc<dyn Session>> {
         let session = self.connection.session()?;
         (!self.works() && self.status.queue.is_empty()).then(|| session.clone())

@@ -45,7 +45,8 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Takes an error of the session. Where the disk is full or the database locked it says so once, and the chat continues without a session.
+    /// Takes an error of the session. If the disk is full or the database locked it says so once, and the
+    /// chat continues without a session.
     ///
     /// # Errors
     /// Returns the same error if the chat cannot continue: it is an error of another kind, or nobody is there to help.
@@ -69,8 +70,9 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// A line could not be sent. Where it can be sent later as it is (the disk is full, the database locked, the server away or without room
-    /// for more) it is in the input again, with what went along; why is said once.
+    /// A line could not be sent. If it can be sent later as it is (the disk is full, the database locked, the
+    /// server away or without room for more) it is in the input again, with what went along; why is said
+    /// once.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Chat::lose`].

@@ -1,5 +1,5 @@
-//! The others at a session of a server, as a chat tells of them: modest lines when they come and go, when the wheel changes
-//! hands or is asked for, and when the connection to all of them is lost.
+//! Other people in a shared session: one line when they join or leave, when the wheel changes hands or is
+//! requested, and when the connection to all of them is lost.
 
 use std::sync::Arc;
 

@@ -222,7 +222,7 @@ impl Chat<'_> {
         self.display.transcript.aside(&text);
     }
 
-    /// Takes a line as the answer to the open question; `None` where it is none.
+    /// Takes a line as the answer to the open question; `None` if it is none.
     pub(super) async fn answer_back(&mut self, line: &str) -> Option<ChatFlow> {
         let asking = self.composer.asking.take()?;
         let word = line.trim();

@@ -104,7 +104,7 @@ impl Screen {
         }
     }
 
-    /// Adds whole lines above what still lives of the answer, which goes on below them.
+    /// Adds whole lines above what still lives of the answer, which continues below them.
     pub(crate) fn print_in_passing(&mut self, text: &str) {
         if let Some(answer) = &mut self.answer {
             self.done.extend(answer.take_done());

@@ -1,5 +1,5 @@
-//! `!command`: the person's own command, in a shell here. What it says is on the screen while it runs, and goes to the agent with the
-//! next words. What the agent does meanwhile is shown, too.
+//! Runs `!command` in the user's shell; shows its output and attaches it to the next message. The agent's
+//! events are shown meanwhile, too.
 
 mod interactive;
 mod needs_terminal;
@@ -104,7 +104,7 @@ impl Chat<'_> {
         let ended = self.while_it_runs(&mut child).await;
         let mut left = None;
         if matches!(ended, Ok(ShellEnd::By(_))) {
-            // What goes on in the background is meant to.
+            // What continues in the background is meant to.
             group.0 = None;
             left = leader.and_then(LeftInGroup::of);
         }
@@ -157,7 +157,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Says, once, which variables a command of the person's own did not get.
+    /// Says, once, which variables a command of the user did not get.
     fn note_withheld_variables(&mut self, command: &str) {
         if let Some(note) = self.programs.withheld.note_own_command(command) {
             let note = self.display.style().dim(&format!("  · {note}"));
@@ -166,7 +166,7 @@ impl Chat<'_> {
     }
 
     /// Records the result of a command, so that the agent reads it with the next message, even if the person
-    /// leaves the chat before. Where no session can begin, or it cannot take it, it goes along with the next
+    /// leaves the chat before. If no session can begin, or it cannot take it, it goes along with the next
     /// words.
     async fn keep_for_agent(&mut self, command: &str, output: String, how: String) {
         let ran = CommandRan {

@@ -105,7 +105,8 @@ impl StatusRow {
         }
     }
 
-    /// The row as it is now. Where nobody is asked, or the folder is read-only, it says so, whatever it was made to say.
+    /// The row as it is now. If nobody is asked, or the folder is read-only, it says so, whatever it was made
+    /// to say.
     pub(crate) fn text(&self, stand: &StatusSummary) -> String {
         let said = self.command.as_ref().and_then(|command| command.said.clone());
         let says_it = said.is_none() && self.template.contains("{approval}");

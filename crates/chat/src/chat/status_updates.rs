@@ -18,7 +18,7 @@ use crate::terminal::{self, TerminalInput, reply_filter, tmux};
 /// The time between two notes that the chat is still waiting.
 const ALOUD: Duration = Duration::from_secs(30);
 
-/// The time between two checks whether a job of the person's own has ended, while nothing else happens.
+/// The time between two checks whether a job of the user has ended, while nothing else happens.
 const OWN_JOBS: Duration = Duration::from_secs(1);
 
 impl Chat<'_> {

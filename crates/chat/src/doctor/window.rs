@@ -77,7 +77,8 @@ fn configured_window(shown: &Value) -> Option<u64> {
     })
 }
 
-/// The JSON that a server answers; `None` where it does not. HTTP/1.0 has no chunks that would have to be put together.
+/// The JSON that a server answers; `None` if it does not. HTTP/1.0 has no chunks that would have to be put
+/// together.
 async fn ask((host, port): &(String, u16), what: &str, body: Option<Value>) -> Option<Value> {
     let body = body.map(|body| body.to_string()).unwrap_or_default();
     let request = format!(

@@ -16,7 +16,7 @@ const RUN_ANYTHING: &[&str] = &["*", "bash", "job", "write", "edit"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     /// It sends or runs something and gets variables, which may be credentials; or it replaces a tool of the
-    /// person's own.
+    /// user.
     Credentials,
     /// It runs programs, changes files, or gets variables.
     Programs,

@@ -101,7 +101,7 @@ impl Approver {
         }
     }
 
-    /// The next answer of a person; never, where there is nobody to answer.
+    /// The next answer of a person; never, if there is nobody to answer.
     ///
     /// # Errors
     /// Returns an error if somebody else has not answered in time.

@@ -54,7 +54,7 @@ impl RemoteApprovals {
         }
     }
 
-    /// Waits until the bound is over; never, where no call waits. Safe to drop while it waits.
+    /// Waits until the bound is over; never, if no call waits. Safe to drop while it waits.
     pub(crate) async fn over(&self) -> ChatError {
         match self.until {
             Some(until) => sleep_until(until).await,

@@ -1,4 +1,4 @@
-//! Where a headless run begins: with a prompt, or with what is under way in the session already.
+//! The start of a headless run: with a prompt, or with what is under way in the session already.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::error::ChatError;
 use crate::render::conversation;
 use crate::session_opening::{self, ASKS_NOBODY};
 
-/// After which event one has to read, and after which of those what is read is shown. What lies between says who takes part.
-/// `there` is the last event that was there before the session was opened: what was under way goes on as soon as it is, and may
-/// have come to its end by now.
+/// After which event one has to read, and after which of those what is read is shown. What lies between says
+/// who takes part. `there` is the last event that was there before the session was opened: what was under way
+/// continues as soon as it is, and may have come to its end by now.
 pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u64, u64) {
     let begins = |run: &RunState| run.run_id.input().unwrap_or_default().saturating_sub(1);
     let shown_from = match &before.run {

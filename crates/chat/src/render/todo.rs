@@ -20,7 +20,7 @@ enum TodoProgress {
     Dropped,
 }
 
-/// Reads a list, in the arguments of a call as in its result; `None` where it is none.
+/// Reads a list, in the arguments of a call as in its result; `None` if it is none.
 pub(crate) fn read(list: &Value) -> Option<Vec<TodoEntry>> {
     let item = |value: &Value| {
         let how_far = match value.get("status")?.as_str()? {
@@ -84,7 +84,7 @@ impl TodoView {
         lines
     }
 
-    /// The whole list; empty where there is none.
+    /// The whole list; empty if there is none.
     pub(crate) fn all(&self, style: Paint) -> Vec<String> {
         self.items.iter().map(|item| item.line(style)).collect()
     }

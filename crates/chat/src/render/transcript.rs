@@ -45,8 +45,8 @@ pub struct TranscriptRenderer {
     holds_calls: bool,
     /// The time of the event that is being rendered.
     at: Timestamp,
-    /// The display of reasoning, if somebody chose one; else reasoning is shown as it comes, if it can be told
-    /// apart.
+    /// The display of reasoning, if somebody chose one; else reasoning is shown as it comes, if it can be
+    /// distinguished.
     thinking: Option<ThinkingDisplay>,
     /// Whether the reader only looks on, and has no commands.
     looks_on: bool,
@@ -144,8 +144,8 @@ impl TranscriptRenderer {
         self.put(TextRegion::Aside, format!("{text}{end}"));
     }
 
-    /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams goes on below it as what it is: a
-    /// list stays a list.
+    /// Says what a person wanted to be told, whatever goes on. On a screen an answer that streams continues
+    /// below it as what it is: a list stays a list.
     pub(crate) fn print_notice(&mut self, text: &str) {
         if self.holds_calls && self.answers {
             self.put(TextRegion::Passing, format!("{}\n", text.trim_end_matches('\n')))

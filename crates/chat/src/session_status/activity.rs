@@ -339,8 +339,8 @@ impl Activity {
         self.summary.filled == 0 && self.worked.is_zero()
     }
 
-    /// The row: what is waited for, and beside it, where there is room, how things stand. Empty before anything was said, unless nobody
-    /// is asked about calls.
+    /// The row: what is waited for, and beside it, if there is room, how things stand. Empty before anything
+    /// was said, unless nobody is asked about calls.
     pub(crate) fn row(
         &self,
         now: Instant,

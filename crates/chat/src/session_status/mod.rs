@@ -1,9 +1,10 @@
 //! The status of a session: activity, open questions, queue and spending. One pure fold over the events of a
 //! session and the reports of its runtime; the caller provides the clock.
 //!
-//! Whoever shows a session while it goes on asks here. Two things that look alike answer other questions and stay where they are:
-//! [`crate::render::sessions`] puts into words what a runtime lists of sessions that are not open, without their events; and
-//! [`crate::show`] has the facts of a session, from which the fold of the `session` crate makes its state after any of them.
+//! Whoever shows a session while it continues asks here. Two things that look alike answer other questions
+//! and stay where they are: [`crate::render::sessions`] puts into words what a runtime lists of sessions that
+//! are not open, without their events; and [`crate::show`] has the facts of a session, from which the fold of
+//! the `session` crate makes its state after any of them.
 
 mod activity;
 pub(crate) mod queue;
@@ -231,7 +232,7 @@ impl SessionStatus {
         self.queue.clear();
     }
 
-    /// Counts a message that was said before the chat began, where nobody has answered it.
+    /// Counts a message that was said before the chat began, if nobody has answered it.
     pub(crate) fn count_unanswered(&mut self, event: &RuntimeEvent) {
         self.unanswered.event(event);
     }

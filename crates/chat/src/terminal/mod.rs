@@ -172,7 +172,7 @@ pub fn lines() -> mpsc::Receiver<TerminalInput> {
     inputs
 }
 
-/// The terminal in raw mode, with pastes told apart from keys.
+/// The terminal in raw mode, with pastes distinguished from keys.
 pub struct RawMode;
 
 impl RawMode {

@@ -28,7 +28,8 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_REPOSITORIES: usize = 200;
 const MAX_DEPTH: usize = 8;
 
-/// What Git runs because the repository around the workspace says so, in order; empty where there is none or it names nothing.
+/// What Git runs because the repository around the workspace says so, in order; empty if there is none or it
+/// names nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitPrograms {
     /// Names, such as `filter.lfs.clean` or `hook pre-commit`, and what stands behind them.
@@ -44,7 +45,7 @@ impl GitPrograms {
     pub(crate) fn of(workspace: &Path) -> Self {
         let mut found = Self::default();
         for top in workspace.ancestors().filter(|folder| has_git(folder)) {
-            // Git goes on upwards where this is no repository.
+            // Git continues upwards where this is no repository.
             if found.look(top, "", 0) {
                 break;
             }
@@ -235,7 +236,7 @@ fn is_repository(git: &Path, common: &Path) -> bool {
         && common.join("refs/.").is_dir()
 }
 
-/// The bytes of a file; `None` where there is none.
+/// The bytes of a file; `None` if there is none.
 ///
 /// # Errors
 /// Returns the reason why they cannot be read.

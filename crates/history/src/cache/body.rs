@@ -160,7 +160,7 @@ fn members(body: &str) -> Vec<(Range<usize>, Range<usize>)> {
     split.collect()
 }
 
-/// The ranges of what stands between the commas of a list or an object. Strings are passed over as a whole.
+/// The ranges of what stands between the commas of a list or an object. Strings are ignored as a whole.
 fn elements(body: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let bytes = body.as_bytes();
     let (mut found, mut depth, mut in_string, mut escaped) = (Vec::new(), 0_u32, false, false);

@@ -17,7 +17,7 @@ pub enum FileVersion {
 }
 
 impl FileVersion {
-    /// The bytes that were there, by their hash; `None` where there was no file or it is not known.
+    /// The bytes that were there, by their hash; `None` if there was no file or it is not known.
     pub fn blob(&self) -> Option<&BlobId> {
         match self {
             Self::File(image) => Some(&image.blob),

@@ -130,8 +130,8 @@ impl OpenBlock {
         Self::Words { kind, extra: block }
     }
 
-    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false`
-    /// where it does not: then [`Self::merge`] takes it whole.
+    /// Takes a delta of a kind that belongs to this kind of block, as it is nearly always. Returns `false` if
+    /// it does not: then [`Self::merge`] takes it whole.
     pub(super) fn delta(
         &mut self,
         delta: &mut BlockDelta<'_>,

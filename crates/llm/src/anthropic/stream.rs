@@ -16,9 +16,9 @@ use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one Messages stream; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// Events are told apart by the `type` in their data, not by their name, because gateways drop names. Blocks
-/// are told apart by their `index`, as the vendor's SDKs do, and said one after another. Anthropic never has
-/// two of them open; gateways that translate parallel calls of another API have
+/// Events are distinguished by the `type` in their data, not by their name, because gateways drop names.
+/// Blocks are distinguished by their `index`, as the vendor's SDKs do, and said one after another. Anthropic
+/// never has two of them open; gateways that translate parallel calls of another API have
 /// (<https://github.com/langchain-ai/langchain/pull/37025>, <https://github.com/praxis-proxy/ai/pull/273>). A
 /// delta with the index of no block belongs to the open one.
 ///

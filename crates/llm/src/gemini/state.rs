@@ -364,9 +364,9 @@ impl UsageMetadata {
 
 /// Tokens in kinds that do not overlap, for both APIs of Gemini.
 ///
-/// `read` has the prompt, the part of it that was read from the cache, and what Google's own tools returned beside it.
-/// `written` has the answer, and the reasoning beside it. Where a count cannot be (1e30, -5), none of its side is taken
-/// from the server: the caller estimates what is 0.
+/// `read` has the prompt, the part of it that was read from the cache, and what Google's own tools returned
+/// beside it. `written` has the answer, and the reasoning beside it. If a count cannot be (1e30, -5), none of
+/// its side is taken from the server: the caller estimates what is 0.
 pub(crate) fn tokens(read: [Option<LenientCount>; 3], written: [Option<LenientCount>; 2]) -> Usage {
     let number = |count: Option<LenientCount>| count.unwrap_or_default().number;
     let mut usage = Usage::default();

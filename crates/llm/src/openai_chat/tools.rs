@@ -1,5 +1,6 @@
-//! Tool calls while they stream. Several may stream at once, told apart by index; some servers leave out the
-//! index or the id, repeat id and name in every piece, send a name in pieces, or give all calls the index 0.
+//! Tool calls while they stream. Several may stream at once, distinguished by index; some servers leave out
+//! the index or the id, repeat id and name in every piece, send a name in pieces, or give all calls the index
+//! 0.
 //!
 //! ```text
 //! {"index":0,"id":"call_1","type":"function","function":{"name":"read","arguments":""}}

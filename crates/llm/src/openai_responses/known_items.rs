@@ -45,7 +45,7 @@ struct KnownItem {
     ended: bool,
 }
 
-/// The kinds that are told apart.
+/// The kinds that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Message,

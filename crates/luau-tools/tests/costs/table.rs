@@ -20,7 +20,8 @@ pub(crate) enum Cost {
 
 use Cost::{Charged, Constant, Copies, Effect, Refuses, Watched};
 
-/// Functions of a cost, and bodies that use them to hold up others. Where there is none, a function is called with large arguments.
+/// Functions of a cost, and bodies that use them to hold up others. If there is none, a function is called
+/// with large arguments.
 pub(crate) type Row = (Cost, &'static str, &'static [&'static str]);
 
 /// Every function, by its name; `*` stands for all that begin so and have no line of their own.

@@ -33,7 +33,7 @@
 //! no usage.
 //!
 //! What fails together is committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
-//! batch. Where the session is gone (the sink refuses), the call stops without another word.
+//! batch. If the session is gone (the sink refuses), the call stops without another word.
 //!
 //! # What it never says
 //!

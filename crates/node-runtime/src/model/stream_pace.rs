@@ -57,8 +57,8 @@ impl StreamPace {
         self.gathers() && events.len() < AT_ONCE
     }
 
-    /// Until when these events are held back for others; `None` where they are to be said. Where a part of
-    /// the answer has ended the end may be near: that is said at once.
+    /// Until when these events are held back for others; `None` if they are to be said. Where a part of the
+    /// answer has ended the end may be near: that is said at once.
     pub(super) fn holds(self, events: &[EnvironmentEvent], now: Instant) -> Option<Instant> {
         let said = self.said?;
         let holds = self.has_room(events)

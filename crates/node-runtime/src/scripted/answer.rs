@@ -2,7 +2,7 @@
 //!
 //! The answer depends on the whole request, and on nothing else: which input was the last one, how many
 //! answers asked for tools since then, and which results followed. So a run that is interrupted, resumed or
-//! replayed goes on with the step that is next, and a fork answers as its parent did.
+//! replayed continues with the step that is next, and a fork answers as its parent did.
 
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};

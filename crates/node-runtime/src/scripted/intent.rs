@@ -119,7 +119,7 @@ pub(super) fn plan(input: &str) -> Vec<Vec<DemoIntent>> {
         .unwrap_or_else(|| vec![group(line)])
 }
 
-/// `text` cut at `marks`; `None` where there is nothing to cut.
+/// `text` cut at `marks`; `None` if there is nothing to cut.
 fn pieces<'a>(text: &'a str, marks: &[&str]) -> Option<Vec<&'a str>> {
     let cut = |text: &'a str| {
         marks

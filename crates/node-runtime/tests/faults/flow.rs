@@ -1,5 +1,5 @@
-//! How the pieces of a stream are said: one by one where they come slowly, together where they flow; none is lost, each is told
-//! apart, and their order stays. Time stands still unless the test moves it.
+//! How the pieces of a stream are said: one by one where they come slowly, together where they flow; none is
+//! lost, each is distinguished, and their order stays. Time stands still unless the test moves it.
 
 use std::sync::mpsc;
 use std::time::Duration;

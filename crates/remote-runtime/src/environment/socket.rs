@@ -246,7 +246,7 @@ pub(super) enum LinkReport {
 }
 
 impl LinkState {
-    /// Begins to make a connection; it goes on as long as somebody waits for what is next.
+    /// Begins to make a connection; it continues as long as somebody waits for what is next.
     pub(super) fn dial(dialler: &Dialler) -> Self {
         Self::Dialling(Box::pin(dialler.clone().dial()))
     }

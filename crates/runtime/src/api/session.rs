@@ -70,9 +70,9 @@ pub trait Session: Send + Sync {
     /// Returns an error if it could not be committed.
     fn interrupt(&self, reason: Option<String>) -> BoxFuture<'_, Result<u64, RuntimeError>>;
 
-    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there. After a run that ended
-    /// without an answer, begins one that asks again what is there. Does nothing where there is neither. Returns the `seq` of the wish,
-    /// or of the input that begins the run.
+    /// Tries again at once what pauses between two attempts: an overloaded model, a server that is not there.
+    /// After a run that ended without an answer, begins one that asks again what is there. Does nothing if
+    /// there is neither. Returns the `seq` of the wish, or of the input that begins the run.
     ///
     /// # Errors
     /// Returns an error if the wish could not be committed.

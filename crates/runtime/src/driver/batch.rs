@@ -1,10 +1,10 @@
 //! One turn of the sequencer: mint, fold, commit, publish, perform.
 //!
-//! The order is the invariants of the system. A fact has its `seq` and time before it is folded; nothing is
-//! published or performed before the commit (2); and when the commit fails, the turn is dropped and the
-//! session ends, because its fold is ahead of its log (decision 010 in `issues/`). A turn is bounded: about
-//! 512 facts, and one millisecond of waiting for more, never while somebody waits for it or something is to
-//! be done.
+//! This order guarantees invariants 2 and 3 of `docs/ARCHITECTURE.md`. A fact has its `seq` and time before
+//! it is folded; nothing is published or performed before the commit (2); and when the commit fails, the turn
+//! is dropped and the session ends, because its fold is ahead of its log (decision 010 in `issues/`). A turn
+//! is bounded: about 512 facts, and one millisecond of waiting for more, never while somebody waits for it or
+//! something is to be done.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,8 +48,8 @@ enum CommitWaiter {
 }
 
 impl CommitWaiter {
-    /// Tells the one that waits how it went; it need not listen any more. An effector is told nothing where
-    /// the commit failed: its session ends.
+    /// Notifies the waiter, which may be gone. If the commit failed, an effector gets no notice: its session
+    /// ends.
     fn tell(self, committed: Result<u64, &LogError>) {
         // Ignore the error: the receiver is gone.
         match (self, committed) {
@@ -307,8 +307,8 @@ impl SessionDriver {
         let _ = self.parts.bus.publish_all(events).await;
     }
 
-    /// Hands an action in on its topic, or does nothing more where the fact behind it is its whole outcome. One that nobody serves has failed: its
-    /// outcome comes in like any other fact.
+    /// Dispatches an action. An action whose fact is the complete effect needs no dispatch. If nobody serves
+    /// the action, its failure arrives as a fact.
     async fn perform(&mut self, action: Action) {
         let performs = is_for_effectors(&action);
         if performs {

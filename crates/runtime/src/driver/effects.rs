@@ -1,9 +1,9 @@
 //! The actions of a session in progress: one request for each action, cancellable, and never silently gone.
 //!
-//! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end of
-//! its request. The end says whether the responder took it and let go of it; whether it also said its last
-//! word, the fold knows. Where it did not, [`outcome_of`] is what is recorded: so each action is settled
-//! exactly once (decision 034 in `issues/`).
+//! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end
+//! of its request. The end tells whether a responder accepted and finished the request. The fold knows
+//! whether a terminal event was recorded; if not, the result of [`outcome_of`] is recorded. Each action is
+//! therefore settled exactly once (decision 034 in `issues/`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl RunningActions {
         }
     }
 
-    /// Asks an action to stop; it says itself how it ended. Nothing happens where it has ended already.
+    /// Asks an action to stop; the action emits its own outcome. Does nothing if it has already ended.
     pub(super) fn cancel(&self, id: &ActionId) {
         if let Some(request) = self.running.get(id).and_then(|running| running.request.as_ref()) {
             request.cancel();

@@ -21,7 +21,8 @@ pub(super) enum ResolvedRequest {
 
 /// Resolves a request against the state of the session, as its next fact.
 ///
-/// Called by the driver when the turn of the request has come, so that nothing changes between the answer and the fact. The draft is whole.
+/// Called by the driver when the turn of the request has come, so that nothing changes between the answer and
+/// the fact. The draft is complete.
 ///
 /// # Errors
 /// Returns an error if the request makes no sense in this session, in words for the person.

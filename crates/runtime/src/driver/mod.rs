@@ -82,7 +82,8 @@ pub struct DriverParts {
     pub agents: Bus<AgentEvent>,
     /// The sessions that are open, where environments say things by themselves.
     pub sessions: OpenSessions,
-    /// The tools that this program has now; a session that was opened with others is told of the change, and so are those that are open.
+    /// The tools that this program has now; a session that was opened with others is notified of the change,
+    /// and so are those that are open.
     pub tools: ToolOffers,
     /// The files that calls are kept from in every session, whatever a session's own configuration says; `None` leaves it to that.
     pub guard: Option<Arc<Guard>>,
@@ -184,7 +185,8 @@ struct SessionDriver {
 struct ToolOfferStatus {
     /// Tells when other tools are offered.
     changes: ToolChanges,
-    /// Set where what is offered has changed since the session was told; the run that was in progress then.
+    /// Set if the tool offers changed since the session last recorded them: the run that was in progress at
+    /// that time.
     stale: Option<Option<RunId>>,
 }
 
@@ -199,7 +201,7 @@ enum Wake {
 impl SessionDriver {
     /// Takes events until the session is closed or cannot continue.
     ///
-    /// Boxed: a future that takes itself by value has room for it twice.
+    /// Boxed, because an `async fn` that takes `self` by value stores it twice.
     pub(crate) async fn run(mut self: Box<Self>) {
         let outcome = self.work().await;
         self.parts.sessions.remove(&self.writer.session_id);
@@ -270,8 +272,8 @@ impl SessionDriver {
         Some(self.fold.root_agent()?.run()?.id.clone())
     }
 
-    /// Records that other tools are offered. The list is a part of each request, and what stands before it is paid again where it
-    /// changes: so it changes between two runs, or where one follows the other at once, in the second one.
+    /// Records that other tools are offered. A changed tool list invalidates the provider's prompt cache, so
+    /// it is recorded between two runs; if one run follows the other at once, it is recorded in the second.
     async fn tell_of_tools(&mut self) -> Result<(), LogError> {
         let Some(run) = &self.offers.stale else {
             return Ok(());

@@ -1,6 +1,6 @@
-//! Following a session: replay and live as one stream, without a gap or a double. [`SessionReader`] says what is to be done, a [`Follower`]
-//! does it with whatever the session is followed by: an [`EventSource`]. A reader that is too slow loses nothing but time: the
-//! source cuts it off, and it continues from the log, by `seq`.
+//! Following a session: replay and live as one stream, without gaps or duplicates. [`SessionReader`] decides
+//! the next step; [`Follower`] executes it on an [`EventSource`]. A slow reader loses no events: the source
+//! cuts it off, and it continues from the log, by `seq`.
 
 mod on_bus;
 mod pages;

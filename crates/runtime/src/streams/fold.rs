@@ -68,8 +68,8 @@ struct Voice {
 }
 
 impl StreamFold {
-    /// Takes the next event; what an agent says by it, if one does.
-    /// Events of no agent are passed over. `agent_started` may be a word of the agent that made the new one: its call is in progress.
+    /// Applies the next event and returns the stream event that it results in, if any. Ignores events without
+    /// an agent. `agent_started` may belong to a call of the parent that is in progress.
     pub fn take(&mut self, event: &Envelope<RuntimeEvent>) -> Option<StreamEvent> {
         let id = event.agent_state_id.as_ref()?;
         if let RuntimeEvent::AgentStarted(started) = &event.event {

@@ -1,4 +1,4 @@
-//! Events as pages and as streams: the same events either way, and a stream goes on where it broke off.
+//! Events as pages and as streams: the same events either way, and a stream continues where it broke off.
 
 use axum::body::BodyDataStream;
 use axum::http::StatusCode;

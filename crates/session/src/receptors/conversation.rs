@@ -1,6 +1,6 @@
-//! ConversationReceptor: where the talk with each agent stands: an input waits, is taken up, thought about, answered,
-//! stopped. It knows of the agent's own machine only what the log says. Where the two could drift apart, the log decides: a
-//! model call in the run of an input is what takes that input up, and facts of another run concern nobody here.
+//! ConversationReceptor: the progress of each input: queued, started, thinking, responding, ended. It knows
+//! only what the log says about the agent. If the two could differ, the log decides: a model call in the run
+//! of an input starts that input, and facts of other runs are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,9 @@ use super::Receptor;
 /// | `steer` | joins with the next model call, without an event of its own |
 /// | `interrupt` | what is in progress is stopped, and it begins when that has ended |
 ///
-/// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two are told apart on purpose: this one
-/// works where no agent is, as in a reader of facts; where they could drift apart, the log decides.
+/// What it derives here the agent derives for itself (`crates/agent/src/run_lifecycle/inputs.rs`). The two
+/// are separate on purpose: this one works without an agent, as in a reader of facts; if they could differ,
+/// the log decides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConversationReceptor {
     agents: BTreeMap<AgentStateId, Talk>,

@@ -1,8 +1,8 @@
 //! StreamReceptor: a model's answer as it arrives, and what the model will read about its calls. Starts and stops pair up
 //! whatever dies: a message that never ended is stopped by whatever shows that it cannot continue.
 //!
-//! What an answer comes to is told while it comes and before anybody knows whether it will be whole: deltas are told as they
-//! are, and a front end takes them back where `message_stop` says `broken` or `interrupted`. The whole answer comes from the bridge.
+//! Deltas are emitted before it is known whether the answer completes; a front end withdraws them if
+//! `message_stop` says `broken` or `interrupted`. The complete answer comes from the bridge.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -68,7 +68,7 @@ impl Editor {
         }
     }
 
-    /// Writes the next text that came back, where nothing is written.
+    /// Writes the next text that came back, if nothing is written.
     pub(super) fn write_next(&mut self) {
         if self.stashed.is_none()
             && let Some(next) = self.later.pop_front()

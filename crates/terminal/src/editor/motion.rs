@@ -59,14 +59,14 @@ pub(super) fn row_text(text: &str, at: usize) -> usize {
     start + (row.len() - row.trim_start().len())
 }
 
-/// The place above, where there is a row above.
+/// The place above, if there is a row above.
 pub(super) fn row_above(text: &str, at: usize) -> Option<usize> {
     let start = row_start(text, at);
     let above = start.checked_sub(1)?;
     Some(along(text, row_start(text, above), above, start, at))
 }
 
-/// The place below, where there is a row below.
+/// The place below, if there is a row below.
 pub(super) fn row_below(text: &str, at: usize) -> Option<usize> {
     let below = Some(row_end(text, at) + 1).filter(|below| *below <= text.len())?;
     Some(along(text, below, row_end(text, below), row_start(text, at), at))

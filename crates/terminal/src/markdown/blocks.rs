@@ -320,7 +320,7 @@ fn is_underline(line: &str) -> bool {
 /// The number of an item has no more digits.
 const MOST_DIGITS: usize = 9;
 
-/// Where the text of an item begins, if the line begins one.
+/// If the text of an item begins, if the line begins one.
 fn item_indent(line: &str) -> Option<usize> {
     let indent = indent_of(line);
     let text = &line[indent..];

@@ -228,7 +228,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Another look begins, or the last one ends; where looks cannot be told apart its mark says so.
+    /// Another look begins, or the last one ends; where looks cannot be distinguished its mark says so.
     fn turn(&mut self, mark: &str, begins: Option<Style>) {
         if begins.is_none() {
             self.styles.pop();
@@ -258,7 +258,8 @@ impl<'a> Fold<'a> {
     fn end_link(&mut self) {
         self.styles.pop();
         let Some(url) = self.link.take() else { return };
-        // A link that is its own text need not be said twice; one whose text is another address is told apart.
+        // A link that is its own text need not be said twice; one whose text is another address is
+        // distinguished.
         let is_same = url.trim_start_matches("mailto:") == self.linked;
         let is_followed = self.theme.links && can_be_followed(&url) && !self.linked.contains("://");
         if !is_same && !is_followed && !url.is_empty() {

@@ -55,7 +55,7 @@ impl MarkdownTable {
         lines
     }
 
-    /// How wide each column is; `None` where they do not fit.
+    /// How wide each column is; `None` if they do not fit.
     fn widths(&self, room: usize) -> Option<Vec<usize>> {
         let columns = self.alignments.len();
         let mut widths = vec![1; columns];

@@ -121,7 +121,7 @@ impl History {
         }
     }
 
-    /// Where nothing else has changed the beginning of what is sent, the window has slid.
+    /// If nothing else has changed the beginning of what is sent, the window has slid.
     fn note_beginning(&mut self, request: &ModelRequest) {
         let first = request
             .messages

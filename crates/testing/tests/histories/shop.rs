@@ -131,7 +131,7 @@ impl Shop {
             return self.model(random);
         }
         let mut model = self.catalog.resolve_at(provider, id).unwrap();
-        // A session that began with Chat Completions goes on with it.
+        // A session that began with Chat Completions continues with it.
         if model.api == Api::OpenaiResponses && random.below(2) == 0 && !id.starts_with("gpt-6") {
             model.api = Api::OpenaiChat;
         }

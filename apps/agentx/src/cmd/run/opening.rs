@@ -12,8 +12,8 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::{demo, other_server, session_opening, start};
 
-/// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked as without it. Where that
-/// cannot be said, opening the session on this machine says it.
+/// `--yes` ends with the run: who continues with the session, and on a server anybody who drives it, is asked
+/// as without it. If that cannot be said, opening the session on this machine says it.
 pub(super) async fn asks_again(
     global: &Global,
     place: &CommandTarget,

@@ -1,8 +1,7 @@
-//! The children: what they are given, and what they come to.
+//! The children of a match agent: their inputs and their results.
 //!
-//! There is one for each route at most. It is made when it is first needed, and stays, so that it knows what
-//! was said to it before; what it says the person reads as it comes. One that says that it is gone is made
-//! anew for the next task.
+//! Each route has at most one child, created on demand and kept, so that it knows the earlier messages. Its
+//! output streams to the person. A closed child is created again for the next task.
 //!
 //! ```text
 //! Task ──hand_over──▶ spawn_agent, send_input ──▶ the child's run ──▶ run_finished ──▶ child_ended ──▶ next task

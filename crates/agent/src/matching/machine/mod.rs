@@ -14,7 +14,7 @@
 //! for what another process left open.
 //!
 //! Invariants: one child is at work at most, one model call is in progress at most, and never both about the
-//! same input. `prepare_window` (in `plan`) alone begins tasks and ends runs, and may be called after any change.
+//! same input. Only `proceed` (in `plan`) begins tasks and ends runs; it may be called after any change.
 
 mod ask;
 mod children;

@@ -8,7 +8,7 @@
 //! | a rule with a route | the child hears it, the rest is planned behind | the child is stopped, the plan is replaced | planned |
 //! | no rule | the child hears it | the child hears it | the child that was spoken with, else the default |
 //!
-//! Where nobody is there for an input, the machine says so itself.
+//! If nobody is there for an input, the machine says so itself.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

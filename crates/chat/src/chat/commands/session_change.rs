@@ -100,7 +100,8 @@ impl Chat<'_> {
         self.warning_of_jobs(command)
     }
 
-    /// The warning, once, that a command ends the jobs of the agent because it leaves the session. Those of the person's own go on.
+    /// The warning, once, that a command ends the jobs of the agent because it leaves the session. Those of
+    /// the user go on.
     pub(in crate::chat) fn warning_of_jobs(&mut self, command: &str) -> Option<String> {
         let is_here = self.place.remote().is_none();
         let warning = self.programs.jobs.warning_of_session(command, is_here)?;

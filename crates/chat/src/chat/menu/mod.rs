@@ -121,7 +121,7 @@ impl Menu {
         self.closed == Some((request.kind, request.from))
     }
 
-    /// Shows what fits; nothing where none does.
+    /// Shows what fits; nothing if none does.
     pub(super) fn show(&mut self, before: &str, request: MenuRequest, items: Vec<MenuItem>) {
         self.open = (!items.is_empty()).then(|| OpenMenu {
             before: before.to_owned(),

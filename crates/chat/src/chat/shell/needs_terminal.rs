@@ -52,7 +52,8 @@ const MESSAGE_FLAGS: &[&str] = &[
     "--fixup",
 ];
 
-/// The command that needs the terminal, without the second `!`; `None` where its output is shown as that of others.
+/// The command that needs the terminal, without the second `!`; `None` if its output is shown as that of
+/// others.
 pub(super) fn wanting_terminal(command: &str) -> Option<&str> {
     if let Some(rest) = command.strip_prefix('!') {
         return Some(rest.trim()).filter(|rest| !rest.is_empty());

@@ -1,4 +1,4 @@
-//! The processes of a command of the person's own: how they begin, and how all of them are ended.
+//! The processes of a command of the user: how they begin, and how all of them are ended.
 
 use std::process::Stdio;
 

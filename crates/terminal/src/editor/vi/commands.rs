@@ -107,7 +107,7 @@ impl Editor {
         "hljkwWbBeE0^$G% +-".contains(c)
     }
 
-    /// Where a motion goes; `None` where it cannot go anywhere, or the letter is none.
+    /// The target of a motion; `None` if it cannot move, or the letter is not a motion.
     fn motion(&self, c: char) -> Option<Motion> {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let counts = self.vi.as_ref().is_some_and(|vi| vi.count.is_some());
@@ -195,7 +195,7 @@ impl Editor {
         self.seek_nth(sought, times)
     }
 
-    /// Where the cursor stands before the sign already, the one after it is meant.
+    /// If the cursor stands before the sign already, the one after it is meant.
     fn seek_on(&mut self, sought: Sought) -> EditOutcome {
         let times = self.vi.as_ref().map_or(1, Vi::times);
         let ways = (sought.back, sought.till);
