@@ -16,7 +16,7 @@ pub const DEFAULT_SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 /// A model that a runtime offers.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelOffer<'a> {
-    /// What it is.
+    /// The model's spec.
     pub spec: &'a ModelSpec,
     /// Shorter names for it.
     pub aliases: &'a [String],
@@ -26,7 +26,7 @@ pub struct ModelOffer<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown model {name:?}")]
 pub struct UnknownModel {
-    /// What was asked for.
+    /// The name that was requested.
     pub name: String,
     /// The nearest names.
     pub nearest: Vec<String>,

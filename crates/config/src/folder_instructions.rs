@@ -12,14 +12,14 @@ use crate::paths::is_project;
 /// Files of instructions, in the order in which they are looked for: of each directory the first one counts. Claude Code reads `CLAUDE.md`
 /// (<https://docs.anthropic.com/en/docs/claude-code/memory>).
 const FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// How files end to which a link of that name may lead.
+/// The endings of files that a link with one of these names may point to.
 const TEXT_ENDINGS: [&str; 3] = [".md", ".mdc", ".mdx"];
 /// The largest file of instructions that is read.
 const MAX_BYTES: u64 = 256 << 10;
 
 impl Settings {
-    /// What a new agent is told beside its prompt: the person's own instructions, those of the folder as far as the person lets it instruct
-    /// the model, and facts about `workspace`, where it works.
+    /// Returns the instructions that a new agent gets besides its prompt: the user's own, those of the folder
+    /// as far as it is trusted to instruct the model, and facts about `workspace`.
     pub(crate) fn instructions_at(&self, workspace: &Path) -> Vec<Instructions> {
         let own = self.user_instructions().into_iter();
         let files = self.instruction_files().into_iter();

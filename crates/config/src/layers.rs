@@ -20,7 +20,7 @@ pub struct SettingRow {
     pub key: String,
     /// The value for people, with secrets hidden. `None` if it is not set.
     pub value: Option<String>,
-    /// Where it comes from.
+    /// The place where the value was set.
     pub origin: SettingOrigin,
 }
 

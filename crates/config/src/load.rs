@@ -49,8 +49,8 @@ pub struct Loaded {
     /// The effects of the workspace's settings once it is trusted, in sentences: where prompts and keys go,
     /// and which programs run.
     pub effects: Vec<String>,
-    /// What the servers of the workspace's `.mcp.json` do once it is trusted, in sentences, and what is wrong
-    /// with it.
+    /// The effects of the servers in the workspace's `.mcp.json` once it is trusted, in sentences, and the
+    /// mistakes in the file.
     pub server_effects: Vec<String>,
     /// Every setting of the workspace's file, one per line, including those that do not count.
     pub workspace_settings: Vec<String>,

@@ -16,7 +16,7 @@ const MAX_NAME: usize = 32;
 /// A server, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerSettings {
-    /// Its name, with which the names of its tools begin.
+    /// The server's name, which starts the names of its tools.
     pub name: String,
     /// The program or address of a server.
     pub target: McpTarget,
@@ -44,7 +44,6 @@ pub enum McpTarget {
     Program {
         /// The program: a path, or a name in `PATH`.
         command: String,
-        /// Its arguments.
         arguments: Vec<String>,
         /// The directory that it starts in, absolute.
         directory: PathBuf,
@@ -63,7 +62,6 @@ pub enum McpTarget {
 /// A variable or a header that a server gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpValue {
-    /// Its name.
     pub name: String,
     /// The environment variables that its value is taken from.
     pub from: Vec<String>,

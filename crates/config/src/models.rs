@@ -172,7 +172,7 @@ fn model_config(name: &str, get: &Getter<'_>, catalog: &Catalog) -> Option<Model
     })
 }
 
-/// How the model wants to be asked, where the configuration says something of it; the rest stays as it is.
+/// Returns the wire options of the model, changed as the configuration says.
 fn wire(
     path: &dyn Fn(&str) -> KeyPath,
     get: &Getter<'_>,

@@ -9,9 +9,9 @@ use crate::mcp_project::FILE;
 pub struct NamedFile {
     /// The key that names it.
     pub key: String,
-    /// Its path below the workspace's root.
+    /// The path below the workspace's root.
     pub path: PathBuf,
-    /// What was read of it.
+    /// The bytes that were read.
     pub bytes: Vec<u8>,
 }
 

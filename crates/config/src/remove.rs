@@ -126,7 +126,7 @@ fn line_of(line: u64) -> usize {
     usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1)
 }
 
-/// Where the line after this one begins.
+/// Returns the start of the line after this one.
 fn line_end(text: &str, line: usize) -> usize {
     text.split_inclusive('\n').take(line + 1).map(str::len).sum()
 }

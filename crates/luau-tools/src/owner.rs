@@ -22,10 +22,10 @@ pub struct Owner {
     held: Arc<HeldVm>,
 }
 
-/// What the last clone of an owner lets go: the VMs of its scripts are not kept after it.
+/// The shared part of an owner. Its last clone drops it, and the VMs of the owner's scripts with it.
 struct HeldVm {
     id: u64,
-    /// Where its scripts run.
+    /// The lanes that run its scripts.
     lanes: Arc<Lanes>,
 }
 

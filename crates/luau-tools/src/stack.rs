@@ -41,11 +41,11 @@ pub(crate) struct ValuePosition(c_int);
 pub(crate) struct TablePair {
     pub(crate) key: ValuePosition,
     pub(crate) value: ValuePosition,
-    /// How many slots of the table were walked to come here.
+    /// The number of table slots that were walked to get here.
     pub(crate) walked: usize,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LuauType {
     Nil,
@@ -163,7 +163,7 @@ impl Stack {
     /// The first argument.
     pub(crate) const FIRST: ValuePosition = ValuePosition(1);
 
-    /// How many values are on the stack.
+    /// Returns the number of values on the stack.
     fn top(&self) -> c_int {
         // SAFETY: it is asked only.
         unsafe { ffi::lua_gettop(self.0) }
@@ -183,7 +183,7 @@ impl Stack {
         }
     }
 
-    /// What is there: nil where there is nothing.
+    /// Returns the type of a value: nil if there is no value.
     pub(crate) fn kind(&self, at: ValuePosition) -> LuauType {
         // SAFETY: `lua_type` accepts an index beyond the last value and returns `LUA_TNONE`.
         match unsafe { ffi::lua_type(self.0, at.0) } {
@@ -202,7 +202,7 @@ impl Stack {
         }
     }
 
-    /// What the VM calls it.
+    /// Returns the VM's name for the type of a value.
     pub(crate) fn kind_name(&self, at: ValuePosition) -> &'static str {
         // SAFETY: the names are texts of the VM's own program, and stay.
         let name = unsafe { CStr::from_ptr(ffi::lua_typename(self.0, ffi::lua_type(self.0, at.0))) };
@@ -324,7 +324,7 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
     function(lua, array, work, c"gives")
 }
 
-/// What `work` comes to, and the default where it panics: a panic may not go through frames of the VM. `work`
+/// Runs `work` and returns the default if it panics: a panic may not unwind through frames of the VM. `work`
 /// may not call the VM, whose errors may not be caught here.
 pub(crate) fn caught<T: Default>(work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_default()

@@ -65,7 +65,7 @@ fn number(text: &str, digits: usize) -> Option<i64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// How many days a month has.
+/// Returns the number of days of a month.
 const fn days_in(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,

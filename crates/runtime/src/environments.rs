@@ -33,8 +33,8 @@ pub struct ToolEnvironment {
 }
 
 impl ToolEnvironment {
-    /// One of this kind with these tools.
-    /// `kind` is its name in lists, too. Without any tool it does not start. Of two tools with one name the later one is served.
+    /// Creates an environment of this kind with these tools. `kind` is its name in lists, too. Without any
+    /// tool it does not start. Of two tools with one name the later one is served.
     pub fn new(kind: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self {
             kind: kind.into(),
@@ -78,8 +78,8 @@ pub struct ModelEnvironment {
 }
 
 impl ModelEnvironment {
-    /// One of this kind, where `models` performs the calls of models whose provider is `provider`.
-    /// It is preferred to whoever serves all models, because its key says more.
+    /// Creates an environment of this kind in which `models` performs the calls of models of `provider`. It
+    /// is preferred to whoever serves all models, because its key says more.
     pub fn new(kind: impl Into<String>, provider: impl Into<String>, models: Arc<dyn Effector>) -> Self {
         Self {
             kind: kind.into(),

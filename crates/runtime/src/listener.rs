@@ -99,8 +99,8 @@ impl AgentListener {
     }
 }
 
-/// One agent, heard in order.
-/// Nothing is lost where it is not asked for long: what does not fit on the bus is read from the log.
+/// Reads the events of one agent in order. Nothing is lost where it is not asked for long: what does not fit
+/// on the bus is read from the log.
 pub struct AgentHearing {
     follower: Follower<BusSource>,
     agent: AgentStateId,

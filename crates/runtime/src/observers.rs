@@ -37,7 +37,7 @@ pub fn event_logger() -> impl Reactor<SystemBus> {
     )
 }
 
-/// One line: what it is and where it belongs, as fields.
+/// Writes one line with the kind of the event and the ids that it belongs to, as fields.
 fn write(event: &SystemEvent) {
     let seq = match event {
         SystemEvent::Environment(fact) => Some(fact.seq),

@@ -32,7 +32,7 @@ const LOOK_BACK: u64 = 4096;
 pub struct SessionIds {
     /// The session.
     pub session_id: SessionId,
-    /// Its first agent.
+    /// The session's first agent.
     pub agent_state_id: AgentStateId,
     /// The owner of the session.
     pub owner: OwnerId,

@@ -102,7 +102,7 @@ impl Serving {
         }
     }
 
-    /// Its tools are offered no more. May be called again.
+    /// Withdraws the tools from the offer. May be called again.
     fn withdraw(&self) {
         if let Some(offers) = &self.offers {
             self.responders

@@ -10,7 +10,7 @@ use agentx_session::Digest;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogRow {
-    /// Its first event.
+    /// The `seq` of the first event.
     pub first_seq: u64,
     /// The number of the last event.
     pub last_seq: u64,
@@ -32,7 +32,7 @@ pub struct LogRow {
         schemars(with = "Option<String>", regex(pattern = "^[0-9a-f]{64}$"))
     )]
     pub derived: Option<Digest>,
-    /// Its records, in base64.
+    /// The records, in base64.
     #[serde(with = "base64")]
     #[cfg_attr(
         feature = "schema",
@@ -54,7 +54,7 @@ pub struct LogPart {
         schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))
     )]
     pub base_hash: Digest,
-    /// Its events come after this one.
+    /// The events follow this `seq`.
     pub after_seq: u64,
     /// The last event that belongs to it.
     pub upto_seq: u64,

@@ -50,13 +50,13 @@ pub enum EditOutcome {
     Elsewhere,
 }
 
-/// What was cut or copied.
+/// The text that was cut or copied.
 #[derive(Clone, Debug, Default)]
 struct KillBuffer {
     text: String,
     /// Whether it is whole rows.
     rows: bool,
-    /// What was left when it was cut, and where the cursor was: what is cut next there goes with it.
+    /// The rest of the text after the cut and the cursor then: the next cut at that place is appended.
     left: Option<(String, usize)>,
 }
 
@@ -70,7 +70,7 @@ pub struct Editor {
     stashed: Option<(String, usize)>,
     /// Texts that came back, for the line after this one.
     later: VecDeque<String>,
-    /// What is looked for in the history.
+    /// The search in the history.
     wanted: Option<HistorySearch>,
     pastes: Pastes,
     undo: Undo,

@@ -19,9 +19,9 @@ const GROWN: usize = 12;
 
 /// Reads the lines of one piece of code.
 pub(crate) struct Highlighter {
-    /// Where the grammar stands; none for a language that is not known.
+    /// The state of the grammar; `None` for an unknown language.
     state: Option<(ParseState, ScopeStack)>,
-    /// How long the line that has begun was when it was looked at, and what it looked like.
+    /// The length of the unfinished line when it was last highlighted, and the result.
     begun: (usize, Vec<(String, Style)>),
 }
 
@@ -113,7 +113,7 @@ impl Highlighter {
     }
 }
 
-/// What the innermost scope that means something looks like.
+/// Returns the style of the innermost scope that has one.
 fn look(stack: &ScopeStack, theme: &Theme) -> Style {
     let known = |scope: &Scope| {
         let name = scope.build_string();

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// How many lines are kept.
+/// The number of lines that are kept.
 const MOST: usize = 1_000;
 /// Maximum length of a text in the history file. Longer texts were pasted; the latest ones are kept in memory only.
 pub const LONGEST: usize = 4_096;

@@ -4,7 +4,7 @@
 /// A colour of the terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Color {
-    /// What text has by itself.
+    /// The style of plain text.
     #[default]
     Default,
     /// Black, red, green, yellow, blue, magenta, cyan, white (0 to 7), and the same bright (8 to 15).
@@ -166,7 +166,7 @@ pub struct Theme {
     pub link: Style,
     /// If a link leads, bullets, rules, borders.
     pub faint: Style,
-    /// What is quoted.
+    /// Quotations.
     pub quote: Style,
     /// `**so**`.
     pub strong: Style,

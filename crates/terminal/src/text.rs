@@ -44,7 +44,7 @@ pub(crate) fn apart(grapheme: &str) -> usize {
 pub struct Span {
     /// The text, without control characters.
     pub text: String,
-    /// Its colours and weight.
+    /// The colours and weight.
     pub style: Style,
     /// If it leads, on a terminal that can follow a link.
     pub link: Option<Arc<str>>,
@@ -57,10 +57,10 @@ impl Span {
     }
 }
 
-/// One row of the terminal.
+/// A row of the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Its pieces; neighbours differ in look.
+    /// The pieces; neighbours differ in style.
     pub spans: Vec<Span>,
     /// Whether the next row continues this one without a line break: the terminal breaks the line itself, so that a person who
     /// copies it gets one line.
@@ -129,7 +129,7 @@ impl Row {
         self.wraps && self.sure().is_none() && self.width() + next.first_width() > columns
     }
 
-    /// How many columns its first sign takes.
+    /// Returns the width of the first sign, in columns.
     fn first_width(&self) -> usize {
         let first = self
             .spans
@@ -138,7 +138,7 @@ impl Row {
         first.map_or(0, grapheme_width)
     }
 
-    /// Its last sign alone.
+    /// Returns the last sign alone.
     pub(crate) fn last(&self) -> Self {
         let mut last = Self::default();
         if let Some(span) = self.spans.last() {
@@ -148,7 +148,7 @@ impl Row {
         last
     }
 
-    /// As much of it as fits into so many columns.
+    /// Returns as much of the row as fits into this number of columns.
     pub(crate) fn first(&self, columns: usize) -> Self {
         let (mut first, mut room) = (Self::default(), columns);
         for span in &self.spans {
@@ -163,7 +163,7 @@ impl Row {
         first
     }
 
-    /// As much of it as fits into so many columns, with `…` where it was cut.
+    /// Returns as much of the row as fits into this number of columns, with `…` if it was cut.
     pub fn cut(&self, columns: usize) -> Self {
         if self.width() <= columns {
             return self.clone();
@@ -192,11 +192,11 @@ fn push(spans: &mut Vec<Span>, text: &str, style: Style, link: Option<&Arc<str>>
 /// A line of any length, before it is broken into rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Its pieces; neighbours differ in look.
+    /// The pieces; neighbours differ in style.
     pub spans: Vec<Span>,
-    /// What its first row begins with, such as a bullet.
+    /// The prefix of the first row, such as a bullet.
     pub first: Row,
-    /// What its other rows begin with.
+    /// The prefix of the other rows.
     pub rest: Row,
     /// Broken where the row is full and not between words: for code. The terminal breaks it if nothing stands before its other rows.
     pub verbatim: bool,

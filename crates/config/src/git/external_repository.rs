@@ -10,7 +10,7 @@ use crate::trust::digest;
 /// The most places that are named of one repository.
 const MAX_PLACES: usize = 50;
 
-/// What of a repository may be a link to that of another one.
+/// The parts of a repository that may be links to those of another one.
 const PARTS: &[&str] = &["HEAD", "index", "logs", "objects", "packed-refs", "refs"];
 
 impl GitPrograms {
@@ -73,7 +73,7 @@ fn is_submodule(git: &Path, top: &Path) -> bool {
         .any(|setting| setting.name == "core.worktree" && is_same(&git.join(&setting.value), top))
 }
 
-/// Where objects are borrowed, and whether nothing is borrowed there in turn.
+/// Returns the object folders that are borrowed, and whether each of them borrows none in turn.
 fn borrowed(common: &Path) -> Vec<(PathBuf, bool)> {
     let objects = common.join("objects");
     let file = objects.join("info/alternates");
@@ -92,7 +92,7 @@ fn borrowed(common: &Path) -> Vec<(PathBuf, bool)> {
         .collect()
 }
 
-/// What parts of a repository and its folders of objects lead to that are links.
+/// Returns the targets of parts of a repository and of its object folders that are links.
 fn linked(git: &Path, common: &Path) -> Vec<(PathBuf, bool)> {
     let parts = PARTS.iter().flat_map(|part| [git.join(part), common.join(part)]);
     let objects = std::fs::read_dir(common.join("objects")).into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Which folders of a working tree the index of a repository calls repositories of their own: `git status` starts Git in each.
-//! The format is that of <https://git-scm.com/docs/index-format>.
+//! The folders of a working tree that the index of a repository lists as repositories of their own: `git
+//! status` starts Git in each. The format is that of <https://git-scm.com/docs/index-format>.
 
 use std::path::{Path, PathBuf};
 

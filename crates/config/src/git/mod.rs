@@ -1,5 +1,5 @@
-//! What Git runs because a repository says so: a folder may come with a `.git` of its own, as an archive does, and then a harmless
-//! `git status` runs its filters and `git commit` its hooks.
+//! The programs that Git runs because a repository configures them: a folder may come with its own `.git`, as
+//! an archive does, and then a harmless `git status` runs its filters and `git commit` its hooks.
 //!
 //! Git's manual says of such a folder that it is not safe to run Git in it (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and
 //! pagers are left out: commands run with the one switched off, and without a terminal. Files are read as Git reads them, and what cannot
@@ -28,20 +28,20 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_REPOSITORIES: usize = 200;
 const MAX_DEPTH: usize = 8;
 
-/// What Git runs because the repository around the workspace says so, in order; empty if there is none or it
-/// names nothing.
+/// The programs that Git runs because the repository around the workspace configures them, in order; empty if
+/// there is no repository or it names none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitPrograms {
     /// Names, such as `filter.lfs.clean` or `hook pre-commit`, and what stands behind them.
     found: BTreeSet<(String, String)>,
     /// Files of settings with a password in an address, or a header that is sent along.
     with_passwords: BTreeSet<PathBuf>,
-    /// How many repositories within it were looked at.
+    /// The number of nested repositories that were checked.
     repositories: usize,
 }
 
 impl GitPrograms {
-    /// Of the repository that `workspace` is in, and of the repositories in its index.
+    /// Reads the repository of `workspace` and the repositories in its index.
     pub(crate) fn of(workspace: &Path) -> Self {
         let mut found = Self::default();
         for top in workspace.ancestors().filter(|folder| has_git(folder)) {

@@ -8,7 +8,7 @@ use crate::trust::digest;
 
 /// The name of what stands for settings that could not be read: Git may see in them what we do not.
 pub(super) const UNREADABLE: &str = "settings that cannot be read";
-/// How deep files may include others; Git's own limit.
+/// The maximum depth of included files; Git's own limit.
 const MAX_DEPTH: usize = 10;
 
 /// A setting: `section.sub.name`, in lower case but for `sub`, and its value as Git understands it.
@@ -41,8 +41,9 @@ pub(super) fn of_file(file: &Path) -> Vec<Setting> {
     found
 }
 
-/// How many bytes a hash has in this repository. Git reads that before any other setting, from the file of the repository alone: neither
-/// from those that it includes nor from that of a worktree (`read_repository_format` in its `setup.c`).
+/// Returns the length of a hash in this repository, in bytes. Git reads that before any other setting, from
+/// the file of the repository alone: neither from those that it includes nor from that of a worktree
+/// (`read_repository_format` in its `setup.c`).
 pub(super) fn hash_length(config: &Path) -> usize {
     let bytes = readable(config, MAX_BYTES).ok().flatten().unwrap_or_default();
     let settings = parse(&bytes);
@@ -144,7 +145,7 @@ impl Text<'_> {
         Some(())
     }
 
-    /// What stands between `[` and `]`, as `section` or `section.sub`.
+    /// Reads the text between `[` and `]`, as `section` or `section.sub`.
     fn section(&mut self) -> Option<Vec<u8>> {
         let mut name = Vec::new();
         loop {
@@ -241,7 +242,7 @@ impl Text<'_> {
     }
 }
 
-/// What Git takes for a blank.
+/// Returns whether Git treats the byte as a blank.
 fn is_space(c: u8) -> bool {
     matches!(c, b' ' | b'\t' | b'\n' | b'\r')
 }
@@ -250,7 +251,7 @@ fn is_of_name(c: u8) -> bool {
     c.is_ascii_alphanumeric() || c == b'-'
 }
 
-/// As text, so that different bytes are different texts, and none of them moves a cursor.
+/// Returns the bytes as text, so that different bytes are different texts and none of them moves a cursor.
 fn shown(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {

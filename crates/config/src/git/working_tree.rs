@@ -18,13 +18,13 @@ const OPERATIONS: &[(&str, &str)] = &[
 /// The state of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorkingTreeState {
-    /// What is checked out; `None` if the files do not say.
+    /// The checked out branch or commit; `None` if the files do not say.
     pub(crate) head: Option<GitHead>,
     /// The operation that is in progress.
     pub(crate) operation: Option<&'static str>,
 }
 
-/// What is checked out.
+/// The checked out branch or commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GitHead {
     /// This branch.
@@ -46,8 +46,8 @@ pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     })
 }
 
-/// What `HEAD` says; `None` if that is unknown: it cannot be read, it is a link, as old versions of Git made, or it only stands in for another
-/// format, as the branch `.invalid` does where references are in a table (`reftable`).
+/// Reads `HEAD`; `None` if it is unknown: it cannot be read, it is a link, as old versions of Git made, or it
+/// only stands in for another format, as the branch `.invalid` does if references are in a table (`reftable`)
 fn head(file: &Path) -> Option<GitHead> {
     if file.is_symlink() {
         return None;

@@ -18,12 +18,12 @@ const MOST: usize = 2;
 /// Number of turns after which the hostile script is assumed to continue for ever.
 const TURNS: usize = 12;
 
-/// What a hostile script comes to.
+/// The ways in which a hostile script may end.
 #[derive(Debug)]
 enum Ends {
-    /// It gives its turn away, each time.
+    /// The script yields its turn each time and never ends.
     Never,
-    /// It comes to if it cannot give its turn away, and the limit `turn` ends it there.
+    /// The limit `turn` ends the script, because it cannot yield its turn.
     ByTurn,
 }
 

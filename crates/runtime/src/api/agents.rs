@@ -15,7 +15,7 @@ pub struct AgentInfo {
     pub kind: AgentKind,
     /// The owner of its file.
     pub origin: AgentOrigin,
-    /// Its purpose in one line; empty if its file has none.
+    /// The agent's purpose in one line; empty if its file has none.
     #[serde(default)]
     pub description: String,
 }
@@ -109,7 +109,7 @@ pub trait Agents: Send + Sync {
     /// All of them, by name.
     fn list(&self) -> Vec<AgentInfo>;
 
-    /// One of them, as a session is opened with it.
+    /// Resolves a named agent to the configuration of a new session.
     ///
     /// # Errors
     /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`] if its files

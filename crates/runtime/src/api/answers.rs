@@ -15,7 +15,7 @@ pub struct FileInQuestion {
     /// root on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads_to: Option<String>,
-    /// Its content; absent if there is no file or the file is not shown.
+    /// The content; absent if there is no file or the file is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The reason for which it is not shown.

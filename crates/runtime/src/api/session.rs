@@ -149,7 +149,7 @@ pub trait Session: Send + Sync {
 }
 
 impl dyn Session {
-    /// One agent of the session, by itself.
+    /// Returns a view of one agent of the session.
     pub fn agent(&self, agent: &AgentStateId) -> AgentView {
         AgentView {
             bus: self.agent_bus(),
@@ -159,7 +159,7 @@ impl dyn Session {
     }
 }
 
-/// One agent of a session, as what is inside its boundary sees it.
+/// A view of one agent of a session, with what is inside its boundary.
 #[derive(Clone, Debug)]
 pub struct AgentView {
     bus: Option<AgentEventBus>,

@@ -1,4 +1,4 @@
-//! One turn of the sequencer: mint, fold, commit, publish, perform.
+//! A turn of the sequencer: mint, fold, commit, publish, perform.
 //!
 //! This order guarantees invariants 2 and 3 of `docs/ARCHITECTURE.md`. A fact has its `seq` and time before
 //! it is folded; nothing is published or performed before the commit (2); and when the commit fails, the turn
@@ -116,7 +116,7 @@ struct CommitBatch {
     /// The actions of agents, in order: published after the commit, and then performed if they touch the
     /// environment.
     wanted: Vec<Action>,
-    /// Those who are told when it is committed, each with the `seq` of their fact.
+    /// The waiters to notify after the commit, each with the `seq` of its fact.
     waiting: Vec<(CommitWaiter, u64)>,
     /// Whether a person ends the pause before the next retry.
     retry: bool,

@@ -36,7 +36,7 @@ pub(super) struct RunningActions {
     session_id: SessionId,
     /// The sequencer's queue, by which responders say what happens.
     queue: mpsc::Sender<FactBatch>,
-    /// One task for each request, which waits for its end.
+    /// A task for each request, which waits for its end.
     ends: JoinSet<(ActionId, ActionEnd)>,
     /// The actions that have not ended.
     running: BTreeMap<ActionId, RunningAction>,
@@ -58,7 +58,7 @@ struct RunningAction {
 /// The end of an action, as far as its responder did not report it.
 #[derive(Debug)]
 pub(super) enum ActionEnd {
-    /// Its request was taken by a responder, or waited for one.
+    /// The request was accepted by a responder, or waited for one.
     Request(bus::RequestEnd),
     /// No responder took it, for this reason: nothing was done.
     Refused(RequestError),

@@ -76,7 +76,7 @@ pub enum PastEvents {
 /// The reason for which a session cannot be followed on.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// Its events cannot be read.
+    /// The events cannot be read.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// The source was cut off again before anything new came, or some events did not come.

@@ -36,7 +36,7 @@ pub(super) struct StoredSession {
     roles: BTreeMap<OwnerId, SessionRole>,
     /// Counts the writers, from 1.
     epoch: u64,
-    /// Its writer holds a second reference.
+    /// The writer holds a second reference.
     held: Arc<()>,
 }
 
@@ -310,12 +310,12 @@ impl StoredSession {
         self.spent.insert(seq, spent);
     }
 
-    /// Its facts after `after_seq`, as its own.
+    /// Returns the facts after `after_seq` as owned values.
     pub(super) fn after(&self, after_seq: u64) -> Vec<Fact> {
         self.page(after_seq, usize::MAX)
     }
 
-    /// Its facts after `after_seq`, as its own, `limit` of them at most.
+    /// Returns at most `limit` facts after `after_seq` as owned values.
     pub(super) fn page(&self, after_seq: u64, limit: usize) -> Vec<Fact> {
         let shared = self.shared.iter().skip_while(|fact| fact.seq <= after_seq);
         let shared = shared.map(|fact| {

@@ -17,9 +17,9 @@ pub enum Phase {
     #[default]
     #[serde(rename = "")]
     Idle,
-    /// Its model is asked.
+    /// A model call of the agent is in progress.
     Thinking,
-    /// Its tools run, or wait for a person to decide.
+    /// Tools of the agent run, or wait for a person's decision.
     Tool,
     /// The agent waits for agents that it made.
     Agent,
@@ -165,7 +165,7 @@ impl StreamEvent {
         }
     }
 
-    /// Its kind, as it is written.
+    /// Returns the kind as it is written.
     pub fn kind(&self) -> &'static str {
         match &self.body {
             StreamBody::Chunk(_) => "chunk",

@@ -1,4 +1,4 @@
-//! One session as many streams: one for each agent, each medium, or both.
+//! Splits one session into many streams: one for each agent, each medium, or both.
 //!
 //! What agents say ([`StreamEvent`]) follows from RuntimeEvents alone ([`StreamFold`]), so a session that runs elsewhere, one that
 //! is only watched and one that is replayed have the same streams. [`Streams`] reads the session once for all of them. Each
@@ -58,7 +58,7 @@ use reader::CatchUp;
 /// The reason for which a stream ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// Its agent is gone.
+    /// The agent is closed.
     AgentClosed,
     /// The session was closed.
     SessionEnded,
@@ -86,7 +86,9 @@ pub async fn watched_streams(
     Streams::of(watched(runtime, session, View::Runtime), after_seq).await
 }
 
-/// One session as many streams. Clones refer to the same multiplexer; it stops reading when they and all streams are gone.
+/// A multiplexer that splits one session into streams. Clones refer to the same multiplexer; it stops reading
+/// when they and all streams are gone. Clones refer to the same multiplexer; it stops reading when they and
+/// all streams are gone.
 #[derive(Clone)]
 pub struct Streams {
     shared: Arc<StreamsShared>,

@@ -72,7 +72,8 @@ pub(super) fn row_below(text: &str, at: usize) -> Option<usize> {
     Some(along(text, below, row_end(text, below), row_start(text, at), at))
 }
 
-/// As far into the row from `from` to `to` as `at` is into its own, which begins at `start`.
+/// Returns the position in the row `from..to` that is as many graphemes from its start as `at` is from
+/// `start`.
 fn along(text: &str, from: usize, to: usize, start: usize, at: usize) -> usize {
     let along = text[start..at].graphemes(true).count();
     let mut places = text[from..to].grapheme_indices(true);
@@ -93,7 +94,7 @@ pub(super) enum CharClass {
     Sign,
 }
 
-/// Of which kind a grapheme is.
+/// Returns the class of a grapheme.
 pub(super) fn kind(grapheme: &str, big: bool) -> CharClass {
     let first = grapheme.chars().next().unwrap_or(' ');
     if first.is_whitespace() {

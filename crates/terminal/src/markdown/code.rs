@@ -5,7 +5,7 @@
 pub(super) struct Fence {
     /// A backtick or a tilde.
     pub(super) sign: char,
-    /// How many of them there are.
+    /// The number of characters in the fence.
     length: usize,
     /// Number of blanks before them.
     pub(super) indent: usize,

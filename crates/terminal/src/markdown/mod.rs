@@ -25,15 +25,15 @@ pub struct Markdown {
     theme: Theme,
     blocks: Blocks,
     done: Vec<Row>,
-    /// How many letters of the block that lives are done already.
+    /// The number of letters of the live block that are final.
     frozen: usize,
-    /// How many there were at the end of each row of it that is done, the last ones.
+    /// The number of letters at the end of each final row of the block, the last rows only.
     ends: Vec<usize>,
     /// The beginning of the block that lives is done, and was let go of.
     continued: bool,
-    /// How long the block was when its upper rows were let go of last.
+    /// The length of the block when its upper rows were last released.
     looked_at: usize,
-    /// What the last block was, for the space before the next one.
+    /// The kind of the previous block, for the space before the next one.
     before: Option<BlockKind>,
     code: Option<Highlighter>,
 }
@@ -219,7 +219,8 @@ impl Markdown {
     }
 }
 
-/// How many letters a row has; blanks are not counted, because where a row breaks they go.
+/// Returns the number of letters in a row; blanks are not counted, because they vanish at the end of a
+/// wrapped row.
 fn letters(row: &Row) -> usize {
     let spans = row.spans.iter();
     spans

@@ -10,7 +10,7 @@ use crate::highlight::Highlighter;
 use crate::style::{Style, Theme};
 use crate::text::{Line, Row};
 
-/// What stands before a line of code.
+/// The prefix of a line of code.
 const CODE_MARGIN: &str = "  ";
 
 /// The longest address that words carry.
@@ -71,9 +71,9 @@ struct Fold<'a> {
     /// Looks that are on.
     styles: Vec<Style>,
     lists: Vec<List>,
-    /// What rows of the open containers begin with.
+    /// The prefix of rows in the open containers.
     margin: Row,
-    /// What the next line begins with instead: a bullet.
+    /// The prefix of the next line instead of the margin: a bullet.
     bullet: Option<Row>,
     margins: Vec<Row>,
     link: Option<Arc<str>>,

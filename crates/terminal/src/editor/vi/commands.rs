@@ -235,7 +235,7 @@ impl Editor {
         }
     }
 
-    /// What an operator is told to take: a word, what is quoted, what is in brackets.
+    /// Selects a text object for an operator: a word, a quotation, a bracket.
     fn object(&mut self, c: char, around: bool) -> EditOutcome {
         let (text, at) = (self.text.as_str(), self.cursor);
         let found = match c {
