@@ -47,7 +47,7 @@ fn is_native_gnu_linux() -> bool {
     is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && same_target
 }
 
-/// Where the C++ compiler has its library as an archive.
+/// Returns the path of the C++ compiler's library as an archive.
 fn archive() -> Option<PathBuf> {
     let compiler = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let asked = Command::new(compiler)

@@ -244,7 +244,7 @@ fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {
     })
 }
 
-/// What this program calls itself to a server: where it runs, and something that tells two of them apart.
+/// Returns the name of this program for a server: the machine, and a part that tells two programs apart.
 fn client_name() -> Result<String, ChatError> {
     let unique = agentx::identity::random_bytes::<2>().map_err(|error| ChatError::Input {
         what: error.to_string(),

@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::error::ChatError;
 
-/// Where a program that draws on the terminal writes what it says about itself.
+/// The log file of a program that draws on the terminal.
 const CHAT_FILE: &str = "agentx.log";
 
 /// Starts it, if it was asked for. A program that `draws` on the terminal keeps standard error clean.

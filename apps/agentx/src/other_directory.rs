@@ -110,8 +110,8 @@ async fn find_place(
     Ok(place)
 }
 
-/// What a person should know about a session of the folder that lay here before the one that does `since`
-/// then; `None` if it is none, or was gone on with here. What it says was said about other files.
+/// Returns the note about a session of the folder that was here before the one with the identity `since`;
+/// `None` if there is none, or it was continued here. What it says was said about other files.
 async fn of_folder_before(
     place: &CommandTarget,
     workspace: &Path,
@@ -128,7 +128,8 @@ async fn of_folder_before(
     })
 }
 
-/// What a person should know about tools that the session had and that are not there; said once, until it is other ones.
+/// Returns the note about tools that the session had and that are missing; it is shown once, until other
+/// tools are missing.
 fn lacks(place: &CommandTarget, data_dir: &Path, id: &SessionId, agent: &AgentConfig) -> String {
     let here = place.runtime().tools();
     let lacking = tools_lacking(agent, &here);

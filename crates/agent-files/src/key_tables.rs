@@ -78,7 +78,7 @@ pub(crate) enum Shape {
     Duration,
     /// Bytes, or text such as `64 MiB`.
     Bytes,
-    /// One of these words.
+    /// A choice of these words.
     Choice(&'static [&'static str]),
     /// A jq filter.
     Jq,
@@ -117,7 +117,7 @@ pub(crate) enum Shape {
     List(&'static Shape),
     /// A list with at least one item.
     Some(&'static Shape),
-    /// One of these, chosen by whether the value is a text, a list or a mapping, and by markers.
+    /// A choice of these shapes, decided by whether the value is a text, a list or a mapping, and by markers.
     Either(&'static [Shape]),
     /// A whole tool, chosen by its `type`.
     Tool,

@@ -37,7 +37,7 @@ pub struct AncestorBudgets {
 /// The limits of an agent above, beside its spending so far.
 #[derive(Clone, Debug, PartialEq)]
 struct AncestorBudget {
-    /// Its configuration; only the limits and the name count.
+    /// The agent's configuration; only the limits and the name matter.
     of: Arc<AgentConfig>,
     /// The spending of its run before this fact.
     spent: RunSpending,

@@ -81,7 +81,7 @@ impl CallStage {
 pub struct LedgerEntry {
     /// The call as the model asked for it.
     pub call: RequestedCall,
-    /// Its stage.
+    /// The stage of the call.
     pub stage: CallStage,
 }
 

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentx_types::ToolSpec;
 use serde_json::Value;
 
-/// How soon further occurrences of a word count little (BM25's k1).
+/// The saturation of repeated words (BM25's k1)
 const SATURATION: f64 = 1.2;
-/// How much longer texts are discounted (BM25's b).
+/// The discount of longer texts (BM25's b)
 const LENGTH: f64 = 0.6;
 /// The weight of a word by where it stands: in the name, in the name of a parameter, in the description.
 const IN_NAME: f64 = 3.0;
@@ -148,7 +148,7 @@ impl ToolWords {
         }
     }
 
-    /// What one word says for this tool.
+    /// Returns the score of one word for this tool.
     fn score(&self, word: &str, rarity: &BTreeMap<String, f64>, average: f64) -> f64 {
         let (Some(weight), Some(rarity)) = (self.weights.get(word), rarity.get(word)) else {
             return 0.0;
@@ -158,7 +158,7 @@ impl ToolWords {
     }
 }
 
-/// How much each word tells tools apart.
+/// Returns the rarity of each word: the weight by which it distinguishes tools.
 fn rarity(documents: &[ToolWords]) -> BTreeMap<String, f64> {
     let mut with_it: BTreeMap<String, usize> = BTreeMap::new();
     for word in documents.iter().flat_map(|document| document.weights.keys()) {

@@ -34,13 +34,13 @@ pub struct Answering {
 /// The state of the run, according to the events so far.
 #[derive(Clone, Copy, PartialEq)]
 enum RunPhase {
-    /// Its input waits.
+    /// The input waits.
     Waiting,
-    /// It is in progress.
+    /// The run is in progress.
     Running,
-    /// It waits for a decision.
+    /// The run waits for a decision.
     ApprovalRequired,
-    /// It has ended, or cannot be heard any more.
+    /// The run has ended, or its events can no longer be read.
     Over,
 }
 

@@ -1,4 +1,4 @@
-//! One thing that is asked: what goes with it, and how it is begun.
+//! A question to an agent: its options, and its start.
 
 use std::future::IntoFuture;
 use std::sync::Arc;

@@ -63,7 +63,7 @@ impl<T: DeserializeOwned + JsonSchema> AskAs<T> {
         Self { repairs, ..self }
     }
 
-    /// What else goes with it: values for tools, a token that stops it.
+    /// Adds options of the question: values for tools, a token that stops it.
     pub fn and(self, with: impl FnOnce(Ask) -> Ask) -> Self {
         Self {
             ask: with(self.ask),

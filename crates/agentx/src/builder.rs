@@ -48,7 +48,7 @@ pub(crate) struct Definition {
     pub(crate) helpers: Vec<(String, Definition)>,
 }
 
-/// Its permissions; a field that is `None` is taken from the configuration, if there is one.
+/// The permissions; a field that is `None` is taken from the configuration, if there is one.
 #[derive(Default)]
 pub(crate) struct AgentPermissions {
     pub(crate) approval: Option<ApprovalMode>,
@@ -165,7 +165,7 @@ impl AgentBuilder {
         self
     }
 
-    /// One approval rule more, beside those of a configuration.
+    /// Adds an approval rule to those of a configuration.
     pub fn rule(mut self, rule: Rule) -> Self {
         self.definition.rights.rules.push(rule);
         self

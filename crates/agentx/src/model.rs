@@ -1,4 +1,4 @@
-//! One call of a model, without an agent.
+//! A single model call, without an agent.
 
 use agentx_llm::Secret;
 

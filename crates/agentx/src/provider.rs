@@ -96,7 +96,8 @@ impl AnswerSink {
         self.emit(ThinkingChunk { text: words.into() }).await;
     }
 
-    /// It wants this tool, with these arguments. Several calls in one answer run at once.
+    /// Adds a call of this tool with these arguments. Several calls in one answer run at once. Several calls
+    /// in one answer run at once.
     pub async fn call(&mut self, tool: impl Into<String>, arguments: Value) {
         let call = ToolCall {
             tool_call_id: ToolCallId::with_suffix(format_args!("{}_{}", self.number, self.calls)),

@@ -214,7 +214,7 @@ impl Definition {
         self.builtin || self.helpers.iter().any(|(_, helper)| helper.wants_builtin())
     }
 
-    /// One box has the tools of all agents of a session; each agent knows its own.
+    /// Registers the tools of all agents of a session in one toolbox; each agent knows its own.
     fn register(&self, toolbox: &mut Toolbox, asks: &Arc<AskValues>) -> Result<(), AgentError> {
         for tool in &self.tools {
             toolbox.register(Arc::new(ToolWithValues::new(tool.clone(), asks.clone())))?;

@@ -13,7 +13,7 @@ use tokio::sync::RwLock;
 /// `#[agentx::tool]`, a [`TypedTool`], or anything that is a [`Tool`] already. `Form` only keeps these apart;
 /// it is found by itself.
 pub trait IntoTool<Form> {
-    /// It as a tool.
+    /// Converts the value into a tool.
     fn into_tool(self) -> Arc<dyn Tool>;
 }
 

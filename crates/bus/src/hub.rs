@@ -49,7 +49,7 @@ pub(crate) struct BusHub<E> {
 }
 
 struct HubState<E> {
-    /// One log for each filter in use.
+    /// The logs, one for each filter in use.
     logs: Vec<Option<FilterGroup<E>>>,
     closed: bool,
     /// The last number given to a cursor or a waiting publisher.

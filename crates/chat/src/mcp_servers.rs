@@ -15,7 +15,7 @@ use crate::render::table::table;
 /// A server as somebody adds it. Values are only ever named.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribedServer<'a> {
-    /// Its name.
+    /// The server's name.
     pub name: &'a str,
     /// The variables that a program gets: NAME, or NAME=VARIABLE.
     pub env: &'a [String],

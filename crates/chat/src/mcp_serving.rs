@@ -92,7 +92,7 @@ pub async fn serve_stdio(
     }
 }
 
-/// What this machine serves.
+/// The parts of this machine that are served.
 struct MachineParts {
     runtime: Arc<dyn Runtime>,
     tools: ToolServer,

@@ -42,7 +42,7 @@ pub struct Spectator {
     source: (Arc<dyn Runtime>, SessionId),
     /// Whether the events happen now: a question from before gets no look at its file.
     live: bool,
-    /// How the people of the session are called.
+    /// The names of the session's people.
     names: PersonNames,
 }
 

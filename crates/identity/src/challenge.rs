@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PublicKey, SecretKey, Signature, token_text};
 
-/// What stands between the random part of a nonce and the key of its server. Neither of the two has it.
+/// The separator between the random part of a nonce and the key of its server. Neither of the two contains
+/// it. Neither of the two has it.
 const BEFORE_KEY: char = '.';
 
 /// The challenge of a server.

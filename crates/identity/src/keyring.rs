@@ -30,7 +30,7 @@ pub struct Keyring {
 pub struct KnownPerson {
     /// Whose sessions theirs are.
     pub owner: OwnerId,
-    /// What they are called here.
+    /// The person's name here.
     pub name: Option<String>,
     /// Whether they are the person whose server this is.
     pub operator: bool,
@@ -49,7 +49,7 @@ pub enum KeyringError {
     File {
         /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error message.
         what: String,
     },
     /// A secret that others may have seen.
@@ -81,7 +81,7 @@ pub enum KeyringError {
     Damaged {
         /// The path of the file.
         path: PathBuf,
-        /// Where, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// The cause, in words.
         what: String,
@@ -91,7 +91,7 @@ pub enum KeyringError {
     Exists {
         /// In which file.
         path: PathBuf,
-        /// Who one is.
+        /// The public key of the identity.
         key: PublicKey,
     },
     /// Another process writes, and does not come to an end.
@@ -315,7 +315,8 @@ impl Keyring {
         own.into_iter().chain(others).collect()
     }
 
-    /// How the files look now: taken before they are read, it says later whether they would have to be read again.
+    /// Returns the state of the files: taken before they are read, it shows later whether they have to be
+    /// read again.
     pub fn stamp(&self) -> Stamp {
         Stamp::of([&self.identity_file(), &self.people_file()])
     }

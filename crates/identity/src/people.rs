@@ -20,7 +20,7 @@ pub enum TrustedAs {
 }
 
 impl TrustedAs {
-    /// As it is written.
+    /// Returns the role as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Member => "member",
@@ -39,7 +39,7 @@ pub struct Trusted {
     /// Their name there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// As what.
+    /// The role.
     #[serde(default, rename = "as")]
     pub role: TrustedAs,
 }

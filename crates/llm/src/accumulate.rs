@@ -3,7 +3,7 @@
 
 use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopReason, Usage};
 
-/// One whole answer, as [`AnswerRecorder::finish`] returns it.
+/// A complete answer, as [`AnswerRecorder::finish`] returns it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accumulated {
     /// The answer as a message of the assistant, with thinking, text and tool calls in the order in which they came.

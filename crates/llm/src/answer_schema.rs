@@ -59,7 +59,7 @@ pub(crate) fn fitted<'a>(request: &'a ModelRequest, options: &WireOptions) -> Co
     })
 }
 
-/// What a model reads that has no mode for schemas.
+/// Returns the instruction for a model without a mode for schemas.
 fn instruction(answer: &AnswerSchema) -> String {
     format!(
         "Your last answer, the one without tool calls, is one JSON value and nothing else: no words around it, no code \

@@ -65,6 +65,6 @@ pub const API: &str = "gemini";
 
 /// The field of a part that holds its signature.
 const SIGNATURE: &str = "thoughtSignature";
-/// Where in the text of our part the signed part of the server began, in bytes; absent if at its start. The unsigned
-/// chunks before it are one part of ours with it, so that a front end shows one text.
+/// The start, in bytes, of the server's signed part in the text of our part; absent if at its start. The
+/// unsigned chunks before it are one part of ours with it, so that a front end shows one text.
 const SIGNED_FROM: &str = "signed_from";

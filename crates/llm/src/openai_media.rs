@@ -7,7 +7,7 @@ use agentx_types::{MediaPart, without_author_tags};
 
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
-/// One medium of a message.
+/// A medium of a message.
 pub(crate) enum OpenAiMedium<'a> {
     /// A text file, or the text that replaces a medium that cannot be sent.
     Text(Cow<'a, str>),

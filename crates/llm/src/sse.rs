@@ -56,7 +56,7 @@ pub enum SseError {
     },
 }
 
-/// One event, which borrows from the decoder for the time of the callback.
+/// An event, which borrows from the decoder for the time of the callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
     /// The `event` field; empty if the event has none.

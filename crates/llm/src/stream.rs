@@ -1,4 +1,4 @@
-//! One decoder over all APIs: it takes the bytes of a model's answer and gives EnvironmentEvents.
+//! The decoder for all APIs: it takes the bytes of a model's answer and returns EnvironmentEvents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Returns the value on the other side, and gives the memory back.
+    /// Returns the value on the other side, and keeps the memory for the next value.
     fn crossed(flat: Result<FlatValue, String>) -> Result<Value, String> {
         let near = NearValue::of(flat?);
         let value = near.value();

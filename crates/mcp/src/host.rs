@@ -24,13 +24,14 @@ use crate::server_tool::ServerTool;
 /// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpServerState {
-    /// It is configured and was never started, so its tools are not known.
+    /// The server was never started, so its tools are unknown.
     Configured,
-    /// Its tools are known, and it is not running.
+    /// The tools are known, and the server is not running.
     Known,
     /// A session in this process uses it.
     Running,
-    /// It could not be started, for this reason. The next call tries again.
+    /// The server could not be started, for this reason. The next call tries again. The next call tries
+    /// again.
     Failed(String),
 }
 

@@ -1,5 +1,5 @@
-//! What a server says by itself: progress and log messages go to the calls that run; whatever it asks for is
-//! refused, with the reason.
+//! Handles a server's own messages: progress and log messages go to the calls that run; every request is
+//! refused with the reason.
 #![expect(
     deprecated,
     reason = "servers of earlier versions still ask for roots and samples, and send log messages"

@@ -1,5 +1,5 @@
-//! What a server answered, as the outcome of a call: bounded text, pictures as parts of their own, and a note
-//! about content that models do not accept.
+//! Converts a server's answer into the outcome of a call: bounded text, pictures as parts of their own, and a
+//! note about content that models do not accept.
 
 use std::sync::Arc;
 

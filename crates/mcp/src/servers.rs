@@ -19,7 +19,8 @@ const FOLDER: &str = "mcp";
 pub struct McpServers(Vec<McpEnvironment>);
 
 impl McpServers {
-    /// Those of the settings. `environment` has the variables that programs get, `taken` the names of other tools.
+    /// Creates the servers of the settings. `environment` has the variables that programs get, `taken` the
+    /// names of other tools.
     pub fn of(
         settings: &Settings,
         environment: &ProgramEnvironment,

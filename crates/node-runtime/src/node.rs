@@ -44,7 +44,7 @@ pub struct NodeRuntime {
     pub(crate) tools: Toolbox,
     pub(crate) agents: Arc<dyn Agents>,
     data_dir: PathBuf,
-    /// Those that come and go while sessions run.
+    /// The reactors that come and go while sessions run.
     pub(crate) reactors: AttachedReactors,
 }
 

@@ -137,11 +137,12 @@ impl NodeRuntime {
     }
 }
 
-/// One session that cannot be read is no reason to leave out the others.
+/// Logs an unreadable session and continues: it must not hide the others.
 fn pass_over(session: &SessionId, error: &RuntimeError) {
     tracing::warn!(%session, %error, "cannot be read and is skipped");
 }
 
-/// How many events of a session are read first to find its last writer. Most sessions have fewer, or were
-/// opened not long before their end; the step doubles where that is not so.
+/// The number of events that are read first to find a session's last writer. Most sessions have fewer, or
+/// were opened shortly before their end; otherwise the step doubles. Most sessions have fewer, or were opened
+/// not long before their end; the step doubles where that is not so.
 const LOOK_BACK: u64 = 512;

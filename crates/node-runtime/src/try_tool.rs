@@ -176,7 +176,7 @@ impl NodeRuntime {
 /// The placeholder for the session if there is none.
 const NO_SESSION: &str = "ses_none";
 
-/// How many batches of events may wait until `hears` was told; then the tool waits.
+/// The number of batches that may wait for `hears`; then the tool waits.
 const QUEUE: usize = 64;
 
 /// The call as it would be wanted in a session.

@@ -115,8 +115,8 @@ async fn end_before(
     }
 }
 
-/// What an error means to a reader who has events already: where the session ends before them, its log went
-/// back.
+/// Translates an error for a reader that already has events: if the session ends before them, its log was
+/// rolled back.
 async fn or_went_back(
     core: &RemoteCore,
     wanted: &FollowRequest,
@@ -184,8 +184,8 @@ impl ConnectedSession {
 }
 
 impl EventSource for ConnectedSession {
-    /// It has begun for the first time, was left behind, or the session has ended. What it missed is here, or
-    /// comes again.
+    /// Waits until the stream begins: for the first time or after a cut, or until the session has ended.
+    /// Missed facts are here or arrive again. What it missed is here, or comes again.
     async fn begin(&mut self, reading: &SessionReader) -> Result<SourceStart, FollowError> {
         if let Some(failure) = self.held.feed.ended() {
             let error = self.core.connection.error(failure);

@@ -31,7 +31,7 @@ pub(crate) struct Query<'a> {
     pub(crate) body: Option<Value>,
     /// By which the server knows that it is the same, sent again.
     pub(crate) key: Option<String>,
-    /// What the server is to sign, so that it proves its key.
+    /// The nonce that the server has to sign to prove its key.
     pub(crate) nonce: Option<String>,
     /// Whether it may be sent again if nobody knows if it was heard.
     pub(crate) repeatable: bool,

@@ -41,7 +41,7 @@ pub struct ServerCounters {
     pub subscriptions: MetricCounter,
     /// Frames of clients.
     pub received: MetricCounter,
-    /// Of those, refused.
+    /// The number of refused connections.
     pub refused: MetricCounter,
     /// Frames that were sent.
     pub sent: MetricCounter,

@@ -22,7 +22,7 @@ pub(crate) struct BackgroundJobs {
 /// A job that runs, as the session remembers it.
 #[derive(Clone, Debug, PartialEq)]
 struct RunningJob {
-    /// Its name in the session, such as `job_1`.
+    /// The name in the session, such as `job_1`.
     job: String,
     /// The beginning of the first line of its command, 60 letters at most.
     command: String,

@@ -32,7 +32,7 @@ pub enum Projection {
         agent_state_id: AgentStateId,
         /// The role of the speaker.
         role: Role,
-        /// Its words, for search and previews.
+        /// The words, for search and previews.
         text: String,
     },
     /// The role of a person other than the owner changed.

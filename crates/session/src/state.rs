@@ -18,7 +18,7 @@ use crate::Sharing;
 pub struct SessionState {
     /// The `seq` of its last event.
     pub last_seq: u64,
-    /// Its agent.
+    /// The agent's configuration.
     pub config: AgentConfig,
     /// The current run, or the last one.
     pub run: Option<RunState>,
@@ -88,7 +88,7 @@ impl ToolsChange {
 pub struct RunState {
     /// The id of the run.
     pub run_id: RunId,
-    /// Its state.
+    /// The status of the run.
     pub status: RunStatus,
     /// The number of times that the model was answered with tool results.
     pub iterations: u32,

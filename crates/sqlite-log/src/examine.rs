@@ -21,7 +21,7 @@ const MOST_PROBLEMS: usize = 3;
 pub struct Examined {
     /// The format of the database.
     pub format: u32,
-    /// Its bytes.
+    /// The size, in bytes.
     pub bytes: u64,
     /// The number of sessions that are not deleted.
     pub sessions: u64,

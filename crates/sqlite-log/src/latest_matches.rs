@@ -10,7 +10,7 @@ use crate::error::Fault;
 use crate::keys::int;
 use crate::search::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_row, part, terms};
 
-/// Of fewer messages the index gathers all quickly.
+/// The number of messages below which the index collects all of them quickly.
 const MANY: i64 = 20_000;
 /// Number of all messages among which the latest ones of an owner are searched.
 const AMONG: i64 = 5_000;

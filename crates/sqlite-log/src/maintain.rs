@@ -54,7 +54,7 @@ impl SqliteLog {
         Ok(deleted)
     }
 
-    /// As `collect_garbage`, at the given time: blobs that were put less than
+    /// Collects garbage like `collect_garbage`, at the given time: blobs that were put less than
     /// [`LogOptions::blob_grace`](crate::LogOptions::blob_grace) before it stay.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ pub(crate) struct SessionRange {
     pub(crate) id: String,
     /// The hash that its chain begins with.
     pub(crate) base_hash: Digest,
-    /// Its own events begin after this.
+    /// The `seq` after which its own events begin.
     pub(crate) after: u64,
     /// The last event that belongs to the part.
     pub(crate) upto: u64,

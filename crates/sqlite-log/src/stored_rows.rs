@@ -81,7 +81,7 @@ struct RowsRead<'a> {
     part: &'a SessionRange,
     most_bytes: usize,
     bytes: usize,
-    /// Of a part that ends inside its session: what the hashes of its segment are over.
+    /// The hasher of the segment, for a part that ends inside its session.
     hasher: blake3::Hasher,
     before: LogPlace,
     rows: Vec<LogRow>,

@@ -19,7 +19,7 @@ const ORDINARY: &str = "claude-opus-4-6";
 #[derive(Clone, Debug, Default)]
 pub struct MockAnswers(Vec<MockLine>);
 
-/// One answer.
+/// A scripted answer.
 #[derive(Clone, Debug)]
 struct MockLine {
     /// Only messages that contain this text get the answer.

@@ -7,11 +7,11 @@ use crate::{CommandRecords, OutputBudget, ProgramEnvironment};
 /// Limits of all built-in tools.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOptions {
-    /// Of `bash` and `job`.
+    /// The options of `bash` and `job`.
     pub bash: BashOptions,
-    /// Of `read`, `write` and `edit`.
+    /// The options of `read`, `write` and `edit`.
     pub files: FileOptions,
-    /// Of `glob` and `grep`.
+    /// The options of `glob` and `grep`.
     pub search: SearchOptions,
 }
 

@@ -179,7 +179,7 @@ pub struct CallTool {
     pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub name: String,
-    /// Its arguments.
+    /// The arguments.
     pub input: Value,
     /// The directory that it works in.
     pub workspace: String,
@@ -271,7 +271,7 @@ pub struct DecideInnerCall {
 /// Make another agent: a child of the one that wants it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpawnAgent {
-    /// Its id, unique in the session.
+    /// The agent's id, unique in the session.
     pub agent_state_id: AgentStateId,
     /// The configuration of the agent.
     pub config: Box<AgentConfig>,

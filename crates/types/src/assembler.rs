@@ -15,7 +15,7 @@ pub struct RequestedCall {
     pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub name: String,
-    /// Its arguments.
+    /// The arguments.
     pub input: Value,
     /// Set where the arguments are not JSON.
     pub invalid: Option<Box<InvalidInput>>,

@@ -71,7 +71,7 @@ pub struct Condense {
 payloads! {
     /// A person wants the conversation condensed now.
     CondenseRequested {
-        /// What the summary must contain, in the person's words.
+        /// The required content of the summary, in the person's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instructions: Option<String>,
         /// The person, if not the session's owner.

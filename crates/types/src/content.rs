@@ -178,7 +178,7 @@ pub struct ProviderData {
     /// The model that was asked when it came, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// As it came.
+    /// The data as it arrived.
     pub data: Value,
 }
 

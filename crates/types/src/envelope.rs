@@ -27,7 +27,8 @@ pub enum Source {
 /// An event with its context. `seq` is dense and strictly increasing in its session, from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope<E> {
-    /// Its place in the session. Derived events carry that of the event that they come from.
+    /// The position in the session. Derived events have that of the event that they are derived from. Derived
+    /// events carry that of the event that they come from.
     pub seq: u64,
     /// For derived events: which of those that come from the same `seq`, from 0.
     pub index: Option<u32>,

@@ -146,7 +146,8 @@ payloads! {
     AnswerChecked {
         /// The number of the answer in its run, from 1.
         attempt: u32,
-        /// What does not fit, in the validator's words, at most 5 and each with its place; none if it fits.
+        /// The violations, in the validator's words, at most 5 and each with its place; empty if there are
+        /// none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
     }
@@ -181,12 +182,12 @@ payloads! {
     }
     /// Words of the answer.
     TextChunk {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// Words of the model's reasoning.
     ThinkingChunk {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// The open part ends.
@@ -223,7 +224,7 @@ payloads! {
         api: String,
         /// Whether it belongs to the part before it; else it is a part of its own.
         attach: bool,
-        /// As it came.
+        /// The data as it arrived.
         data: Value,
     }
     /// The tokens of the call so far.
@@ -236,7 +237,8 @@ payloads! {
     ModelFellBack {
         /// The model that answers from here on, as the provider names it.
         model: String,
-        /// Its prices; absent if the catalog does not know it, and then the requested model's prices apply.
+        /// The prices; absent if the catalog does not know the model, and then the requested model's prices
+        /// apply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
@@ -297,7 +299,7 @@ payloads! {
     }
     /// A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action.
     JobEnded {
-        /// Its name in the session, by which the model asks for its output.
+        /// The job's name in the session, by which the model asks for its output.
         job: String,
         /// The command line, cut where it is long.
         command: String,
@@ -340,7 +342,7 @@ payloads! {
         epoch: u64,
         /// The program, with its version.
         program: String,
-        /// Its process id.
+        /// The process id.
         process: u32,
         /// Programs left running by the previous process and ended by this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

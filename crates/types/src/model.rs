@@ -25,12 +25,12 @@ pub enum Api {
     GeminiInteractions,
     /// The built-in scripted environment: no network, no model.
     Scripted,
-    /// One of a newer version: it cannot be asked by this one.
+    /// An API of a newer version, which this version cannot call.
     Unknown,
 }
 
 impl Api {
-    /// As it is written in files and flags.
+    /// Returns the name in files and flags.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -58,10 +58,10 @@ pub struct ModelSpec {
     pub context_window: u64,
     /// The longest answer in tokens.
     pub max_output_tokens: u64,
-    /// Its prices.
+    /// The prices.
     #[serde(default)]
     pub prices: Prices,
-    /// Its input media besides text; `None` if unknown.
+    /// The input media besides text; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
     /// The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own. It is never connected
@@ -71,7 +71,7 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// Its name with that of its provider: `provider/id`.
+    /// Returns the name with that of the provider: `provider/id`.
     pub fn reference(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
@@ -158,8 +158,8 @@ pub struct ToolSpec {
     /// anybody is asked and before the tool is. In sessions that began before this was looked at, the tool alone says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub checked: bool,
-    /// Its reach beyond its arguments, if a file describes it: for the question to a person and for rules
-    /// that name a host.
+    /// The reach beyond the arguments, if a file describes the tool: for the question to a person and for
+    /// rules that name a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Box<ToolReach>>,
 }

@@ -47,7 +47,7 @@ const LEAST: &[(&str, &str)] = &[
 pub enum Unreadable {
     /// A newer version has a variant or a condition there that this one does not know.
     Newer,
-    /// It has another shape.
+    /// The event has another shape.
     Wrong,
 }
 

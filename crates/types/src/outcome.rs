@@ -69,7 +69,7 @@ pub enum StopReason {
     ContextWindow,
     /// The stream broke; the text so far is partial.
     Broken,
-    /// It was stopped from outside.
+    /// The tool was stopped from outside.
     Interrupted,
     /// Something else; `raw` has the provider's word.
     Other,
@@ -92,7 +92,7 @@ pub enum ToolStatus {
     Refused,
     /// Stopped because it took too long.
     TimedOut,
-    /// It was stopped from outside.
+    /// The tool was stopped from outside.
     Interrupted,
     /// The program died while it ran: it may or may not have had its effect.
     Unknown,
@@ -115,7 +115,7 @@ pub enum OutputChannel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InvalidInput {
-    /// As the model wrote them.
+    /// The arguments as the model wrote them.
     pub raw: String,
     /// The error.
     pub error: String,

@@ -53,7 +53,7 @@ payloads! {
     CommandRan {
         /// The command line.
         command: String,
-        /// Its output; of a long output the beginning and the end.
+        /// The output; of a long output the beginning and the end.
         output: String,
         /// The outcome in words: `exit 0`.
         how: String,
@@ -65,7 +65,7 @@ payloads! {
     CommandFinished {
         /// The command line.
         command: String,
-        /// Its output; of a long output the beginning and the end.
+        /// The output; of a long output the beginning and the end.
         output: String,
         /// The outcome in words: `exit 0`.
         how: String,

@@ -25,7 +25,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Its name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Text => "text",
@@ -70,7 +70,7 @@ payloads! {
     RunStatusChanged {
         /// The run.
         run_id: RunId,
-        /// Its state.
+        /// The status of the run.
         status: RunStatus,
         /// The number of times that the model was answered with tool results.
         iterations: u32,
@@ -111,7 +111,7 @@ payloads! {
     }
     /// A whole piece of an agent's output stream.
     Chunk {
-        /// Of which medium.
+        /// The medium.
         medium: Medium,
         /// The piece; where a script emitted something else than words, its JSON text.
         text: String,

@@ -123,13 +123,13 @@ vocabulary! {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionChange {
-    /// Its title.
+    /// The session's title.
     Title(String),
     /// The named part of its agent's configuration.
     Config(String),
     /// A part of its conversation is represented by a summary.
     Condensed,
-    /// Its driver changed.
+    /// A change of the session's driver.
     Wheel(crate::WheelChanged),
     /// The role of a person changed.
     Access(crate::AccessChanged),
@@ -142,7 +142,7 @@ payloads! {
         message_id: MessageId,
         /// The model that answers from here on, as the provider names it.
         model: String,
-        /// Its prices; absent if the catalog does not know it.
+        /// The prices; absent if the catalog does not know the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
@@ -157,12 +157,12 @@ payloads! {
     }
     /// Words of the answer.
     TextDelta {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// Words of the reasoning.
     ThinkingDelta {
-        /// As they came.
+        /// The text as it arrived.
         text: String,
     }
     /// The model asks for a tool.
@@ -260,7 +260,7 @@ payloads! {
     }
     /// A command in the background has ended by itself, or because a person ended it.
     JobFinished {
-        /// Its name in the session.
+        /// The job's name in the session.
         job: String,
         /// The command line, cut where it is long.
         command: String,

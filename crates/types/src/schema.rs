@@ -33,7 +33,7 @@ pub fn text_or_parts(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}]})
 }
 
-/// One alternative a tag, and one for tags of newer versions.
+/// Returns one alternative for each tag, and one for tags of newer versions.
 fn alternatives<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) -> Vec<Value> {
     let mut alternatives = Vec::new();
     for (name, payload) in E::payloads(generator) {

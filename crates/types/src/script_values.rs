@@ -20,7 +20,7 @@ pub struct ScriptValues {
     /// Messages `{role, content, …}`, oldest first.
     #[serde(default)]
     history: VecDeque<KeptMessage>,
-    /// Of all messages.
+    /// The total size of all messages, in bytes.
     #[serde(default)]
     bytes: usize,
     /// The summary of the messages before those.

@@ -5,8 +5,9 @@ use serde_json::Value;
 /// The name of the model that is no model: the offline demo.
 pub const SCRIPTED_MODEL: &str = "scripted";
 
-/// One answer of the offline demo, and when it is given. What is `None` fits everything; in patterns `*` stands for any run of
-/// characters.
+/// An answer of the offline demo, and its conditions. A condition that is `None` fits everything; in patterns
+/// `*` stands for any run of characters. What is `None` fits everything; in patterns `*` stands for any run
+/// of characters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedAnswer {
     /// A pattern for the standing instructions.

@@ -92,7 +92,7 @@ pub const UNFIT_INPUTS_ARE_LEFT_OUT: u32 = 6;
 /// A count of what a server had not cached is not taken for a window, nor any count of a model that costs something.
 pub const COUNTS_OF_NEWS_ARE_NO_CUT: u32 = 6;
 
-/// Of several pictures that a server refuses, the newest is left out first.
+/// If a server refuses several pictures, the newest is left out first.
 pub const NEWEST_PICTURE_FIRST: u32 = 6;
 
 /// An agent that another makes is held to the rules that deny or ask, and to the approval mode, that hold for its maker then.
@@ -292,10 +292,10 @@ pub const SYSTEM_IS_NEVER_REMOVED: u32 = 9;
 /// The exchanges that condensing keeps take at most a third of what instructions and tools leave of the window.
 pub const TAILS_LEAVE_ROOM: u32 = 9;
 
-/// What a person says that they ran stays between the quotes of its tag where another person ran it.
+/// The text of a command that another person ran stays between the quotes of its tag.
 pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
 
-/// What an attempt came to loses its thinking if messages join the conversation before it is asked again.
+/// A partial answer loses its thinking if messages join the conversation before the call is repeated.
 pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
 
 /// If nobody is asked, a command that acts on a whole folder around the program's own files is refused.

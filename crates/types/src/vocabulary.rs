@@ -86,16 +86,16 @@ pub trait Vocabulary: Sized {
 pub struct AsRead<E> {
     /// The event as this version reads it.
     pub event: E,
-    /// As it was written, where a newer version did it, and this one would write `event` otherwise.
+    /// The event as a newer version wrote it, if this version would write `event` differently.
     pub newer: Option<Box<UnknownEvent>>,
 }
 
 /// An event of a newer version, kept as it came and passed on.
 #[derive(Clone, Debug)]
 pub struct UnknownEvent {
-    /// Its tag.
+    /// The tag.
     pub tag: String,
-    /// Its payload, untouched.
+    /// The payload, unchanged.
     pub payload: Box<RawValue>,
 }
 

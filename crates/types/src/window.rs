@@ -58,7 +58,7 @@ pub enum WindowKind {
     Inputs,
     /// Answers of the model.
     Answers,
-    /// Its reasoning, where it is sent back.
+    /// The reasoning, if it is sent back.
     Reasoning,
     /// Calls of tools.
     ToolCalls,

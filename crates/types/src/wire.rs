@@ -156,9 +156,9 @@ payloads! {
     CommandFrame {
         /// In which session.
         session_id: SessionId,
-        /// Its name.
+        /// The command's name.
         command: String,
-        /// Its arguments.
+        /// The arguments.
         #[serde(default)]
         args: Value,
         /// The wheel that the client believes it holds.
@@ -204,7 +204,7 @@ payloads! {
         /// Only events of these agents, and those of no agent; all where it is empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         agents: Vec<AgentStateId>,
-        /// Of what agents stream, only these media; all where it is empty.
+        /// The media of agent streams to include; all if empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         media: Vec<Medium>,
     }
@@ -215,7 +215,7 @@ payloads! {
     }
     /// Wants something with the wheel.
     WheelFrame {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// The request.
         wish: WheelWish,
@@ -270,7 +270,7 @@ payloads! {
         session_id: SessionId,
         /// In which view.
         view: WireView,
-        /// Its events come after this one.
+        /// The events follow this `seq`.
         after_seq: u64,
         /// The last event when it began.
         head_seq: u64,
@@ -279,14 +279,14 @@ payloads! {
     }
     /// All that was there when a subscription began has been sent.
     CaughtUp {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// The last event that was there.
         seq: u64,
     }
     /// A subscription ended before the client ended it.
     Unsubscribed {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// The reason.
         problem: Problem,
@@ -309,7 +309,7 @@ payloads! {
     }
     /// The driver, and the person who asks to drive.
     Wheel {
-        /// Of which session.
+        /// The session.
         session_id: SessionId,
         /// Counts the changes.
         epoch: u64,
@@ -334,7 +334,7 @@ payloads! {
         owner_name: Option<String>,
         /// The call.
         tool_call_id: ToolCallId,
-        /// Of which tool.
+        /// The tool's name.
         name: String,
     }
     /// A sign of life.
@@ -355,7 +355,7 @@ payloads! {
     }
     /// The connection ends.
     Bye {
-        /// As the WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow.
+        /// The WebSocket's close code: 1001 the server ends, 1008 not allowed, 1013 too slow.
         code: u16,
         /// For people.
         reason: String,

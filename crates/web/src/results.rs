@@ -1,4 +1,4 @@
-//! What a search found, and its text for the model.
+//! The results of a search, and their text for the model.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ const LONGEST_LINE: usize = 400;
 pub struct SearchResult {
     /// The title of the page.
     pub title: String,
-    /// Its address.
+    /// The address.
     pub url: String,
     /// The part of it that fits the query.
     pub excerpt: String,

@@ -201,7 +201,7 @@ fn add(
     Ok(())
 }
 
-/// What a person should know of a rule that allows whatever a tool is called with: the pattern may have been forgotten.
+/// Returns the warning about a rule that allows all arguments of a tool: the pattern may have been forgotten.
 fn note_of_everything(tool: &str, here: bool) -> String {
     let place = if here { "in this folder" } else { "in every folder" };
     let (calls, pattern) = match tool {
@@ -222,7 +222,7 @@ fn note_of_everything(tool: &str, here: bool) -> String {
     )
 }
 
-/// What may have been meant by a name that no tool has.
+/// Returns suggestions for a name that no tool has.
 fn near_tools(name: &str, tools: &[ToolSpec]) -> String {
     let near = nearest(name, tools.iter().map(|tool| tool.name.as_str()), 3);
     if near.is_empty() {

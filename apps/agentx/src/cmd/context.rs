@@ -56,7 +56,7 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-/// What fills the window, by what it is.
+/// Prints the parts of the window by kind.
 fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(fill) = &view.fill else {
         return Err(ChatError::usage(
@@ -72,7 +72,7 @@ fn parts(view: &ContextView, model: &str, console: &mut Console) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
-/// One summary alone.
+/// Prints a single summary.
 fn summary(view: &ContextView, number: usize, json: bool, console: &mut Console) -> Result<Exit, ChatError> {
     let Some(condensed) = number.checked_sub(1).and_then(|at| view.condensed.get(at)) else {
         let hint = match view.condensed.len() {

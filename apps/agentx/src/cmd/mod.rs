@@ -199,7 +199,7 @@ pub(crate) fn with_runtime(
     })
 }
 
-/// How long threads that cannot be stopped are waited for in the end: they may write to a file.
+/// The time to wait at the end for threads that cannot be stopped: they may write to a file.
 const THREADS: Duration = Duration::from_secs(2);
 
 /// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a read that never ends, does not

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal as _, Read, Write};
 
 use agentx::identity::{KeyError, SecretKey};
 
-/// How often a passphrase may be wrong.
+/// The number of attempts for a passphrase.
 const TRIES: usize = 3;
-/// What a terminal in raw mode sends for Ctrl-C.
+/// The byte that a terminal in raw mode sends for Ctrl-C.
 const CTRL_C: u8 = 3;
 
 /// Reads an OpenSSH key that has a passphrase, and asks for the passphrase with `prompt`.
@@ -71,7 +71,8 @@ impl Drop for HiddenInput {
     }
 }
 
-/// What is typed, up to Ctrl-C: the library would end the program with it and leave the terminal as it is.
+/// The typed text, up to Ctrl-C: the library would end the program with it and leave the terminal in raw
+/// mode.
 struct Typed(File);
 
 impl Read for Typed {

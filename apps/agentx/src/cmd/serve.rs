@@ -22,7 +22,7 @@ use crate::render::units;
 use crate::signals::Signals;
 use crate::start;
 
-/// How long threads that cannot be stopped are waited for in the end.
+/// The time to wait at the end for threads that cannot be stopped.
 const THREADS: Duration = Duration::from_millis(200);
 
 /// Answers requests until the process receives Ctrl-C or SIGTERM.
@@ -121,7 +121,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
     }
 }
 
-/// What is not given stays as it is built in.
+/// Returns the limits from the arguments, with the built-in value for each that is absent.
 fn limits(args: &LimitArgs) -> ServerLimits {
     let default = ServerLimits::default();
     let or = |given: Option<NonZero<usize>>, default: usize| given.map_or(default, NonZero::get);
@@ -140,7 +140,7 @@ fn limits(args: &LimitArgs) -> ServerLimits {
     }
 }
 
-/// What to type elsewhere.
+/// Returns the instructions for connecting to the server.
 fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
     let url = args
         .origin

@@ -121,9 +121,9 @@ struct Watch<'a> {
     spectator: Spectator,
     place: &'a CommandTarget,
     id: SessionId,
-    /// Who drives, as it was said last.
+    /// The driver that was reported last.
     driver: Option<String>,
-    /// How often nobody was found who drives, one after the other.
+    /// The number of consecutive checks that found no driver.
     absent: u32,
 }
 
@@ -272,7 +272,7 @@ fn looks() -> Interval {
     looks
 }
 
-/// What is typed next; for ever, if nobody can type. Safe to drop while it waits.
+/// Returns the next input, or waits forever if nobody can type. Safe to drop while it waits.
 async fn typed(inputs: &mut Option<mpsc::Receiver<TerminalInput>>) -> TerminalInput {
     match inputs {
         Some(inputs) => inputs.recv().await.unwrap_or(TerminalInput::End),

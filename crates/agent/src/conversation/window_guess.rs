@@ -32,7 +32,7 @@ const SMALL_TOKENS: u64 = 8_192;
 pub(super) struct BeforeGuess {
     /// The window of the model in the configuration, in tokens.
     context_window: u64,
-    /// Its longest answer in the configuration, in tokens.
+    /// The longest answer in the configuration, in tokens.
     max_output_tokens: u64,
     /// The start of the window.
     window_start: usize,

@@ -24,7 +24,7 @@ pub(crate) struct Plain {
 /// The origin of one character of the compared text, in bytes.
 #[derive(Clone, Copy)]
 struct CharOrigin {
-    /// Its start in the compared text.
+    /// The start in the compared text.
     at: usize,
     /// The start of its original.
     start: usize,

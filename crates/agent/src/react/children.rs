@@ -34,7 +34,6 @@ pub(super) struct ReactChild {
     call: Option<ToolCallId>,
     /// The final status of its run; `None` while it is at work.
     ended: Option<RunStatus>,
-    /// Its last answer.
     text: String,
     /// Whether it was told to stop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

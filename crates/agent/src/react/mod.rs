@@ -71,7 +71,7 @@ use crate::run_lifecycle::{
 pub struct ReactAgent {
     id: AgentStateId,
     config: Arc<AgentConfig>,
-    /// Its runs, and what waits for the next one.
+    /// The runs, and the inputs that wait for the next one.
     lifecycle: RunLifecycle,
     /// The conversation, and the part of it that a model receives.
     conversation: Conversation,
@@ -107,12 +107,12 @@ impl ReactAgent {
         }
     }
 
-    /// Its id.
+    /// Returns the id of the agent.
     pub fn id(&self) -> &AgentStateId {
         &self.id
     }
 
-    /// Its configuration as it is now.
+    /// Returns the current configuration.
     pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }
@@ -122,7 +122,7 @@ impl ReactAgent {
         self.lifecycle.run.as_ref()
     }
 
-    /// Its calls without a result.
+    /// Returns the calls without a result.
     pub fn ledger(&self) -> &ToolLedger {
         &self.ledger
     }

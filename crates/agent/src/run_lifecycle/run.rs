@@ -28,7 +28,7 @@ pub struct Run {
     pub id: RunId,
     /// The input that opened it.
     pub input_id: MessageId,
-    /// Its status; final once it has ended.
+    /// The status; final once the run has ended.
     pub status: RunStatus,
     /// The number of rounds so far: answers with tool results, and pauses of the model. `max_iterations`
     /// bounds it.
@@ -39,7 +39,7 @@ pub struct Run {
     pub seen_at: Timestamp,
     /// Milliseconds in which no program was there to continue with it: they count against no limit.
     pub away_ms: u64,
-    /// Its cost, with that of its tools and of the agents that it made.
+    /// The cost, with that of the run's tools and of the agents that it made.
     pub bill: RunCost,
     /// Spending that counts against this run's limits but is billed elsewhere: earlier runs that this one
     /// continues, and background agents after its end.

@@ -41,7 +41,9 @@ pub(super) struct ResponderChannel<Q: Addressed> {
 
 /// The delivery of a claim to a responder.
 pub(super) enum ClaimDelivery<Q: Addressed> {
-    /// It takes them one by one. The channel has room for as many as it may have: what is on its way counts as given.
+    /// The responder takes requests one by one. The channel's capacity is the responder's limit: a request in
+    /// the channel counts as delivered. The channel has room for as many as it may have: what is on its way
+    /// counts as given.
     Channel(mpsc::Sender<Claim<Q>>),
     /// A function that gets each request.
     Handler(Handler<Q>),

@@ -33,7 +33,7 @@ pub enum Level {
     Bad,
 }
 
-/// One finding of the doctor.
+/// A finding of the doctor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorCheck {
     /// The part that was checked.

@@ -1,5 +1,6 @@
-//! How much of a conversation a local Ollama really reads. It cuts what is longer without a word, and what it assumes by default
-//! is small (4,096 tokens with less than 24 GiB of video memory: <https://docs.ollama.com/context-length>, read 2026-11-22).
+//! The part of a conversation that a local Ollama really reads. It cuts what is longer without a word, and
+//! what it assumes by default is small (4,096 tokens with less than 24 GiB of video memory:
+//! <https://docs.ollama.com/context-length>, read 2026-11-22).
 
 use std::time::Duration;
 

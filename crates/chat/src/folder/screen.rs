@@ -1,5 +1,5 @@
-//! What a person sees of a folder before they say how far they trust it: which folder it is, and what it would bring. Every word of
-//! the folder is a claim, so it is cleaned of what drives terminals.
+//! The screen about a folder before the user decides how far to trust it: which folder it is, and what it
+//! would add. Every word of the folder is a claim, so it is cleaned of what drives terminals.
 
 use std::path::Path;
 

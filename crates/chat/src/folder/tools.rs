@@ -15,16 +15,16 @@ const RUN_ANYTHING: &[&str] = &["*", "bash", "job", "write", "edit"];
 /// The reach of a tool; smaller values reach farther.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
-    /// It sends or runs something and gets variables, which may be credentials; or it replaces a tool of the
-    /// user.
+    /// The tool sends or runs something and gets variables, which may be credentials; or it replaces a tool
+    /// of the user.
     Credentials,
-    /// It runs programs, changes files, or gets variables.
+    /// The tool runs programs, changes files, or gets variables.
     Programs,
-    /// It sends something.
+    /// The tool sends something.
     Network,
-    /// It calls other tools or agents.
+    /// The tool calls other tools or agents.
     Tools,
-    /// It computes, or asks a model of the person's.
+    /// The tool computes, or calls one of the user's models.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! How a run ended, gathered from its events.
+//! The end of a run, collected from its events.
 
 use agentx::runtime::Session;
 use agentx::types::{

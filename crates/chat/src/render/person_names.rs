@@ -1,4 +1,4 @@
-//! How a reader of a session calls its people. Every screen asks here, so that a person has the same name
+//! The names of a session's people for one reader. Every screen asks here, so that a person has the same name
 //! everywhere: the name that the reader gave them, else their id. Two people are never called the same.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -57,7 +57,7 @@ pub(crate) struct SessionStatus {
 pub(crate) struct StatusNews {
     /// A text of a person that has to be printed now.
     pub(crate) said: Option<SpokenWords>,
-    /// So many messages that were not answered go along with the one that begins a run.
+    /// The number of unanswered messages that go along with the one that begins a run.
     pub(crate) unanswered: Option<usize>,
 }
 

@@ -65,7 +65,7 @@ impl QueuedInput {
         }
     }
 
-    /// One that is in the log: its words, and what went along. Files are named in the words.
+    /// Creates a queued message from the log: its words, and its attachments. Files are named in the words.
     fn from_log(id: &MessageId, whole: &str, by: Option<&OwnerId>, joins: bool) -> Self {
         // What looks like an attachment of somebody else may be words of theirs: all of it is shown.
         let ends = ALONG.iter().filter_map(|begin| whole.find(begin));
@@ -248,7 +248,7 @@ impl MessageQueue {
 }
 
 impl QueuedInput {
-    /// Its number, its speaker and its words, folded to a row.
+    /// Returns the number, the author and the words in one row.
     fn row(&self, number: usize, names: &PersonNames, width: usize) -> String {
         let text = self.text.trim();
         let (first, more) = text.split_once('\n').unwrap_or((text, ""));

@@ -90,7 +90,7 @@ async fn events(runtime: &dyn Runtime, id: &SessionId, console: &mut Console) ->
     console.flush()
 }
 
-/// What was said, and what people other than the owner did.
+/// Prints the messages, and the acts of people other than the owner.
 async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(), ChatError> {
     let runtime = place.runtime();
     let (style, width) = (console.out_style(), console.terminal.width);

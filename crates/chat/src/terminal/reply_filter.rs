@@ -189,7 +189,7 @@ mod tests {
         KeyEvent::new(KeyCode::Char(c), modifiers)
     }
 
-    /// As a terminal's bytes come out of the reader of keys.
+    /// Returns the keys that the reader makes of a terminal's bytes.
     fn keys(text: &str) -> Vec<KeyEvent> {
         let mut keys = Vec::new();
         let mut chars = text.chars().peekable();

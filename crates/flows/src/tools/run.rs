@@ -1,4 +1,4 @@
-//! One call of a tool from a file: its effects, its record, and its end.
+//! A call of a tool from a file: its effects, its record, and its end.
 
 use std::sync::Arc;
 

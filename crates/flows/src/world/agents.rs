@@ -33,7 +33,7 @@ struct FlowChild {
     turn: tokio::sync::Mutex<ChildTurn>,
 }
 
-/// One input and its answer.
+/// An input and its answer.
 #[derive(Default)]
 struct ChildTurn {
     /// The `seq` of the input; `None` before the first.

@@ -28,7 +28,7 @@ pub(crate) struct CallStreams {
     open: Mutex<BTreeMap<u64, Arc<AnswerStream>>>,
 }
 
-/// One answer.
+/// A streamed answer.
 pub(crate) struct AnswerStream {
     step: u64,
     asked: Value,

@@ -53,9 +53,9 @@ pub struct FirstDifference {
     pub index: Option<usize>,
     /// The offset of the byte in the body of the request, from 0.
     pub byte: usize,
-    /// What the predecessor has from there on, cut; empty at its end.
+    /// The predecessor's text from this position on, shortened; empty at its end.
     pub before: String,
-    /// What the request has from there on, cut; empty at its end.
+    /// The request's text from this position on, shortened; empty at its end.
     pub after: String,
 }
 

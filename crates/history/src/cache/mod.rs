@@ -21,7 +21,7 @@ pub use body::{CachedPart, FirstDifference};
 /// at OpenAI.
 const FORGOTTEN_AFTER_MS: u64 = 5 * 60 * 1_000;
 
-/// What happened between two requests of an agent that may change the beginning of the second one.
+/// An event between two requests of an agent that may change the beginning of the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheCause {
@@ -64,13 +64,13 @@ pub struct CacheReport {
     pub predecessor: Option<u64>,
     /// The first byte that differs; `None` if the predecessor is the beginning of this request.
     pub difference: Option<FirstDifference>,
-    /// What changed it, the likeliest first; empty if nothing was lost.
+    /// The causes of the change, the likeliest first; empty if nothing was lost.
     pub causes: Vec<CacheCause>,
     /// Tokens that this request read, as counted.
     pub usage: Usage,
     /// Tokens of the predecessor that were not read from the cache.
     pub lost_tokens: u64,
-    /// What they cost beyond a read from the cache; `None` if the prices are unknown.
+    /// The cost of the lost tokens beyond a read from the cache; `None` if the prices are unknown.
     pub lost_cost: Option<NanoUsd>,
 }
 
@@ -83,7 +83,7 @@ struct AskedCall {
     action: ActionId,
     model: ModelSpec,
     usage: Usage,
-    /// What happened since the call before it of the same agent.
+    /// The possible causes since the previous call of the same agent.
     causes: Vec<CacheCause>,
 }
 
@@ -234,7 +234,7 @@ fn causes_of(part: CachedPart, log: &[CacheCause]) -> Vec<CacheCause> {
     }
 }
 
-/// What tokens that were not read from the cache cost beyond that; `None` without prices.
+/// Returns the extra cost of tokens that were not read from the cache; `None` without prices.
 fn extra_cost(lost: u64, usage: &Usage, prices: &Prices) -> Option<NanoUsd> {
     if *prices == Prices::default() {
         return None;

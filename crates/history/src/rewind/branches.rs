@@ -28,7 +28,6 @@ pub enum BranchTurn {
     Answer {
         /// The event that ends it.
         seq: u64,
-        /// Its words.
         text: String,
         /// The number of tool calls.
         calls: usize,

@@ -62,7 +62,7 @@ pub struct FileTrail {
 }
 
 impl FileTrail {
-    /// Its changes, in order.
+    /// Returns the changes, in order.
     pub fn changes(&self) -> &[FileChange] {
         &self.changes
     }

@@ -32,7 +32,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 pub struct Transcript {
     /// The session.
     pub session_id: Option<SessionId>,
-    /// Its title.
+    /// The title.
     pub title: String,
     /// The directory that its agent works in.
     pub workspace: String,
@@ -136,7 +136,7 @@ pub async fn each_fact(
     Ok(())
 }
 
-/// What is known of a session while its transcript is read.
+/// The state while a session's transcript is read.
 #[derive(Default)]
 struct TranscriptReading {
     /// The first agent that is spoken to: the one that people talk to.

@@ -1,4 +1,4 @@
-//! How a model of the Messages API is asked.
+//! The request options of models of the Messages API.
 
 use serde::{Deserialize, Serialize};
 

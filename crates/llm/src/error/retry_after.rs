@@ -1,9 +1,4 @@
-//! How long a provider wants the caller to wait, where it says so in words alone: OpenAI and Groq "Please try
-//! again in 1m0.36s", "in 579ms" (<https://github.com/Pythagora-io/gpt-pilot/pull/608>), Gemini "Please retry
-//! in 34.07s", Azure "Please retry after 26 seconds", GitHub Models "Please wait 62391 seconds before retrying",
-//! Copilot "Please wait 8 hours 24 minutes and try again"
-//! (<https://github.com/microsoft/vscode-copilot-release/issues/3210>), "wait for your limit to reset in 3 hours
-//! 49 minutes" (<https://github.com/github/copilot-cli/issues/3819>).
+//! The wait that a provider asks for in its message alone.
 
 use serde_json::{Map, Value};
 

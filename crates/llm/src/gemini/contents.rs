@@ -94,7 +94,6 @@ fn sign_first_call(turn: &mut Turn<'_>) {
 /// A call of the conversation.
 struct KnownCall<'a> {
     name: Cow<'a, str>,
-    /// Its number among all calls.
     place: usize,
 }
 

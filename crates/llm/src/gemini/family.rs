@@ -1,5 +1,5 @@
-//! What the name of a model says about how it is asked. Google's names are open-ended: a newer one counts as the newest
-//! form.
+//! The request form that the name of a Gemini model implies. Google's names are open-ended: a newer one
+//! counts as the newest form.
 //!
 //! | name | reasoning | signatures | media within results |
 //! | --- | --- | --- | --- |

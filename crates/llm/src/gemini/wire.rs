@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use crate::lenient_json::{LenientCount, Str};
 use crate::stream::StreamError;
 
-/// One chunk of a stream, or a whole answer.
+/// A chunk of a stream, or a complete answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct GeminiChunk<'a> {
@@ -58,7 +58,7 @@ impl<'a> GeminiChunk<'a> {
     }
 }
 
-/// One of several answers. Only one is requested.
+/// One of several answers. Only one is requested. Only one is requested.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {
@@ -97,7 +97,7 @@ pub(super) struct UsageMetadata {
     pub(super) prompt_token_count: Option<LenientCount>,
     /// The part of the prompt that was read from the cache.
     pub(super) cached_content_token_count: Option<LenientCount>,
-    /// What Google's own tools returned to the model; not part of the prompt.
+    /// The tokens that Google's own tools returned to the model; not part of the prompt.
     pub(super) tool_use_prompt_token_count: Option<LenientCount>,
     /// The answer without the reasoning.
     pub(super) candidates_token_count: Option<LenientCount>,

@@ -75,9 +75,9 @@ pub enum ReasoningEcho {
     /// No reasoning is sent back.
     #[default]
     None,
-    /// As `reasoning_content` (DeepSeek, Moonshot and Z.AI want it with tool calls).
+    /// The field `reasoning_content` (DeepSeek, Moonshot and Z.AI require it with tool calls)
     ReasoningContent,
-    /// As `reasoning` (OpenRouter, Groq, Ollama).
+    /// The field `reasoning` (OpenRouter, Groq, Ollama)
     Reasoning,
 }
 

@@ -1,4 +1,4 @@
-//! Which events of a stream are about the same item.
+//! The assignment of stream events to items.
 //!
 //! OpenAI numbers the items of an answer by `output_index`, and names them by `id` and calls by `call_id`. Other
 //! servers keep less than that, and a call that is taken for another one runs twice, or never:
@@ -18,7 +18,7 @@
 use super::wire::OutputItem;
 use crate::emitter::PartKind;
 
-/// What an event says of its item.
+/// The name by which an event refers to its item.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ItemName<'a> {
     /// The place in the output; 0 if nothing is said.
@@ -31,7 +31,7 @@ pub(super) struct ItemName<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownItems {
     all: Vec<KnownItem>,
-    /// How many items of each kind the list at the end has named so far.
+    /// The number of items of each kind that the list at the end has named so far.
     named: Vec<(Kind, usize)>,
 }
 

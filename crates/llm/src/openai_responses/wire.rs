@@ -8,7 +8,7 @@ use crate::lenient_json::{LenientCount, Str};
 use crate::openai_chat::UsageWire;
 use crate::stream::StreamError;
 
-/// One event of the stream.
+/// An event of the stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ResponsesEvent<'a> {

@@ -1,4 +1,4 @@
-//! One client: its requests, in tasks of their own, and what it is sent, one message a line.
+//! A client's connection: its requests, in tasks of their own, and its messages, one per line.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -107,7 +107,7 @@ struct Client {
     parts: Arc<dyn ServedParts>,
     said: mpsc::Sender<Value>,
     running: JoinSet<(String, Value)>,
-    /// How each request that runs is cancelled, by its id as JSON.
+    /// The cancellation of each request that runs, by its id as JSON.
     cancels: BTreeMap<String, CancellationToken>,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Attempt<'a> {
     endpoint: &'a Endpoint,
     number: u32,
     taken: Arc<TakenIds>,
-    /// Those that its own answer gives.
+    /// The ids of the calls in the current answer.
     given: TakenIds,
     counted: TokenEstimate,
     began: Instant,

@@ -47,7 +47,7 @@ pub struct ClaudeEnvironment(Vendor);
 pub struct OpenAiEnvironment(Vendor);
 
 impl ClaudeEnvironment {
-    /// One with this key.
+    /// Creates an environment with this key.
     pub fn new(api_key: impl Into<String>) -> Self {
         Self(Vendor::new("claude", "anthropic", api_key.into()))
     }
@@ -60,7 +60,7 @@ impl ClaudeEnvironment {
 }
 
 impl OpenAiEnvironment {
-    /// One with this key.
+    /// Creates an environment with this key.
     pub fn new(api_key: impl Into<String>) -> Self {
         Self(Vendor::new("openai", "openai", api_key.into()))
     }
@@ -114,7 +114,7 @@ impl Environment for OpenAiEnvironment {
     }
 }
 
-/// What both have in common: which provider they serve, how it is entered, and what ends them.
+/// The common part of both environments: the provider, its settings, and the end of its tasks.
 #[derive(Debug)]
 struct Vendor {
     /// The name of the reactor in lists.

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use super::content_coding::IncomingBody;
 use super::stream_pace::StreamPace;
 
-/// How long the usage and the end of an answer may follow its reason to stop. Some servers keep the connection open.
+/// The time to wait for the usage and the end of an answer after its stop reason. Some servers keep the
+/// connection open.
 const END_TIME: Duration = Duration::from_secs(5);
 
 /// The body of an answer that streams.

@@ -1,5 +1,5 @@
-//! What plain words ask for. A table of phrases, not a model: deterministic, and honest about what it does
-//! not know.
+//! The requests that plain words express. A table of phrases, not a model: deterministic, and honest about
+//! what it does not know.
 //!
 //! # Reading an input
 //!
@@ -20,7 +20,7 @@ use super::tour;
 /// The highest number that is counted to.
 const MAX_COUNT: u32 = 20_000;
 
-/// What one piece of an input asks for. `Tool` needs a tool of the session; everything else is said.
+/// The request in one piece of an input. `Tool` needs a tool of the session; everything else is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DemoIntent {
     Greet,
@@ -338,7 +338,8 @@ fn replace(text: &str) -> Option<ToolWish> {
     })
 }
 
-/// What needs no tool: `echo x`, `think about x`, `count to 100`, and the words of [`TALK`].
+/// Returns the request that needs no tool: `echo x`, `think about x`, `count to 100`, and the words of
+/// [`TALK`].
 fn talk(text: &str, lower: &str) -> Option<DemoIntent> {
     if let Some(rest) = after_any(
         text,

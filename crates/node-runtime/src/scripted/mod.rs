@@ -56,7 +56,7 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What was said to the model, without the parts around it that say who, where it was not the owner: a script
+/// Returns the words of the message, without the tags that name an author other than the owner: a script
 /// answers the words alone.
 fn said(message: &Message) -> String {
     let texts: Vec<&str> = message.content.iter().filter_map(ContentPart::as_text).collect();

@@ -157,7 +157,7 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first piece of a text ends. It is never 0 unless the text is empty.
+/// Returns the length of the first chunk of a text. It is never 0 unless the text is empty.
 fn piece_len(text: &str) -> usize {
     let mut han = 0;
     let mut in_space = false;

@@ -155,7 +155,7 @@ pub(super) enum SocketEvent {
 }
 
 impl Socket {
-    /// What the server is to sign.
+    /// Returns the nonce that the server has to sign.
     pub(super) fn nonce(&self) -> &str {
         &self.nonce
     }
@@ -251,7 +251,7 @@ impl LinkState {
         Self::Dialling(Box::pin(dialler.clone().dial()))
     }
 
-    /// What happens next; nothing ever where there is no connection. Safe to drop while it waits.
+    /// Waits for the next report; forever without a connection. Safe to drop while it waits.
     pub(super) async fn next(&mut self) -> LinkReport {
         match self {
             Self::Down => std::future::pending().await,

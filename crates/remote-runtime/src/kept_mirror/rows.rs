@@ -232,7 +232,7 @@ fn bytes_of(rows: &LogRows) -> usize {
     rows.rows.iter().map(|row| row.data.len()).sum()
 }
 
-/// One page of rows, of about so many bytes.
+/// Requests a page of rows of about this many bytes.
 async fn page(
     core: &RemoteCore,
     session: &SessionId,

@@ -46,7 +46,7 @@ const TAIL_BYTES: usize = 64 * 1024;
 pub struct Frame {
     /// The place.
     pub place: EventCursor,
-    /// Its JSON.
+    /// The JSON of the event.
     pub text: Utf8Bytes,
     /// The agent that it is of.
     pub agent: Option<AgentStateId>,

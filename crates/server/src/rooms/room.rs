@@ -1,4 +1,4 @@
-//! One session that people share.
+//! A session that people share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,7 +20,8 @@ use crate::wheel::{Patience, Wheel};
 /// The number of folds that are kept for those who come back.
 const LENSES: usize = 4;
 
-/// One session that people share. It stays as long as it is used, and for a while after.
+/// A session that people share. It stays as long as it is used, and for a while after. It stays as long as it
+/// is used, and for a while after.
 pub struct Room {
     id: SessionId,
     owner: OwnerId,

@@ -61,11 +61,11 @@ struct OpenCall {
 /// The progress of a call.
 #[derive(Clone, Debug, PartialEq)]
 enum CallProgress {
-    /// Its arguments stream in.
+    /// The arguments are being streamed.
     Announced,
     /// The model has asked for it, with these arguments, then.
     Asked(Value, Timestamp),
-    /// It runs since then.
+    /// The call has run since this time.
     Runs(Timestamp),
 }
 

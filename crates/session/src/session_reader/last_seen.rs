@@ -55,7 +55,7 @@ impl LastSeen {
         self.place().is_some_and(|(_, seq)| seq > head)
     }
 
-    /// Of which session it is, and its `seq`.
+    /// Returns the session and the `seq` of the last event.
     pub(super) fn place(&self) -> Option<(SessionId, u64)> {
         Some(match self.last.as_ref()? {
             Last::Fact(fact) => (fact.session_id.clone(), fact.seq),

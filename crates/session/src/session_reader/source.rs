@@ -26,10 +26,11 @@ pub enum LiveContent {
 /// The beginning of a source, also after a cut.
 #[derive(Debug)]
 pub enum SourceStart {
-    /// It brings what comes from here on. The log has everything up to this fact, and perhaps more.
+    /// The source brings events from now on. The log has everything up to this fact, and perhaps more. The
+    /// log has everything up to this fact, and perhaps more.
     Log(u64),
-    /// It brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by itself,
-    /// perhaps amid facts that are known or come too early.
+    /// The source brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by
+    /// itself, perhaps among facts that are known or come too early.
     Stream {
         /// The last fact that was there, where the source does not [say so itself](SourceItem::CaughtUp).
         head: Option<u64>,

@@ -35,7 +35,7 @@ pub struct VendorRule {
     pub name: &'static str,
     /// The rule, as one sentence.
     pub says: &'static str,
-    /// Its source, or `reported` if no public page was found.
+    /// The source, or `reported` if no public page was found.
     pub source: &'static str,
     /// The date of the source, or of the day on which a page without a date was read.
     pub date: &'static str,

@@ -52,7 +52,7 @@ pub(super) const COUNT: VendorRule = VendorRule {
 /// A picture that is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VendorPicture {
-    /// Its media type.
+    /// The media type.
     pub media_type: &'static str,
     /// Pixels from left to right.
     pub width: u32,

@@ -30,14 +30,14 @@ const WATCH: &str = r#"trap "" HUP INT TERM; read -r _ || kill -s KILL -- "-$1""
 /// The time to wait for a killed process: one that hangs in the kernel does not die.
 const DYING: Duration = Duration::from_millis(400);
 
-/// What is started.
+/// The program to start.
 #[derive(Clone, Copy)]
 pub struct PipedCommand<'a> {
-    /// Its name in the mark that its processes carry.
+    /// The name in the mark that its processes carry.
     pub name: &'a str,
     /// The program: a path, or a name in `PATH`.
     pub program: &'a str,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: &'a [String],
     /// The directory that it starts in.
     pub directory: &'a Path,
@@ -48,11 +48,12 @@ pub struct PipedCommand<'a> {
 /// The three pipes of a program.
 #[derive(Debug)]
 pub struct ProgramPipes {
-    /// What it reads. It ends by itself, as a rule, when this is dropped.
+    /// The program's standard input. As a rule the program ends when this is dropped. It ends by itself, as a
+    /// rule, when this is dropped.
     pub stdin: ChildStdin,
-    /// What it says.
+    /// The program's standard output.
     pub stdout: ChildStdout,
-    /// What it complains about.
+    /// The program's standard error.
     pub stderr: ChildStderr,
 }
 

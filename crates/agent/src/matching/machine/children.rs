@@ -29,7 +29,6 @@ use crate::run_lifecycle::{RunStep, made_by};
 /// An agent that this one made. It stays for the inputs to come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct MatchChild {
-    /// Its id in the session.
     pub(super) id: AgentStateId,
     /// The route that it is for.
     pub(super) place: RouteTarget,

@@ -47,7 +47,7 @@ use plan::{ActiveChild, ChildTask};
 pub struct MatchAgent {
     id: AgentStateId,
     pub(crate) config: Arc<AgentConfig>,
-    /// Its runs, and the inputs that wait.
+    /// The runs, and the inputs that wait.
     lifecycle: RunLifecycle,
     /// The input that a model is asked about, while one is.
     matching: Option<Matching>,
@@ -91,7 +91,7 @@ impl MatchAgent {
         &self.id
     }
 
-    /// Its configuration as it is now.
+    /// Returns the current configuration.
     pub fn config(&self) -> &Arc<AgentConfig> {
         &self.config
     }

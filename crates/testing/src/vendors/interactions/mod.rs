@@ -170,7 +170,7 @@ fn refuse(rule: &'static VendorRule, message: &str) -> VendorRefusal {
     }
 }
 
-/// What the signatures of a model begin with: nobody else can check them.
+/// Returns the prefix of a model's signatures: nobody else can check them.
 fn signature(model: &str) -> String {
     format!("CiIB{:016x}", fingerprint(0, model))
 }
