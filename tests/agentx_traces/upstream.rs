@@ -1,5 +1,5 @@
-//! The other side: the driver's events, and what upstream's machine made of them, with the defects of the list repaired where
-//! messages and states are compared.
+//! The other side: the driver's events, and what upstream's machine made of them, with the defects of the
+//! list repaired where messages and states are compared.
 
 use std::collections::BTreeSet;
 
@@ -241,7 +241,8 @@ impl Theirs {
         .collect()
     }
 
-    /// Answers and results, in order, with each answer cut where the model was asked again, and results after their calls.
+    /// Answers and results, in order, with each answer cut where the model was asked again, and results after
+    /// their calls.
     pub(crate) fn messages(&self) -> Vec<Seen> {
         let mut repaired = Vec::new();
         let mut early: Vec<Seen> = Vec::new();

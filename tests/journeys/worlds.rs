@@ -1,4 +1,5 @@
-//! What the program stands on is broken, newer, full, read-only or missing: what is said, how it exits, what stays safe.
+//! What the program stands on is broken, newer, full, read-only or missing: what is said, how it exits, what
+//! stays safe.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! Clients that are not ours follow a session from `docs/PROTOCOL.md` alone: one in Python over a WebSocket, one of curl and
-//! openssl over server-sent events. Both leave in the middle and come back; what they saw is what the server has.
+//! Clients that are not ours follow a session from `docs/PROTOCOL.md` alone: one in Python over a WebSocket,
+//! one of curl and openssl over server-sent events. Both leave in the middle and come back; what they saw is
+//! what the server has.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

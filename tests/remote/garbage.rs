@@ -1,5 +1,5 @@
-//! What makes no sense is refused with a reason and within a bound: garbage, a gigabyte, a later version, the wrong order, half a
-//! frame and silence. Somebody who follows a session meanwhile notices nothing.
+//! What makes no sense is refused with a reason and within a bound: garbage, a gigabyte, a later version, the
+//! wrong order, half a frame and silence. Somebody who follows a session meanwhile notices nothing.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

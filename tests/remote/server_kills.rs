@@ -1,6 +1,7 @@
-//! The server is killed (-9) at random moments under twenty clients, and comes back at the same place. They reconnect by
-//! themselves. Nothing that any of them ever showed is missing afterwards; each message whose arrival was confirmed is there once
-//! and had one run; every tool call has one result, and none had its effect twice.
+//! The server is killed (-9) at random moments under twenty clients, and comes back at the same place. They
+//! reconnect by themselves. Nothing that any of them ever showed is missing afterwards; each message whose
+//! arrival was confirmed is there once and had one run; every tool call has one result, and none had its
+//! effect twice.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -263,7 +264,8 @@ async fn check(world: &World, web: &Web, session: &str, shown: Shown<'_>, confir
     );
 }
 
-/// Asked to end while it streams, the server tells everybody, commits and is gone in time; whoever was told comes back.
+/// Asked to end while it streams, the server tells everybody, commits and is gone in time; whoever was told
+/// comes back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_asked_to_end_says_so_and_is_gone_in_time() {
     let worker = Worker::start();

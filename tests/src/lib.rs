@@ -1,5 +1,6 @@
-//! Helpers of the tests and benchmarks that span several crates: where the workspace is, where data for tests that is not part of it
-//! may be found, a model server to talk to, the program in a world of its own, a bad network, and clients of a server.
+//! Helpers of the tests and benchmarks that span several crates: where the workspace is, where data for tests
+//! that is not part of it may be found, a model server to talk to, the program in a world of its own, a bad
+//! network, and clients of a server.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -38,8 +39,9 @@ pub fn workspace_root() -> PathBuf {
         .to_owned()
 }
 
-/// Whether a check that cannot run here is a failure: on CI, unless `tests/run.sh` found that the package registry, from which
-/// missing tools and crates are installed, cannot be reached. It then names each such check at its end.
+/// Whether a check that cannot run here is a failure: on CI, unless `tests/run.sh` found that the package
+/// registry, from which missing tools and crates are installed, cannot be reached. It then names each such
+/// check at its end.
 pub fn every_check_must_run() -> bool {
     std::env::var_os("CI").is_some() && std::env::var_os("AGENTX_TEST_OFFLINE").is_none()
 }

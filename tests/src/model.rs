@@ -1,4 +1,5 @@
-//! A model whose replies are listed beforehand, on a [`ModelServer`]; the requests that it got are kept and can be waited for.
+//! A model whose replies are listed beforehand, on a [`ModelServer`]; the requests that it got are kept and
+//! can be waited for.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

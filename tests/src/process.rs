@@ -1,4 +1,5 @@
-//! The program while it runs and after it has ended: what it says can be waited for, each wait within a bound.
+//! The program while it runs and after it has ended: what it says can be waited for, each wait within a
+//! bound.
 
 use std::io::{Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};

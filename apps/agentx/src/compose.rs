@@ -150,8 +150,8 @@ impl CommandTarget {
         self.node.as_ref().map_or(&[], |node| &node.mistakes)
     }
 
-    /// The agent that a session of this machine began with, if it works in another directory than the one that the settings name.
-    /// Only its first event is read: to open it takes all of them again.
+    /// The agent that a session of this machine began with, if it works in another directory than the one
+    /// that the settings name. Only its first event is read: to open it takes all of them again.
     pub(crate) async fn agent_of_elsewhere(
         &self,
         settings: &Settings,

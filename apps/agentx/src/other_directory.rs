@@ -1,5 +1,5 @@
-//! A session that somebody continues with from another directory than its own: what files and configuration say there holds,
-//! and what is missing is said.
+//! A session that somebody continues with from another directory than its own: what files and configuration
+//! say there holds, and what is missing is said.
 
 use std::path::{Path, PathBuf};
 

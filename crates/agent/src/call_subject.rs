@@ -267,7 +267,8 @@ impl<'a> CallSubject<'a> {
         }
         let mut used = Vec::new();
         for (at, command) in line.commands.iter().enumerate() {
-            // What "always" kept word for word was seen without what a pipe gives it, which may be commands for an interpreter.
+            // What "always" kept word for word was seen without what a pipe gives it, which may be commands
+            // for an interpreter.
             let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
             let (index, _) = rules.iter().find(|(_, rule)| {
                 rule.argument.as_ref().is_some_and(|pattern| {

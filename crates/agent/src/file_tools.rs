@@ -31,8 +31,8 @@ impl CallSubject<'_> {
         by_file() || (!needs_file && by_name()) || reads_files()
     }
 
-    /// The reason why a person must decide about it although a rule may allow it: it is always asked about, or
-    /// its server changed it and no rule allows it as it is now.
+    /// The reason why a person must decide about it although a rule may allow it: it is always asked about,
+    /// or its server changed it and no rule allows it as it is now.
     pub(crate) fn asked_whatever_rules_say(&self, rules: &[Rule]) -> Option<String> {
         let is_news = || has_changed(self.tool) && self.allowed_by(rules).is_none();
         let always = self.always_asked().map(str::to_owned);

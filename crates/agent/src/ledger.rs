@@ -21,7 +21,8 @@ use crate::approval::Question;
 ///                  ─▶ Answering ──────────────▶ Resolved
 /// ```
 ///
-/// A call begins at any of the first four. One that ran when its program died goes from `Running` to `Answering`.
+/// A call begins at any of the first four. One that ran when its program died goes from `Running` to
+/// `Answering`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum CallStage {
     /// A person has to decide.

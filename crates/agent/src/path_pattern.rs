@@ -61,8 +61,8 @@ impl ReadPath {
     }
 }
 
-/// The degree to which `pattern` is surely about a name with globs or expansions in it, as [`crate::command_analysis`]
-/// notes them: the surest of all ways to read the name.
+/// The degree to which `pattern` is surely about a name with globs or expansions in it, as
+/// [`crate::command_analysis`] notes them: the surest of all ways to read the name.
 pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str) -> PathOverlap {
     let ways = ways_to_hold(pattern, name, workspace, base);
     let met = ways.iter().map(|(pattern, name)| meeting(pattern, name));

@@ -1,5 +1,5 @@
-//! Ranks tools by a query: BM25 over the words of names, parameters and descriptions, where words with the same
-//! stem are equal and words that people use for the same thing are nearly so.
+//! Ranks tools by a query: BM25 over the words of names, parameters and descriptions, where words with the
+//! same stem are equal and words that people use for the same thing are nearly so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -188,9 +188,8 @@ fn with_alike(word: String) -> Vec<(String, f64)> {
     words
 }
 
-/// The stems of the words of a text: a word ends at any character other than a letter or digit, and
-/// before a capital letter in `camelCase`. In scripts without spaces, each pair of neighbouring characters is a
-/// word.
+/// The stems of the words of a text: a word ends at any character other than a letter or digit, and before a
+/// capital letter in `camelCase`. In scripts without spaces, each pair of neighbouring characters is a word.
 fn stems(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -221,7 +220,8 @@ fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}')
 }
 
-/// The stem of an English word in lower case, roughly: `creating`, `created`, `creates` and `create` have one.
+/// The stem of an English word in lower case, roughly: `creating`, `created`, `creates` and `create` have
+/// one.
 fn stem(word: &str) -> String {
     if !word.is_ascii() || word.len() < 4 {
         return word.to_owned();

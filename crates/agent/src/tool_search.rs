@@ -1,14 +1,14 @@
-//! `find_tools`: tools of MCP servers that a model gets by searching, where all of them would take too much of
-//! its window. The machine answers by itself, from the configuration that is in the log.
+//! `find_tools`: tools of MCP servers that a model gets by searching, where all of them would take too much
+//! of its window. The machine answers by itself, from the configuration that is in the log.
 //!
 //! | in a request | when |
 //! | --- | --- |
 //! | every tool | the tools of servers take at most their share of the window ([`ToolSearch`](agentx_types::ToolSearch)) |
 //! | other tools, `find_tools`, and what was found, in the order in which it was found | else |
 //!
-//! The result of a call names what was found, so the log says what each later request has: a ranking of a newer
-//! program does not change what older sessions send. A tool that was not found can be called all the same, by
-//! the same rules; its schema is in the requests after that.
+//! The result of a call names what was found, so the log says what each later request has: a ranking of a
+//! newer program does not change what older sessions send. A tool that was not found can be called all the
+//! same, by the same rules; its schema is in the requests after that.
 
 use agentx_types::{Access, AgentConfig, ToolSpec};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Three reactors that come while an agent runs: one brings a tool, one answers in the place of the model, one only watches.
+//! Three reactors that come while an agent runs: one brings a tool, one answers in the place of the model,
+//! one only watches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

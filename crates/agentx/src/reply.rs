@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{AnswerSink, Provider, ProviderError};
 
 /// An answer of a scripted model: see [`AgentBuilder::scripted`](crate::AgentBuilder::scripted). A text is an
-/// answer, too. A text is one too.
+/// answer, too.
 ///
 /// ```
 /// use agentx::Reply;

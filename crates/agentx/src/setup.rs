@@ -332,7 +332,8 @@ impl BuiltParts {
         })
     }
 
-    /// The tools of an agent: its own, those of the runtime if it wants them, and what it needs to hand work on.
+    /// The tools of an agent: its own, those of the runtime if it wants them, and what it needs to hand work
+    /// on.
     fn specs(&self, definition: &Definition, agents: &[AgentConfig]) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> = definition.tools.iter().map(|tool| tool.spec()).collect();
         if definition.builtin || (definition.all_tools && self.own.is_none()) {

@@ -68,7 +68,8 @@ pub(crate) struct AskValues {
 }
 
 impl AskValues {
-    /// Does what begins a run, and keeps `values` for it. No tool looks for values in between, so none of the run misses them.
+    /// Does what begins a run, and keeps `values` for it. No tool looks for values in between, so none of the
+    /// run misses them.
     pub(crate) async fn begin(
         &self,
         session: &dyn Session,

@@ -1,5 +1,5 @@
-//! Answers that have to fit a schema: natively and in words, after tools, after attempts that were refused, and in a
-//! process that continues the session.
+//! Answers that have to fit a schema: natively and in words, after tools, after attempts that were refused,
+//! and in a process that continues the session.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -24,7 +24,8 @@ pub enum PublishError {
     /// The bus is closed.
     #[error("cannot publish: the bus is closed")]
     Closed,
-    /// A subscription that publishers wait for is full; only [`Bus::try_publish`](crate::Bus::try_publish) says this.
+    /// A subscription that publishers wait for is full; only [`Bus::try_publish`](crate::Bus::try_publish)
+    /// says this.
     #[error("cannot publish without waiting: the queue of `{subscription}` is full")]
     Full {
         /// The name of the subscription.

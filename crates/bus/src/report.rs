@@ -16,8 +16,7 @@ pub enum Restart {
     /// Remove it.
     Never,
     /// Restarts the reactor at once, unless it was already restarted this many times within this period: then
-    /// it is removed. It does not get what was published between the failure and the restart. What was
-    /// published between the failure and the new start passes it by.
+    /// it is removed. It misses everything that was published between the failure and the restart.
     AtMost {
         /// The number of restarts.
         times: usize,

@@ -1,5 +1,5 @@
-//! Requests and responders: each request is settled once, a responder never has more than its capacity, and nobody waits while a place is
-//! free, whatever order responders come, go, settle and drop in.
+//! Requests and responders: each request is settled once, a responder never has more than its capacity, and
+//! nobody waits while a place is free, whatever order responders come, go, settle and drop in.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! The connection to a server in words: said when it is lost, and when it is there again; and how long a run waits for it.
+//! The connection to a server in words: said when it is lost, and when it is there again; and how long a run
+//! waits for it.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The model of a new session where nobody names one, and a person names a server of their own (`OPENAI_BASE_URL`): what the server has.
+//! The model of a new session where nobody names one, and a person names a server of their own
+//! (`OPENAI_BASE_URL`): what the server has.
 
 use agentx::config::{Loaded, ProviderKey, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{ModelListError, models_of_server};
@@ -164,7 +165,8 @@ fn key_refused(provider: &ProviderSettings, status: u16) -> ChatError {
     }
 }
 
-/// The providers of OpenAI's protocol at an address that a person gave. (Gateways of Anthropic's protocol serve Claude under its own names.)
+/// The providers of OpenAI's protocol at an address that a person gave. (Gateways of Anthropic's protocol
+/// serve Claude under its own names.)
 pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &ProviderSettings> {
     settings.providers.iter().filter(|provider| {
         let api = settings.catalog.provider(&provider.name).map(|entry| entry.api);
@@ -173,7 +175,8 @@ pub(crate) fn own_servers(settings: &Settings) -> impl Iterator<Item = &Provider
     })
 }
 
-/// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for those of one.
+/// Refuses to let the demo answer a command that is given to a model: its exit code and text would pass for
+/// those of one.
 ///
 /// # Errors
 /// Returns an error if no model is connected, and neither the demo nor a file of answers is named.
@@ -186,7 +189,8 @@ pub fn check_connected(settings: &Settings) -> Result<(), ChatError> {
     }
 }
 
-/// Refuses to answer with the demo where a person has configured a provider that cannot be asked: the answer would pass for that of a model.
+/// Refuses to answer with the demo where a person has configured a provider that cannot be asked: the answer
+/// would pass for that of a model.
 ///
 /// # Errors
 /// Returns an error that names what is missing: a key, or the name of a model.
@@ -231,8 +235,8 @@ pub fn configured_providers(loaded: &Loaded) -> Vec<&ProviderSettings> {
     loaded.settings.providers.iter().filter(is_configured).collect()
 }
 
-/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or its model was asked at
-/// another server, or lacks a key.
+/// A note for a session that is resumed: the demo answers in it although a model has been connected since, or
+/// its model was asked at another server, or lacks a key.
 pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String> {
     const OTHER: &str = "`/model` lists models, `/model NAME` switches";
     if model.api == Api::Scripted {

@@ -1,4 +1,5 @@
-//! Following a session from a front end: what the one follower delivers, while a server that cannot be reached is waited for.
+//! Following a session from a front end: what the one follower delivers, while a server that cannot be
+//! reached is waited for.
 
 use std::sync::Arc;
 

@@ -89,8 +89,8 @@ pub async fn find(
     }
 }
 
-/// The latest session of this directory. On a server that is the directory that its agents work in; where nothing was done
-/// there yet, the latest of all is meant.
+/// The latest session of this directory. On a server that is the directory that its agents work in; where
+/// nothing was done there yet, the latest of all is meant.
 async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, ChatError> {
     let workspace = workspace(place, settings).await?;
     let mut asked = vec![Some(workspace.clone())];
@@ -214,7 +214,8 @@ pub async fn leave(place: &Place, session: &dyn Session) {
     let _ = tokio::time::timeout(LEAVING, session.close()).await;
 }
 
-/// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
+/// The agent of a new session: that of a file, that of the settings, or that of the server with what the
+/// command line changes.
 pub async fn new_agent(
     place: &Place,
     settings: &Settings,
@@ -342,8 +343,8 @@ fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Re
     Ok(info.spec.clone())
 }
 
-/// Returns the changes that flags make to an existing session, without its limits; a setting that no flag names
-/// stays as it was.
+/// Returns the changes that flags make to an existing session, without its limits; a setting that no flag
+/// names stays as it was.
 fn changes(
     place: &Place,
     settings: &Settings,

@@ -1,5 +1,6 @@
-//! Whether the program was asked to stop by a signal that it has not acted upon yet. Whoever writes to a stream looks here, so that a
-//! reader who reads no more does not hold up the end of the program; [`crate::signals`] alone changes it.
+//! Whether the program was asked to stop by a signal that it has not acted upon yet. Whoever writes to a
+//! stream looks here, so that a reader who reads no more does not hold up the end of the program;
+//! [`crate::signals`] alone changes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

@@ -1,7 +1,8 @@
-//! Facts about where and when an agent works. They are recorded with the instructions of a session, so that the model need not ask for them.
+//! Facts about where and when an agent works. They are recorded with the instructions of a session, so that
+//! the model need not ask for them.
 //!
-//! Nothing here runs a program: Git would run what the repository's settings name. Environment variables and remotes are left out, because they may hold
-//! secrets.
+//! Nothing here runs a program: Git would run what the repository's settings name. Environment variables and
+//! remotes are left out, because they may hold secrets.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ impl Settings {
         )))
     }
 
-    /// Replaces the facts among `instructions`, if there are any, with those about an agent that works in `workspace`.
+    /// Replaces the facts among `instructions`, if there are any, with those about an agent that works in
+    /// `workspace`.
     pub fn renew_environment_context(&self, instructions: &mut Vec<Instructions>, workspace: &Path) {
         let before = instructions.len();
         instructions.retain(|file| !file.is_environment_context());
@@ -93,12 +95,14 @@ fn system() -> String {
     }
 }
 
-/// The name of the shell that runs the agent's commands, found in the places in which the tool `bash` looks for it.
+/// The name of the shell that runs the agent's commands, found in the places in which the tool `bash` looks
+/// for it.
 fn shell() -> &'static str {
     shell_on(&std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// bash if it is in a directory of `path` or in one in which systems keep it, else sh. A relative directory does not count.
+/// bash if it is in a directory of `path` or in one in which systems keep it, else sh. A relative directory
+/// does not count.
 fn shell_on(path: &OsStr) -> &'static str {
     let usual = ["/bin", "/usr/bin"].map(PathBuf::from);
     let mut files = std::env::split_paths(path)

@@ -178,7 +178,8 @@ impl Folder {
     }
 }
 
-/// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded before is forgotten.
+/// Records how far a person trusts the folder `root`, and which files as they are now; what was recorded
+/// before is forgotten.
 ///
 /// # Errors
 /// Returns an error if the data directory cannot be written, or the folder's path is not UTF-8.

@@ -14,9 +14,9 @@ use crate::trust::digest;
 /// Letters of a hash that are kept.
 const LETTERS: usize = 16;
 
-/// The folder that lies at a path now, with its place in the repository that it is part of and the directory of that, which a `.git` file
-/// of a worktree or a submodule names; `None` if nothing can be told. Devices are left out: their numbers change between two starts of
-/// a machine.
+/// The folder that lies at a path now, with its place in the repository that it is part of and the directory
+/// of that, which a `.git` file of a worktree or a submodule names; `None` if nothing can be told. Devices
+/// are left out: their numbers change between two starts of a machine.
 pub fn folder_id(folder: &Path) -> Option<FolderId> {
     let own = mark(&std::fs::metadata(folder).ok()?)?;
     let top = top_of(folder);

@@ -94,7 +94,8 @@ fn ways_to_write(path: &Path, home: Option<&Path>) -> Vec<String> {
     ways
 }
 
-/// Takes the rules out of a folder's layer that open secrets: that is the person's word, also in a folder that is trusted.
+/// Takes the rules out of a folder's layer that open secrets: that is the person's word, also in a folder
+/// that is trusted.
 pub(crate) fn without_opening_rules(
     mut layer: SettingsLayer,
     guard: &Guard,

@@ -1,4 +1,5 @@
-//! A file that a folder brings beside its settings, with the bytes that were read: a person accepts it as it is.
+//! A file that a folder brings beside its settings, with the bytes that were read: a person accepts it as it
+//! is.
 
 use std::path::{Path, PathBuf};
 

@@ -54,8 +54,8 @@ pub(crate) fn defaults(catalog: &Catalog) -> SettingsLayer {
     layer
 }
 
-/// The layer of the environment. A bearer token (`ANTHROPIC_AUTH_TOKEN`) counts more than a key, as in Claude Code
-/// (<https://code.claude.com/docs/en/llm-gateway-connect>).
+/// The layer of the environment. A bearer token (`ANTHROPIC_AUTH_TOKEN`) counts more than a key, as in Claude
+/// Code (<https://code.claude.com/docs/en/llm-gateway-connect>).
 pub(crate) fn environment(
     catalog: &Catalog,
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -321,8 +321,8 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Settings that can be written in two ways have one place: `api_key_env: NAME` is `api_key: ${NAME}`, a file of a
-/// prompt is the prompt, and a former name of a key is the key.
+/// Settings that can be written in two ways have one place: `api_key_env: NAME` is `api_key: ${NAME}`, a file
+/// of a prompt is the prompt, and a former name of a key is the key.
 fn canonical(path: KeyPath, value: Value) -> (KeyPath, Value) {
     if let Some(current) = path.current() {
         return (current, value);

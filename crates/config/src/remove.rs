@@ -1,4 +1,5 @@
-//! Taking a rule out of a file without touching the rest of what the person wrote: comments, order and spacing stay.
+//! Taking a rule out of a file without touching the rest of what the person wrote: comments, order and
+//! spacing stay.
 
 use std::path::Path;
 
@@ -73,7 +74,8 @@ fn items_of(text: &str) -> Option<Vec<YamlNode>> {
     }
 }
 
-/// Texts that may be the file without the item, the likeliest first. Which of them is right is seen by reading them.
+/// Texts that may be the file without the item, the likeliest first. Which of them is right is seen by
+/// reading them.
 fn candidates(text: &str, items: &[YamlNode], index: usize) -> Vec<String> {
     let (Some(item), next) = (items.get(index), items.get(index + 1)) else {
         return Vec::new();

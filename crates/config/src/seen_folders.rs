@@ -1,5 +1,5 @@
-//! Since when the folder that lies at a path has been there, as far as AgentX saw: a session of before belongs to the folder that lay there
-//! then. The log of a session does not say which folder it was.
+//! Since when the folder that lies at a path has been there, as far as AgentX saw: a session of before
+//! belongs to the folder that lay there then. The log of a session does not say which folder it was.
 
 use std::collections::BTreeMap;
 use std::path::Path;

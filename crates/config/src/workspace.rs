@@ -244,7 +244,8 @@ fn with_its_files(
     (kept, files, ignored)
 }
 
-/// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported where it is read.
+/// The one file that a setting names. One that is not there, or is too large, is a mistake that is reported
+/// where it is read.
 pub(crate) fn named(
     path: &Path,
     guard: &Guard,
@@ -266,8 +267,9 @@ pub(crate) fn named(
     Ok(bytes.map(|bytes| (below.to_owned(), bytes)).into_iter().collect())
 }
 
-/// The files of the workspace that a command line names: its program, and what else of it is a file. Only a line counts whose program is
-/// plain to see and one of these files, so that it is another line for a person when it changes.
+/// The files of the workspace that a command line names: its program, and what else of it is a file. Only a
+/// line counts whose program is plain to see and one of these files, so that it is another line for a person
+/// when it changes.
 fn programs(
     line: &str,
     guard: &Guard,

@@ -1,4 +1,5 @@
-//! Configuration as a person meets it: files on disk, variables, flags; what wins, what is said, what is refused.
+//! Configuration as a person meets it: files on disk, variables, flags; what wins, what is said, what is
+//! refused.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
-//! A key is set where it belongs, and nothing else that a person wrote changes; what would be a mistake is refused.
+//! A key is set where it belongs, and nothing else that a person wrote changes; what would be a mistake is
+//! refused.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use agentx_config::{ConfigError, ConfigPaths, LoadRequest, replace, set, unset};

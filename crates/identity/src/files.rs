@@ -1,5 +1,5 @@
-//! The files of a keyring: written whole or not at all, one writer at a time, and not believed where others may have had
-//! their hands on them.
+//! The files of a keyring: written whole or not at all, one writer at a time, and not believed where others
+//! may have had their hands on them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -113,7 +113,8 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Held while a file of the keyring is read and written again; the operating system gives it back when the process dies.
+/// Held while a file of the keyring is read and written again; the operating system gives it back when the
+/// process dies.
 pub(crate) struct KeyringLock(#[expect(dead_code, reason = "it holds by being open")] File);
 
 /// Waits for its turn to write, and makes the directory at first need.

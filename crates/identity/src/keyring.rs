@@ -1,7 +1,8 @@
 //! The identity of a person and the people whom they trust, in a data directory: `identity` (a secret) and
 //! `people.json`.
 //!
-//! Both are read anew each time, so that a running server knows at once whom its operator trusts or trusts no more.
+//! Both are read anew each time, so that a running server knows at once whom its operator trusts or trusts no
+//! more.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -162,8 +163,8 @@ impl Keyring {
     /// Checks that nobody else may put other files instead of these. A server's directory has to be so.
     ///
     /// # Errors
-    /// Returns [`KeyringError::OpenDirectory`] if others may put files there, or if the directory cannot be read. A
-    /// directory that does not exist is not an error.
+    /// Returns [`KeyringError::OpenDirectory`] if others may put files there, or if the directory cannot be
+    /// read. A directory that does not exist is not an error.
     pub fn check_directory(&self) -> Result<(), KeyringError> {
         files::check_directory(&self.directory)
     }
@@ -194,7 +195,8 @@ impl Keyring {
         self.secret_or_new(&self.identity_file())
     }
 
-    /// The key by which clients know the server of this directory, made now where there was none. It is nobody's identity.
+    /// The key by which clients know the server of this directory, made now where there was none. It is
+    /// nobody's identity.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Keyring::identity_or_new`].
@@ -289,7 +291,8 @@ impl Keyring {
         found.map(|(_, known)| known)
     }
 
-    /// Everybody whom this directory knows, by their keys; what is first counts. A file that cannot be read vouches for nobody.
+    /// Everybody whom this directory knows, by their keys; what is first counts. A file that cannot be read
+    /// vouches for nobody.
     pub fn everybody(&self) -> Vec<(PublicKey, KnownPerson)> {
         let operator = |name| KnownPerson {
             owner: OwnerId::new(OPERATOR),

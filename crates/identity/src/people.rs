@@ -44,7 +44,8 @@ pub struct Trusted {
     pub role: TrustedAs,
 }
 
-/// Reads the list. Whatever cannot be kept when it is written again is an error, so that nothing is lost by that.
+/// Reads the list. Whatever cannot be kept when it is written again is an error, so that nothing is lost by
+/// that.
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Trusted>, KeyringError> {
     let people: Vec<Trusted> = serde_json::from_slice(bytes).map_err(|error| KeyringError::Damaged {
         path: path.to_owned(),

@@ -1,5 +1,5 @@
-//! The media that OpenAI's APIs can be shown, before the form of one of them. Chat Completions and Responses accept the
-//! same kinds and differ only in the names of fields.
+//! The media that OpenAI's APIs can be shown, before the form of one of them. Chat Completions and Responses
+//! accept the same kinds and differ only in the names of fields.
 
 use std::borrow::Cow;
 

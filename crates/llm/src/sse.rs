@@ -29,8 +29,8 @@ pub struct SseLimits {
 }
 
 impl Default for SseLimits {
-    /// Returns 8 MiB for a line and 16 MiB for an event: far more than models send, and far less than the memory
-    /// of a machine.
+    /// Returns 8 MiB for a line and 16 MiB for an event: far more than models send, and far less than the
+    /// memory of a machine.
     fn default() -> Self {
         Self {
             max_line: 8 << 20,
@@ -115,7 +115,8 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the delay before a reconnect in milliseconds that the server requests; `None` if it requests none.
+    /// Returns the delay before a reconnect in milliseconds that the server requests; `None` if it requests
+    /// none.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
@@ -123,8 +124,8 @@ impl SseDecoder {
     /// Takes the next bytes, and calls `on_event` with each event that they complete.
     ///
     /// # Errors
-    /// Returns an error if a limit is exceeded, and the first error of `on_event`. The decoder must not be used
-    /// after an error.
+    /// Returns an error if a limit is exceeded, and the first error of `on_event`. The decoder must not be
+    /// used after an error.
     pub fn push<E: From<SseError>>(
         &mut self,
         bytes: &[u8],

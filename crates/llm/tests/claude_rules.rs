@@ -1,5 +1,6 @@
-//! What the Messages API refuses for its form, and what is sent instead: thinking at the end of a message, names that a model made
-//! up, thinking in the middle of tool calls. The rules and where they are written stand in `src/anthropic`.
+//! What the Messages API refuses for its form, and what is sent instead: thinking at the end of a message,
+//! names that a model made up, thinking in the middle of tool calls. The rules and where they are written
+//! stand in `src/anthropic`.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,5 @@
-//! Gemini: what is sent, what comes back in odd forms, and that recorded requests are built again from what a session
-//! keeps. The streams written in this file are made up.
+//! Gemini: what is sent, what comes back in odd forms, and that recorded requests are built again from what a
+//! session keeps. The streams written in this file are made up.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,5 +1,5 @@
-//! Servers that give the same ids again and again: every id that the decoders say is new in its session, and the same bytes
-//! always give the same ones.
+//! Servers that give the same ids again and again: every id that the decoders say is new in its session, and
+//! the same bytes always give the same ones.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! Streams made up for this project, each for one rule of the wire or of our own events: what exactly is said.
+//! Streams made up for this project, each for one rule of the wire or of our own events: what exactly is
+//! said.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -1,4 +1,5 @@
-//! Pictures that a vendor would refuse are replaced by words, for each protocol, and the others stay where they are.
+//! Pictures that a vendor would refuse are replaced by words, for each protocol, and the others stay where
+//! they are.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

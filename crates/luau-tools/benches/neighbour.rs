@@ -1,10 +1,12 @@
 //! How late a script continues that shares its thread with a hostile one. Prints milliseconds, judges
 //! nothing.
 //!
-//! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in them.
+//! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in
+//! them.
 //!
-//! The hostile script makes one dear call of the library over and over, for each that `tests/costs` states, until its limit ends it. The
-//! neighbour waits a millisecond again and again; how late it is is the time from the end of such a wait to its next one. The bar is 100 ms.
+//! The hostile script makes one dear call of the library over and over, for each that `tests/costs` states,
+//! until its limit ends it. The neighbour waits a millisecond again and again; how late it is is the time
+//! from the end of such a wait to its next one. The bar is 100 ms.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
 
 #[allow(dead_code, reason = "the costs are stated for a test")]

@@ -83,8 +83,8 @@ impl Script {
     /// not be a file.
     ///
     /// # Errors
-    /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the line if it is
-    /// not Luau.
+    /// Returns an error if the text is longer than [`SOURCE_BYTES`] or is bytecode, and an error with the
+    /// line if it is not Luau.
     pub fn compile(name: &str, source: &str, libraries: Libraries) -> Result<Self, ScriptError> {
         Owner::new().compile(name, source, libraries)
     }
@@ -102,7 +102,8 @@ impl Script {
         Owner::on(lanes).compile(name, source, libraries)
     }
 
-    /// Compiles the script for an owner. Its text must compile; a broken library fails in the `require` that loads it.
+    /// Compiles the script for an owner. Its text must compile; a broken library fails in the `require` that
+    /// loads it.
     pub(crate) fn compile_for(
         owner: &Owner,
         name: &str,

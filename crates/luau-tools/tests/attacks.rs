@@ -18,7 +18,8 @@ const WALL: Duration = Duration::from_millis(1500);
 /// Far beyond both: a machine may be busy with something else.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Time is short only for attacks that may end by it. The others end by what they do, however busy the machine is.
+/// Time is short only for attacks that may end by it. The others end by what they do, however busy the
+/// machine is.
 fn limits(attack: &Attack) -> ScriptLimits {
     let by_time = attack.ends.may_say("limit_cpu") || attack.ends.may_say("limit_wall");
     let (cpu, wall) = if by_time {

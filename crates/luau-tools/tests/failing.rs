@@ -1,4 +1,5 @@
-//! Every way in which a script fails says where: the script, the line, and what is wrong, whoever raised the error and whatever it is.
+//! Every way in which a script fails says where: the script, the line, and what is wrong, whoever raised the
+//! error and whatever it is.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;

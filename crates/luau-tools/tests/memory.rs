@@ -1,5 +1,6 @@
-//! What a hostile script tries with values and memory, as data. Each ends with a right result or a clean error, even if memory ends
-//! earlier; then the VM that held it serves another script of the same owner, which finds nothing of it.
+//! What a hostile script tries with values and memory, as data. Each ends with a right result or a clean
+//! error, even if memory ends earlier; then the VM that held it serves another script of the same owner,
+//! which finds nothing of it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "memory/tables.rs"]
@@ -176,7 +177,8 @@ async fn every_attack_on_memory_ends_cleanly_and_leaves_nothing() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// So much memory, where an attack had [`MEMORY`]: less than a run takes, and sizes at which texts and tables grow.
+/// So much memory, where an attack had [`MEMORY`]: less than a run takes, and sizes at which texts and tables
+/// grow.
 const LITTLE: &[usize] = &[0, 1 << 10, 5_000, 16 << 10, 50_001, 100_000, 300_003, 1 << 20];
 
 #[tokio::test]

@@ -1,5 +1,6 @@
-//! Scripts of one owner share a VM: what one does there to reach or to spoil another, and what the other sees of it, which is nothing.
-//! Every attack is made by a run that ended, by one that waits meanwhile, and by one that comes afterwards.
+//! Scripts of one owner share a VM: what one does there to reach or to spoil another, and what the other sees
+//! of it, which is nothing. Every attack is made by a run that ended, by one that waits meanwhile, and by one
+//! that comes afterwards.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "neighbours/tries.rs"]

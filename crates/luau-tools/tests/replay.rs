@@ -1,5 +1,5 @@
-//! The property on which flows rest: given the same arguments and the same outcome of each step, a script does the same,
-//! in whatever order the outcomes come.
+//! The property on which flows rest: given the same arguments and the same outcome of each step, a script
+//! does the same, in whatever order the outcomes come.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! Values on their way into a script and out of it: they come as they are, and where they do not fit nothing else suffers.
+//! Values on their way into a script and out of it: they come as they are, and where they do not fit nothing
+//! else suffers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A connection to a server that runs: from its start, or the first request, to its end. The protocol itself is
-//! that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
+//! A connection to a server that runs: from its start, or the first request, to its end. The protocol itself
+//! is that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -212,7 +212,8 @@ fn identity(peer: &Peer<RoleClient>) -> ServerIdentity {
     }
 }
 
-/// The failure of a connection that did not come about. A program that has just ended may still be saying why.
+/// The failure of a connection that did not come about. A program that has just ended may still be saying
+/// why.
 async fn not_begun(
     error: &ClientInitializeError,
     process: Option<&ServerProcess>,

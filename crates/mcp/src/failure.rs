@@ -1,5 +1,5 @@
 //! The failures of a server outside a call. They contain the server's messages without the secrets that it
-//! was given. Texts of a server are in it as they were said, without the secrets that it was given.
+//! was given.
 
 use std::time::Duration;
 

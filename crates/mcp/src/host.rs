@@ -30,8 +30,7 @@ pub enum McpServerState {
     Known,
     /// A session in this process uses it.
     Running,
-    /// The server could not be started, for this reason. The next call tries again. The next call tries
-    /// again.
+    /// The server could not be started, for this reason. The next call tries again.
     Failed(String),
 }
 
@@ -120,7 +119,8 @@ impl ServerHost {
         let opened = self.open().await;
         if let Err(failure) = &opened {
             let why = failure.to_string();
-            // That the server failed is what counts; a file that cannot be written is told where it is needed.
+            // That the server failed is what counts; a file that cannot be written is told where it is
+            // needed.
             let _ = self.learn(|known| known.failure = Some(why));
         }
         let opened = opened?;
@@ -311,7 +311,8 @@ impl ServerHost {
         }
     }
 
-    /// Uses this connection no more: the next call begins another one. Calls that run on it end by themselves.
+    /// Uses this connection no more: the next call begins another one. Calls that run on it end by
+    /// themselves.
     async fn forget(&self, connection: &Arc<McpConnection>) {
         let mut current = self.connection.lock().await;
         if current

@@ -31,9 +31,9 @@ pub(crate) const SCHEMA_DEPTH: usize = 40;
 pub(crate) const NAME_BYTES: usize = 128;
 /// Progress and log messages of a call that become output.
 pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
-/// The maximum length of such a line, in bytes.
+/// The maximum length of one such message, in bytes.
 pub(crate) const OUTPUT_LINE_BYTES: usize = 4 << 10;
-/// The lines that wait to be written; further ones are counted and dropped.
+/// The maximum number of messages that wait to be written; further ones are counted and dropped.
 pub(crate) const OUTPUT_QUEUE: usize = 256;
 /// Pictures of a result.
 pub(crate) const PICTURES: usize = 16;

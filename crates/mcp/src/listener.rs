@@ -22,7 +22,8 @@ use tokio::sync::mpsc;
 use crate::limits::{OUTPUT_LINE_BYTES, OUTPUT_QUEUE};
 use crate::server_tool::cut;
 
-/// Progress that came before its call was known: the answer of a server may be faster than the note about who asked.
+/// Progress that came before its call was known: the answer of a server may be faster than the note about who
+/// asked.
 const EARLY: usize = 64;
 
 /// The calls of a connection that run. Clones refer to the same.

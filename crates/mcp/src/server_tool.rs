@@ -1,5 +1,5 @@
-//! A tool as its server describes it, within limits: what the model will read, and what a person is shown when
-//! it changes.
+//! A tool as its server describes it, within limits: what the model will read, and what a person is shown
+//! when it changes.
 
 use rmcp::model::Tool as RemoteTool;
 use serde::{Deserialize, Serialize};

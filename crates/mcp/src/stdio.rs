@@ -1,5 +1,6 @@
-//! A server that is a program: it is started with its own variables, and what it says is counted before anything
-//! reads it, so that a program that floods, or prints anything but MCP messages, loses only its own connection.
+//! A server that is a program: it is started with its own variables, and what it says is counted before
+//! anything reads it, so that a program that floods, or prints anything but MCP messages, loses only its own
+//! connection.
 
 use std::ffi::OsString;
 use std::io;

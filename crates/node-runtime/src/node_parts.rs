@@ -13,9 +13,9 @@ use agentx_types::{Guard, ModelSpec, OwnerId};
 
 use crate::scripted::ScriptedEnvironment;
 
-/// Returns the options of a model's server: which optional fields it takes, where it expects a cache mark,
-/// how it names the longest answer. Asked once for each call, so it must be fast and must not block.
-/// `Arc::new(|_| WireOptions::default())` says nothing special of any model.
+/// A function that returns the options of a model's server: which optional fields it takes, where it expects
+/// a cache mark, how it names the longest answer. Asked once for each call, so it must be fast and must not
+/// block. `Arc::new(|_| WireOptions::default())` sets no option for any model.
 pub type WireOptionsOf = Arc<dyn Fn(&ModelSpec) -> WireOptions + Send + Sync>;
 
 /// The parts of a [`NodeRuntime`](crate::NodeRuntime).

@@ -143,6 +143,5 @@ fn pass_over(session: &SessionId, error: &RuntimeError) {
 }
 
 /// The number of events that are read first to find a session's last writer. Most sessions have fewer, or
-/// were opened shortly before their end; otherwise the step doubles. Most sessions have fewer, or were opened
-/// not long before their end; the step doubles where that is not so.
+/// were opened shortly before their end; otherwise the step doubles.
 const LOOK_BACK: u64 = 512;

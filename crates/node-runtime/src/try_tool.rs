@@ -39,8 +39,9 @@ impl ToolServer {
         Self { runtime }
     }
 
-    /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call without a
-    /// question. Calls may run at the same time. What a call leaves running stays until [`end`](Self::end).
+    /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call
+    /// without a question. Calls may run at the same time. What a call leaves running stays until
+    /// [`end`](Self::end).
     ///
     /// # Errors
     /// Returns the question if the rules ask about the call; it has not run then.

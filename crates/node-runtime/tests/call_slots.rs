@@ -1,4 +1,5 @@
-//! A call that waits for others takes no place of its own: with as many of them as there are slots, the others still run.
+//! A call that waits for others takes no place of its own: with as many of them as there are slots, the
+//! others still run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! Reactors are attached and detached 1,000 times while 50 sessions run. Each call has one result, none is performed twice, and each result
-//! is true.
+//! Reactors are attached and detached 1,000 times while 50 sessions run. Each call has one result, none is
+//! performed twice, and each result is true.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -262,7 +262,8 @@ async fn attach(runtime: &NodeRuntime, ledger: &Ledger, kind: u64) -> agentx_bus
     attached.unwrap()
 }
 
-/// Reactors come and go, in step with the calls: the last one comes when nearly all calls have begun, and no run ends before.
+/// Reactors come and go, in step with the calls: the last one comes when nearly all calls have begun, and no
+/// run ends before.
 async fn come_and_go(runtime: &NodeRuntime, ledger: &Ledger) {
     let (mut begun, mut random) = (ledger.begun.subscribe(), 34_u64);
     let mut attached = VecDeque::new();

@@ -58,8 +58,9 @@ impl RemoteRuntime {
     /// Reaches a server and says who is there.
     ///
     /// # Errors
-    /// Returns [`RuntimeError::Unreachable`] if the server cannot be reached, [`RuntimeError::Denied`] if it does
-    /// not have the name that was dialled, and [`RuntimeError::Remote`] if it does not admit this person.
+    /// Returns [`RuntimeError::Unreachable`] if the server cannot be reached, [`RuntimeError::Denied`] if it
+    /// does not have the name that was dialled, and [`RuntimeError::Remote`] if it does not admit this
+    /// person.
     pub async fn connect(options: ConnectOptions) -> Result<Self, RuntimeError> {
         check_client(&options.client)?;
         let endpoint = ServerEndpoint::parse(&options.url)?;

@@ -134,7 +134,8 @@ impl ActionDispatcher {
         self.serve_as(serve.capacity(AT_ONCE).waiting(WAITING), effector)
     }
 
-    /// Attaches an effector for what `serve` says. Must be called inside a tokio runtime if it is for a session that is open.
+    /// Attaches an effector for what `serve` says. Must be called inside a tokio runtime if it is for a
+    /// session that is open.
     pub fn serve_as(&self, serve: Serve, effector: Arc<dyn Effector>) -> ResponderId {
         let (performs, work) = (Arc::clone(&effector), TaskTracker::new());
         let tasks = work.clone();

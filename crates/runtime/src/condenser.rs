@@ -40,7 +40,8 @@ const CUT_OFF: &str = "cut_off";
 
 /// Has summaries written by whoever performs model calls.
 ///
-/// It asks `models` directly, not over the bus: the whole of its work is one action, with one fact at its end.
+/// It asks `models` directly, not over the bus: the whole of its work is one action, with one fact at its
+/// end.
 pub struct Condenser {
     models: Arc<dyn Effector>,
 }
@@ -85,7 +86,8 @@ impl Effector for Condenser {
     }
 }
 
-/// Asks for it, and once more with all the room that there is where it was cut off: half a summary stands for nothing.
+/// Asks for it, and once more with all the room that there is where it was cut off: half a summary stands for
+/// nothing.
 async fn ask(
     models: Arc<dyn Effector>,
     action: &Action,

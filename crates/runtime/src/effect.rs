@@ -15,8 +15,8 @@ use crate::nested_calls::{ConfigNow, Decisions};
 
 /// Performs actions of one kind on the environment.
 ///
-/// An effector emits events through the sink. Each action that it performs emits exactly one terminal event; the
-/// effector must emit nothing after it:
+/// An effector emits events through the sink. Each action that it performs emits exactly one terminal event;
+/// the effector must emit nothing after it:
 ///
 /// | action | events before the end | terminal event |
 /// | --- | --- | --- |
@@ -26,12 +26,12 @@ use crate::nested_calls::{ConfigNow, Decisions};
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
 ///
-/// When `cancel` fires, the effector stops its work within a second and still emits the terminal event; a timer
-/// emits nothing.
+/// When `cancel` fires, the effector stops its work within a second and still emits the terminal event; a
+/// timer emits nothing.
 ///
-/// If the future ends without a terminal event, the session records one: the model or the condenser failed with
-/// `no_answer`, or the tool failed. So an action that reaches an effector of another kind is settled like any
-/// other. A timer gets no such event, because nobody waits for it.
+/// If the future ends without a terminal event, the session records one: the model or the condenser failed
+/// with `no_answer`, or the tool failed. So an action that reaches an effector of another kind is settled
+/// like any other. A timer gets no such event, because nobody waits for it.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future ends when all has been said. See [the contract](Self).
     fn perform(
@@ -46,8 +46,9 @@ pub trait Effector: Send + Sync {
         let _ = session;
     }
 
-    /// This process continues with the session after another one, which may have been killed: ends what that one had left running.
-    /// `open` are the calls that were cut off. Called before anything is performed for the session.
+    /// This process continues with the session after another one, which may have been killed: ends what that
+    /// one had left running. `open` are the calls that were cut off. Called before anything is performed for
+    /// the session.
     fn session_taken_over(
         &self,
         session: &SessionId,

@@ -1,5 +1,6 @@
-//! The fold of a session as far as its log goes, if nothing but the state is wanted: a session is opened, or somebody looks at
-//! the end of it alone. The log folds where it reads: what is only folded is never handed from thread to thread.
+//! The fold of a session as far as its log goes, if nothing but the state is wanted: a session is opened, or
+//! somebody looks at the end of it alone. The log folds where it reads: what is only folded is never handed
+//! from thread to thread.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! The journal of one running call: what it does step by step is recorded, and what it did before a crash is handed
-//! back. A call that keeps it can be run again from its start and does nothing twice.
+//! The journal of one running call: what it does step by step is recorded, and what it did before a crash is
+//! handed back. A call that keeps it can be run again from its start and does nothing twice.
 //!
 //! For each step that touches the world: [`Journal::recorded`] first, and if the log has its outcome, that is
 //! taken and nothing is done; else [`Journal::begin`], then the step, then [`Journal::end`]. A step that had
@@ -79,7 +79,8 @@ impl StartingStep {
 }
 
 impl Journal {
-    /// The journal of a call, which says to `events` what the call does. `listener` is its ears to the other agents of the session.
+    /// The journal of a call, which says to `events` what the call does. `listener` is its ears to the other
+    /// agents of the session.
     pub fn of_call(events: EventSink, call: &CallTool, listener: Option<AgentListener>) -> Self {
         Self {
             events: Some(events),
@@ -121,7 +122,8 @@ impl Journal {
         self.allows_asked
     }
 
-    /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they are now.
+    /// The journal of the call of another tool that step `step` of this one makes. Rules hold for it as they
+    /// are now.
     #[must_use]
     pub fn inner(&self, step: u64) -> Self {
         let tool_call_id = self.tool_call_id.inner(step);
@@ -179,7 +181,8 @@ impl Journal {
         &self.tool_call_id
     }
 
-    /// The id of the agent that calls, which tells apart the agents of a session; `None` in a journal that keeps nothing.
+    /// The id of the agent that calls, which tells apart the agents of a session; `None` in a journal that
+    /// keeps nothing.
     pub fn agent_state_id(&self) -> Option<&AgentStateId> {
         self.events.as_ref().map(EventSink::agent)
     }
@@ -217,8 +220,9 @@ impl Journal {
         &self.pauses
     }
 
-    /// Asks about a call that this one wants to make: that is recorded, a person may decide, and this waits for it. Of all that a call of
-    /// the model wants to make, one is asked about at a time. `None` if the session is gone, or there is none.
+    /// Asks about a call that this one wants to make: that is recorded, a person may decide, and this waits
+    /// for it. Of all that a call of the model wants to make, one is asked about at a time. `None` if the
+    /// session is gone, or there is none.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<InnerDecision> {
         let events = self.events.as_ref()?;
         let _turn = self.pauses.turn().await;
@@ -226,7 +230,8 @@ impl Journal {
         events.ask(asked).await
     }
 
-    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are recorded were taken note of already.
+    /// A step of this call changes what is kept: see [`ScriptValues::note`]. Steps that are recorded were
+    /// taken note of already.
     pub fn keep(&self, kind: &str, input: &Value) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut kept).note(kind, input);
@@ -277,8 +282,8 @@ impl Journal {
     }
 
     /// Begins a step that touches the world, in two parts: returns when the beginning has its place before
-    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` if the session
-    /// is gone.
+    /// all that is said later. The step must not begin before [`StartingStep::committed`]. `None` if the
+    /// session is gone.
     pub async fn begin_later(&self, step: u64, kind: &str, input: Value) -> Option<StartingStep> {
         let started = EffectStarted {
             tool_call_id: self.tool_call_id.clone(),
@@ -295,8 +300,8 @@ impl Journal {
         }
     }
 
-    /// A step has ended. `input` says what was wanted where [`Self::begin`] did not. It is in the log before anything that
-    /// the call begins later. `false` if the session is gone.
+    /// A step has ended. `input` says what was wanted where [`Self::begin`] did not. It is in the log before
+    /// anything that the call begins later. `false` if the session is gone.
     pub async fn end(
         &self,
         step: u64,

@@ -8,13 +8,14 @@ use agentx_types::{AgentConfig, InnerDecision, ToolCallId};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-/// The calls that the tool of one action wants to make, while they wait. Clones share the same state. The driver
-/// tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
+/// The calls that the tool of one action wants to make, while they wait. Clones share the same state. The
+/// driver tells, the tool's sink waits; whoever waits when the action is over is dropped with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decisions(Arc<Mutex<BTreeMap<ToolCallId, oneshot::Sender<InnerDecision>>>>);
 
 impl Decisions {
-    /// Waits for what is decided about this call. A later wait for the same call takes the place of an earlier one.
+    /// Waits for what is decided about this call. A later wait for the same call takes the place of an
+    /// earlier one.
     pub(crate) fn wait(&self, id: &ToolCallId) -> oneshot::Receiver<InnerDecision> {
         let (tell, told) = oneshot::channel();
         lock(&self.0).insert(id.clone(), tell);
@@ -30,8 +31,8 @@ impl Decisions {
     }
 }
 
-/// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for what the action does next.
-/// Clones share the same state. Empty if nobody tells it.
+/// The configuration of the agent whose action runs, as it is now: rules that are written meanwhile hold for
+/// what the action does next. Clones share the same state. Empty if nobody tells it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConfigNow(Arc<Mutex<Option<Arc<AgentConfig>>>>);
 
@@ -76,7 +77,8 @@ struct Times {
 pub struct DecisionPause(Arc<DecisionsShared>);
 
 impl Pauses {
-    /// Waits until no other question of the call is open. A script that wants much at once does not fill a screen.
+    /// Waits until no other question of the call is open. A script that wants much at once does not fill a
+    /// screen.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.0.turn.lock().await
     }

@@ -21,8 +21,8 @@ pub fn logs_events() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }
 
-/// Writes one line for each event at the level `debug`: what it is and where it belongs. What was said and done in it is left out, so no
-/// secret gets into a log.
+/// Writes one line for each event at the level `debug`: what it is and where it belongs. What was said and
+/// done in it is left out, so no secret gets into a log.
 pub fn event_logger() -> impl Reactor<SystemBus> {
     Listener::new(
         "event logger",

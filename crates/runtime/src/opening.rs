@@ -241,7 +241,8 @@ fn but_for_what_was_learned(fold: &SessionFold, change: ConfigChange) -> Option<
     (learned != agent.config().model).then(|| ConfigChange::Model(Box::new(learned)))
 }
 
-/// The process before may have been killed, and what it had started runs on: it is ended before anything continues.
+/// The process before may have been killed, and what it had started runs on: it is ended before anything
+/// continues.
 async fn end_left_running(parts: &DriverParts, fold: &SessionFold, session: &SessionId) -> Vec<LeftRunning> {
     let open = fold.calls_under_way();
     let mut ended = parts.actions.session_taken_over(session, &open).await;
@@ -284,7 +285,8 @@ fn asks_again(
     own.map(ConfigChange::Approval)
 }
 
-/// A tool that this program lacks, and a call of which continues where it was cut off: without the tool what it did would be lost.
+/// A tool that this program lacks, and a call of which continues where it was cut off: without the tool what
+/// it did would be lost.
 fn cut_off_without_tool<'a>(fold: &'a SessionFold, offered: &[ToolSpec]) -> Option<&'a str> {
     let is_here = |name: &str| offered.iter().any(|tool| tool.name == name);
     fold.tools_with_steps().find(|tool| !is_here(tool))

@@ -1,4 +1,5 @@
-//! Errors over the wire: what a runtime answers becomes a [`Problem`] and, at the other end, the same error again.
+//! Errors over the wire: what a runtime answers becomes a [`Problem`] and, at the other end, the same error
+//! again.
 //!
 //! A front end therefore reports and handles local and remote errors alike. `code` is part of the protocol
 //! and never changes; `detail` is the error in words; `data` holds the fields from which it is rebuilt. An

@@ -124,7 +124,8 @@ pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&
     agentx_agent::approval::always_asked(config, tool, input)
 }
 
-/// A rule with another pattern: for the path where it has only a path, else for what the call is given. It has to fit the call.
+/// A rule with another pattern: for the path where it has only a path, else for what the call is given. It
+/// has to fit the call.
 ///
 /// # Errors
 /// Returns an error if it does not: that the rule would not allow the call, and why, as a sentence.

@@ -52,8 +52,9 @@ impl ToolCallRunner {
         self
     }
 
-    /// Performs an action that calls a tool, and says its outcome as one fact. `find` looks the tool up by the name that is called, or says what
-    /// comes of the call if there is none. Any other action ends without a word.
+    /// Performs an action that calls a tool, and says its outcome as one fact. `find` looks the tool up by
+    /// the name that is called, or says what comes of the call if there is none. Any other action ends
+    /// without a word.
     pub async fn perform(
         &self,
         action: &Action,

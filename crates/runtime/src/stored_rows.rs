@@ -1,5 +1,6 @@
-//! The rows of a log as they are stored: what a log hands out, and what another takes over, so that a copy has the very bytes
-//! of the original. What the bytes of a row mean is the log's own affair; the form in JSON is that of the protocol.
+//! The rows of a log as they are stored: what a log hands out, and what another takes over, so that a copy
+//! has the very bytes of the original. What the bytes of a row mean is the log's own affair; the form in JSON
+//! is that of the protocol.
 
 use agentx_types::{SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,8 @@ pub struct LogRow {
     pub data: Vec<u8>,
 }
 
-/// A range of a session's events that lies in one chain of rows. A session that is no fork has one part, its own.
+/// A range of a session's events that lies in one chain of rows. A session that is no fork has one part, its
+/// own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPart {

@@ -1,4 +1,5 @@
-//! The tools that a runtime offers: those that it was made with, and those of reactors that come and go while sessions run.
+//! The tools that a runtime offers: those that it was made with, and those of reactors that come and go while
+//! sessions run.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use agentx_session::SessionFold;
 use agentx_types::ToolSpec;
 use tokio::sync::watch;
 
-/// The tools that a runtime offers now. Clones refer to the same offers.
-/// What each session has of them is on its record: a change here is heard by the drivers, which put it there between two runs.
+/// The tools that a runtime offers now. Clones refer to the same offers. What each session has of them is on
+/// its record: a change here is heard by the drivers, which put it there between two runs.
 #[derive(Clone, Debug)]
 pub struct ToolOffers(Arc<watch::Sender<OfferedTools>>);
 

@@ -1,5 +1,5 @@
-//! Agents that make agents: what a child comes to is the answer of the call that made it, also after another process has taken
-//! over, and whatever stops the one stops the other.
+//! Agents that make agents: what a child comes to is the answer of the call that made it, also after another
+//! process has taken over, and whatever stops the one stops the other.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::cell::Cell;

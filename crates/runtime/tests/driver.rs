@@ -1,5 +1,5 @@
-//! The driver over a log in memory and a scripted model: what is published is what is committed, what follows follows at once,
-//! and whatever fails ends in an event.
+//! The driver over a log in memory and a scripted model: what is published is what is committed, what follows
+//! follows at once, and whatever fails ends in an event.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

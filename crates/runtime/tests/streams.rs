@@ -1,5 +1,5 @@
-//! One session as many streams: any interleaving of agents, slow readers, cuts and replays from anywhere. Every stream gets exactly
-//! its events, in order, each once.
+//! One session as many streams: any interleaving of agents, slow readers, cuts and replays from anywhere.
+//! Every stream gets exactly its events, in order, each once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, Mutex};

@@ -72,7 +72,8 @@ impl Identity {
         }
     }
 
-    /// Under which name they wait and are counted: their own, or that of the address that a visitor comes from.
+    /// Under which name they wait and are counted: their own, or that of the address that a visitor comes
+    /// from.
     fn line(&self, address: &str) -> OwnerId {
         if self.visitor {
             OwnerId::new(format!("visitors at {address}"))

@@ -234,7 +234,8 @@ async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_clien
         bare.send(HEALTH).await;
         assert_eq!(bare.status().await, 200);
     }
-    // A long one is not, nor one whose length nobody knows, which the answer says; and the answer is not lost under it.
+    // A long one is not, nor one whose length nobody knows, which the answer says; and the answer is not lost
+    // under it.
     for (more, body) in [
         ("content-length: 5000", " ".repeat(5_000)),
         ("content-length: 65000", " ".repeat(65_000)),

@@ -85,7 +85,8 @@ fn server_rules() -> impl Strategy<Value = Option<Arc<ServerRules>>> {
     prop::option::of(some)
 }
 
-/// Tools as a client may send them: those of the server with other words about what they do, or a few of them.
+/// Tools as a client may send them: those of the server with other words about what they do, or a few of
+/// them.
 fn tools() -> impl Strategy<Value = Arc<[ToolSpec]>> {
     (0..4_u8).prop_map(|how| {
         let forge = |tool: &ToolSpec| {
@@ -360,7 +361,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// So many sessions were made, half as many changes taken, and some of them after the settings had changed.
+    /// So many sessions were made, half as many changes taken, and some of them after the settings had
+    /// changed.
     fn is_enough(&self, made: u32) {
         let counts = [&self.made, &self.taken, &self.taken_later].map(Cell::get);
         eprintln!(
@@ -519,7 +521,8 @@ fn driver_has_no_more(
         .is_some_and(|was| is.max_output_tokens.is_none_or(|is| is > was));
     prop_assert!(!answers_more);
     prop_assert!(is.thinking_tokens.unwrap_or(0) <= was.thinking_tokens.unwrap_or(0));
-    // The operator may give this session another approval mode than that of the settings, but no way around their rules.
+    // The operator may give this session another approval mode than that of the settings, but no way around
+    // their rules.
     let reference = by_settings(bounds, ApprovalMode::Ask);
     // What cannot be read is refused where nobody is asked. Whoever drives may have people asked.
     let asked = AgentConfig {

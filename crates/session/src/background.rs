@@ -1,5 +1,5 @@
-//! Commands in the background that a session had when its program ended. Jobs end with the program, whether it is left, killed or loses
-//! power, and whoever continues with the session has to know.
+//! Commands in the background that a session had when its program ended. Jobs end with the program, whether
+//! it is left, killed or loses power, and whoever continues with the session has to know.
 
 use agentx_types::{AgentConfig, EnvironmentEvent, LeftRunning, RequestedCall};
 use serde_json::Value;
@@ -11,9 +11,9 @@ const MOST: usize = 64;
 
 /// The jobs that run, by what is recorded.
 ///
-/// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its result where the command went on in
-/// the background. `running: false` beside the name in a result of any tool, or `job_ended`, says that it ended. More than [`MOST`] are not
-/// remembered.
+/// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its
+/// result where the command went on in the background. `running: false` beside the name in a result of any
+/// tool, or `job_ended`, says that it ended. More than [`MOST`] are not remembered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BackgroundJobs {
     running: Vec<RunningJob>,

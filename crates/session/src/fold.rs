@@ -24,15 +24,16 @@ use crate::{PendingApproval, Projection, RunState, SessionState, Sharing, Waitin
 
 /// The state of one session: the fold of its facts so far. It is a cache; the log is the truth.
 ///
-/// [`new`](Self::new) begins a session that has seen nothing. Give it every fact of the session once, in `seq` order, by one of two
-/// methods: [`apply`](Self::apply) returns all that follows from it; [`advance`](Self::advance) only moves the state. All other methods
-/// are getters.
+/// [`new`](Self::new) begins a session that has seen nothing. Give it every fact of the session once, in
+/// `seq` order, by one of two methods: [`apply`](Self::apply) returns all that follows from it;
+/// [`advance`](Self::advance) only moves the state. All other methods are getters.
 ///
-/// There are two ways because of what they cost: `advance` takes a third of the time over pieces of answers, and a tenth over rounds of
-/// tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs` prints both). Opening a session needs the state alone.
-/// In both, agents take the same steps; only what nobody hears ([`HeardBy`](agentx_agent::HeardBy)) is left out. Two tests compare them
-/// fact by fact: `both_ways_to_fold_agree_after_each_fact` over random histories (`tests/histories.rs`), and the one over recorded
-/// sessions (`crates/history/tests/recorded.rs`).
+/// There are two ways because of what they cost: `advance` takes a third of the time over pieces of answers,
+/// and a tenth over rounds of tools, where `apply` makes a request for each (`crates/runtime/benches/long.rs`
+/// prints both). Opening a session needs the state alone. In both, agents take the same steps; only what
+/// nobody hears ([`HeardBy`](agentx_agent::HeardBy)) is left out. Two tests compare them fact by fact:
+/// `both_ways_to_fold_agree_after_each_fact` over random histories (`tests/histories.rs`), and the one over
+/// recorded sessions (`crates/history/tests/recorded.rs`).
 ///
 /// ```
 /// use agentx_session::SessionFold;
@@ -208,8 +209,8 @@ impl SessionFold {
         &self.session_id
     }
 
-    /// The first event that takes a newer version to continue from: an agent of a kind that is not known here, or a known event with more
-    /// in it than this version knows. The session can be read, not written.
+    /// The first event that takes a newer version to continue from: an agent of a kind that is not known
+    /// here, or a known event with more in it than this version knows. The session can be read, not written.
     pub fn newer(&self) -> Option<u64> {
         self.newer
     }
@@ -224,8 +225,8 @@ impl SessionFold {
         self.last_seq + 1
     }
 
-    /// Makes a fact of what happened at `at`: the next one of the session. Every `seq` of a live session comes from here. The state does not
-    /// change, so take the fact in before you mint another.
+    /// Makes a fact of what happened at `at`: the next one of the session. Every `seq` of a live session
+    /// comes from here. The state does not change, so take the fact in before you mint another.
     pub fn mint(&self, draft: EventDraft<EnvironmentEvent>, at: Timestamp) -> Envelope<EnvironmentEvent> {
         draft.into_envelope(self.session_id.clone(), self.next_seq(), at)
     }

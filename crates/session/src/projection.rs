@@ -11,7 +11,8 @@ use agentx_types::{
 
 /// A change of a read model.
 ///
-/// Each is a whole new value, or has a key (the message's id, the `seq` of what was spent): one that is applied again changes nothing.
+/// Each is a whole new value, or has a key (the message's id, the `seq` of what was spent): one that is
+/// applied again changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Projection {

@@ -62,7 +62,8 @@ pub struct WaitingInputs {
     pub next_waits: bool,
 }
 
-/// The tools that an agent lost or got back when its session was resumed, because the program now offers others.
+/// The tools that an agent lost or got back when its session was resumed, because the program now offers
+/// others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -108,8 +109,8 @@ pub struct PendingApproval {
     pub reason: String,
     /// The rule that `session` or `always` would keep.
     pub suggested: Rule,
-    /// Whether the settings of the server would ask too: then only its operator allows the call in the session of a member, and
-    /// nobody with the role `drive` does in a session of the operator.
+    /// Whether the settings of the server would ask too: then only its operator allows the call in the
+    /// session of a member, and nobody with the role `drive` does in a session of the operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
     /// The answers of whoever asked a server for the state that count; absent where all do.

@@ -184,8 +184,8 @@ fn a_call_knows_how_deep_its_agent_lies_also_when_those_between_are_gone() {
     }
 }
 
-/// Whether a rule that denies reaches an agent that is there already, where the session's rules have this version: one that is added,
-/// one in a whole new list, one whose agent is told only after it was made.
+/// Whether a rule that denies reaches an agent that is there already, where the session's rules have this
+/// version: one that is added, one in a whole new list, one whose agent is told only after it was made.
 fn reaches_who_is_there(version: u32) -> Vec<bool> {
     let deny = |tool: &str| Rule {
         effect: RuleEffect::Deny,

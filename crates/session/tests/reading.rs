@@ -1,5 +1,5 @@
-//! The one follower: however its source is cut, laps over, repeats and comes too early, each event comes once and in order, and that it
-//! has caught up is said once, where it has.
+//! The one follower: however its source is cut, laps over, repeats and comes too early, each event comes once
+//! and in order, and that it has caught up is said once, where it has.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;

@@ -1,4 +1,5 @@
-//! The view `ui`: each RuntimeEvent as a simple client sees it, and a whole session, told from any point in it.
+//! The view `ui`: each RuntimeEvent as a simple client sees it, and a whole session, told from any point in
+//! it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_session::{SessionFold, UiProjection};

@@ -1,9 +1,9 @@
-//! Taking over the rows of another log, so that a copy has the very bytes of the original. Called by `SessionLog::adopt`, on
-//! the thread that writes.
+//! Taking over the rows of another log, so that a copy has the very bytes of the original. Called by
+//! `SessionLog::adopt`, on the thread that writes.
 //!
-//! Nothing of what comes is believed: the chain has to follow what is here, each hash has to be right, and every row has to
-//! say the facts that are here already. Then the rows here go and those take their place, in one transaction. The facts stay
-//! the same, so the read models do too.
+//! Nothing of what comes is believed: the chain has to follow what is here, each hash has to be right, and
+//! every row has to say the facts that are here already. Then the rows here go and those take their place, in
+//! one transaction. The facts stay the same, so the read models do too.
 
 use std::ops::ControlFlow;
 
@@ -163,7 +163,8 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Walks over the rows of each part: their hashes have to be right, and what they say has to be what is here.
+    /// Walks over the rows of each part: their hashes have to be right, and what they say has to be what is
+    /// here.
     fn check<'b>(
         &'b self,
         connection: &Connection,

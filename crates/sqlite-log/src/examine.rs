@@ -1,5 +1,5 @@
-//! A look at a database without changing it: whether it opens, what format it has, whether SQLite finds it whole. For programs
-//! that look for what is wrong.
+//! A look at a database without changing it: whether it opens, what format it has, whether SQLite finds it
+//! whole. For programs that look for what is wrong.
 
 use std::path::Path;
 

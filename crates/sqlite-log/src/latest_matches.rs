@@ -1,8 +1,9 @@
-//! A search for words that only begin so, where most messages have some. The index would gather every message of every such word
-//! before it names the latest: hundreds of milliseconds of a gigabyte. So the latest messages are put into an index of their
-//! own, in memory, and that is asked the same. Called by search.rs.
+//! A search for words that only begin so, where most messages have some. The index would gather every message
+//! of every such word before it names the latest: hundreds of milliseconds of a gigabyte. So the latest
+//! messages are put into an index of their own, in memory, and that is asked the same. Called by search.rs.
 //!
-//! A beginning that many old messages have and few of the latest is left to the index anyway: that is slow, and right.
+//! A beginning that many old messages have and few of the latest is left to the index anyway: that is slow,
+//! and right.
 
 use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
@@ -179,8 +180,8 @@ mod tests {
     use super::*;
     use crate::search;
 
-    /// Messages of which all have words that begin with `con`, every hundredth `quark`, and the oldest `conifers`. Every third
-    /// session is another one's or deleted.
+    /// Messages of which all have words that begin with `con`, every hundredth `quark`, and the oldest
+    /// `conifers`. Every third session is another one's or deleted.
     fn filled(messages: i64) -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("schema.sql")).unwrap();

@@ -13,8 +13,8 @@ use crate::{keys, models};
 const MOST_STEPS: usize = 65_536;
 
 impl SqliteLog {
-    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events that a
-    /// fork shares with its parent are left out.
+    /// Replaces the read models of a session by what follows from all its facts. Messages and costs of events
+    /// that a fork shares with its parent are left out.
     ///
     /// # Errors
     /// Returns an error if the session does not exist or the store cannot be written.
@@ -33,8 +33,8 @@ impl SqliteLog {
         .await
     }
 
-    /// Deletes sessions whose last event is older than `before`, except those that a process writes and those that a
-    /// fork continues from. Returns the deleted ones; their space is freed by the next collection.
+    /// Deletes sessions whose last event is older than `before`, except those that a process writes and those
+    /// that a fork continues from. Returns the deleted ones; their space is freed by the next collection.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

@@ -1,5 +1,5 @@
-//! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that appends the
-//! facts they follow from; they can be dropped and made again.
+//! The read models: what lists show, messages, what was spent. Changed by the writer in the transaction that
+//! appends the facts they follow from; they can be dropped and made again.
 
 use agentx_runtime::{Projection, title_from};
 use agentx_types::{MessageId, OwnerId, Role, SessionRole};
@@ -27,8 +27,8 @@ pub(crate) fn of_word<T: DeserializeOwned>(word: String) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(word)).ok()
 }
 
-/// Applies changes in order. The words of messages wait in `unindexed` until a run ends: FTS5 writes several pages a
-/// transaction, which would be most of what a short turn writes.
+/// Applies changes in order. The words of messages wait in `unindexed` until a run ends: FTS5 writes several
+/// pages a transaction, which would be most of what a short turn writes.
 pub(crate) fn apply(
     connection: &Connection,
     session: i64,
@@ -187,7 +187,8 @@ struct MessageExcerpt<'a> {
     preview: &'a str,
 }
 
-/// Keeps what is shown of a message, in its row; in a new one, counted, where the session has none with this id.
+/// Keeps what is shown of a message, in its row; in a new one, counted, where the session has none with this
+/// id.
 fn keep_message(
     connection: &Connection,
     session: i64,
@@ -292,8 +293,8 @@ fn spend(connection: &Connection, session: i64, projection: &Projection) -> Resu
     Ok(())
 }
 
-/// Drops the read models of a session and makes them from `projections`; those of events that it shares with its parent
-/// are the parent's and left out.
+/// Drops the read models of a session and makes them from `projections`; those of events that it shares with
+/// its parent are the parent's and left out.
 pub(crate) fn rebuild(
     connection: &Connection,
     session: i64,
@@ -315,7 +316,8 @@ pub(crate) fn rebuild(
     unindexed.flush(connection)
 }
 
-/// Removes up to `limit` messages of a session with their words, what it spent and who may see it. Returns how many messages went.
+/// Removes up to `limit` messages of a session with their words, what it spent and who may see it. Returns
+/// how many messages went.
 pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result<usize, Fault> {
     let rows = connection
         .prepare_cached("SELECT id FROM messages WHERE session = ?1 LIMIT ?2")?

@@ -1,5 +1,6 @@
-//! Facts lent one after the other to whoever folds them. Opening a session is this and little else, so what a model streamed in
-//! thousands of pieces is lent in few, and costs no memory of its own here: the fact before it lends what it has.
+//! Facts lent one after the other to whoever folds them. Opening a session is this and little else, so what a
+//! model streamed in thousands of pieces is lent in few, and costs no memory of its own here: the fact before
+//! it lends what it has.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;

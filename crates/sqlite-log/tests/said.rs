@@ -1,4 +1,5 @@
-//! What is shown around a hit, and what is indexed after a crash, is read from the facts of the message itself.
+//! What is shown around a hit, and what is indexed after a crash, is read from the facts of the message
+//! itself.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;

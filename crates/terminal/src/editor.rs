@@ -1,7 +1,7 @@
 //! The line editor: keys in, text and cursor out. It knows no screen and no terminal.
 //!
-//! It is our own because its line stays editable while an answer streams above it, woken by whatever comes first: an
-//! editor that owns the terminal until a line is done has to poll for that.
+//! It is our own because its line stays editable while an answer streams above it, woken by whatever comes
+//! first: an editor that owns the terminal until a line is done has to poll for that.
 
 mod keep;
 mod motion;

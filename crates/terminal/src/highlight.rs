@@ -1,5 +1,5 @@
-//! Colours for code, a line at a time as it streams. What languages look like is loaded when the first code comes, because most
-//! programs never show any.
+//! Colours for code, a line at a time as it streams. What languages look like is loaded when the first code
+//! comes, because most programs never show any.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -13,8 +13,8 @@ const LONGEST: usize = 2_000;
 
 static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
 
-/// Number of new bytes after which an open line is highlighted again (or half of its bytes, if that is less): each
-/// time starts at the beginning of the line, and would take most of the time of the whole screen.
+/// Number of new bytes after which an open line is highlighted again (or half of its bytes, if that is less):
+/// each time starts at the beginning of the line, and would take most of the time of the whole screen.
 const GROWN: usize = 12;
 
 /// Reads the lines of one piece of code.
@@ -68,7 +68,8 @@ impl Highlighter {
         }
     }
 
-    /// The line that has begun, as it would be if it ended here; its last letters stay plain until there are more of them.
+    /// The line that has begun, as it would be if it ended here; its last letters stay plain until there are
+    /// more of them.
     pub(crate) fn begun_line(&self, text: &str) -> Vec<(String, Style)> {
         let (looked, parts) = &self.begun;
         let mut parts = parts.clone();

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// The number of lines that are kept.
 const MOST: usize = 1_000;
-/// Maximum length of a text in the history file. Longer texts were pasted; the latest ones are kept in memory only.
+/// Maximum length of a text in the history file. Longer texts were pasted; the latest ones are kept in memory
+/// only.
 pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
 const FILE: &str = "history";
@@ -99,7 +100,8 @@ impl LineHistory {
         Some(std::mem::take(&mut self.draft))
     }
 
-    /// The latest line that holds this text, whatever its case unless capitals are looked for; with `older`, the latest before the one that was found.
+    /// The latest line that holds this text, whatever its case unless capitals are looked for; with `older`,
+    /// the latest before the one that was found.
     pub(crate) fn find(&mut self, wanted: &str, older: bool) -> Option<String> {
         if wanted.is_empty() {
             return None;

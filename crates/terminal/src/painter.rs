@@ -1,5 +1,5 @@
-//! Frames to bytes. Rows that are done flow up and away and are never touched again; below them a few rows live. Of these only
-//! what changed is written, so a word that streams costs little more than its letters.
+//! Frames to bytes. Rows that are done flow up and away and are never touched again; below them a few rows
+//! live. Of these only what changed is written, so a word that streams costs little more than its letters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -58,8 +58,8 @@ impl Painter {
         self.rows - 1
     }
 
-    /// The bytes that show the next frame: `done` above, for good, and `live` below it, with the cursor in a row and column of
-    /// it, or at its end. Of more rows than fit the last are shown.
+    /// The bytes that show the next frame: `done` above, for good, and `live` below it, with the cursor in a
+    /// row and column of it, or at its end. Of more rows than fit the last are shown.
     pub fn frame(&mut self, done: &[Row], live: &[Row], cursor: Option<(usize, usize)>) -> String {
         let hidden = live.len().saturating_sub(self.most());
         let live = &live[hidden..];
@@ -82,8 +82,9 @@ impl Painter {
         bytes
     }
 
-    /// The terminal has another size now. What lives is taken away and painted again with the next frame; what is above it is not
-    /// touched, which is why it has to be known what became of rows that were too long.
+    /// The terminal has another size now. What lives is taken away and painted again with the next frame;
+    /// what is above it is not touched, which is why it has to be known what became of rows that were too
+    /// long.
     pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) -> String {
         let (columns, rows) = (columns.max(4), rows.max(3));
         let up = match long {

@@ -199,7 +199,8 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// Plain text that keeps its marks, since nothing else tells what is gone from what is meant: for `NO_COLOR`.
+    /// Plain text that keeps its marks, since nothing else tells what is gone from what is meant: for
+    /// `NO_COLOR`.
     pub fn marked() -> Self {
         Self {
             marks: true,

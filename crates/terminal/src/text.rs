@@ -1,5 +1,5 @@
-//! Styled text in lines, and the rows of a terminal that they take: broken between words, and never inside a character, however
-//! wide it is.
+//! Styled text in lines, and the rows of a terminal that they take: broken between words, and never inside a
+//! character, however wide it is.
 
 use std::sync::Arc;
 
@@ -62,8 +62,8 @@ impl Span {
 pub struct Row {
     /// The pieces; neighbours differ in style.
     pub spans: Vec<Span>,
-    /// Whether the next row continues this one without a line break: the terminal breaks the line itself, so that a person who
-    /// copies it gets one line.
+    /// Whether the next row continues this one without a line break: the terminal breaks the line itself, so
+    /// that a person who copies it gets one line.
     pub wraps: bool,
 }
 
@@ -198,7 +198,8 @@ pub struct Line {
     pub first: Row,
     /// The prefix of the other rows.
     pub rest: Row,
-    /// Broken where the row is full and not between words: for code. The terminal breaks it if nothing stands before its other rows.
+    /// Broken where the row is full and not between words: for code. The terminal breaks it if nothing stands
+    /// before its other rows.
     pub verbatim: bool,
 }
 
@@ -210,8 +211,8 @@ impl Line {
         line
     }
 
-    /// A line from text with control sequences for looks (`ESC [ … m`). Other control characters are left out, a tab is four
-    /// blanks.
+    /// A line from text with control sequences for looks (`ESC [ … m`). Other control characters are left
+    /// out, a tab is four blanks.
     pub fn from_ansi(text: &str) -> Self {
         let mut line = Self::default();
         let mut style = Style::default();

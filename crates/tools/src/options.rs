@@ -1,4 +1,5 @@
-//! Limits of the built-in tools, in one place. Each has a default that suits models; a runtime may set its own.
+//! Limits of the built-in tools, in one place. Each has a default that suits models; a runtime may set its
+//! own.
 
 use std::time::Duration;
 

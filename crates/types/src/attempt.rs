@@ -35,8 +35,8 @@ payloads! {
         /// its limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest_answer: Option<u32>,
-        /// The most pictures and other media that the provider takes in one request, if it refuses the request
-        /// for their number.
+        /// The most pictures and other media that the provider takes in one request, if it refuses the
+        /// request for their number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most_media: Option<u16>,
     }

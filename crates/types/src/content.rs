@@ -189,7 +189,8 @@ impl ProviderData {
         self.model.as_deref().is_some_and(|own| own != model)
     }
 
-    /// Joins data that came later for the same part: objects by key, arrays end to end, anything else replaced.
+    /// Joins data that came later for the same part: objects by key, arrays end to end, anything else
+    /// replaced.
     pub fn merge(&mut self, later: Value) {
         merge_values(&mut self.data, later);
     }

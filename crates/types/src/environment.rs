@@ -1,8 +1,8 @@
 //! EnvironmentEvents: what came from outside. The only thing that a session log holds.
 //!
-//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the part that
-//! is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a tool call or a
-//! `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
+//! Rules of a model's stream: it lies between one `stream_start` and one `stream_end`. A chunk belongs to the
+//! part that is open; a part ends when a chunk of another kind, a `provider_part` with `attach: false`, a
+//! tool call or a `part_end` arrives. A `provider_part` with `attach: true` belongs to the part before it.
 
 use std::sync::Arc;
 
@@ -67,7 +67,8 @@ vocabulary! {
         EffectStarted = "effect_started",
         /// A step of a running call has ended.
         EffectEnded = "effect_ended",
-        /// A running call wants to make a call of its own that a person may have to decide about: written before that call begins.
+        /// A running call wants to make a call of its own that a person may have to decide about: written
+        /// before that call begins.
         InnerCallAsked = "inner_call_asked",
         /// The outcome of a tool call: one for each call.
         ToolResult = "tool_result",
@@ -138,11 +139,13 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
-        /// The schema of the answer to it, if it is one that opens a run; one that joins a run changes nothing there.
+        /// The schema of the answer to it, if it is one that opens a run; one that joins a run changes
+        /// nothing there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_schema: Option<Arc<AnswerSchema>>,
     }
-    /// An answer was held against the schema of the run's answer. The envelope's `cause` is the action that wanted it.
+    /// An answer was held against the schema of the run's answer. The envelope's `cause` is the action that
+    /// wanted it.
     AnswerChecked {
         /// The number of the answer in its run, from 1.
         attempt: u32,
@@ -166,8 +169,8 @@ payloads! {
         /// The person, if not the session's owner.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<OwnerId>,
-        /// Whether they may not speak for the operator of the server: then it allows nothing that the server's settings ask about, and
-        /// keeps no rule.
+        /// Whether they may not speak for the operator of the server: then it allows nothing that the
+        /// server's settings ask about, and keeps no rule.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         limited: bool,
     }
@@ -242,8 +245,8 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prices: Option<Box<Prices>>,
     }
-    /// A model did not answer, and the agent has others for that case: the next of them is asked from here on,
-    /// until the run ends. The envelope's `cause` is the action by which the agent wanted it.
+    /// A model did not answer, and the agent has others for that case: the next of them is asked from here
+    /// on, until the run ends. The envelope's `cause` is the action by which the agent wanted it.
     FallbackAsked {
         /// The model that did not answer, as `provider/id`.
         from: String,
@@ -289,7 +292,8 @@ payloads! {
         is_error: bool,
         /// The outcome.
         status: ToolStatus,
-        /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the file as it was.
+        /// For people and programs, not for the model: exit code, diff, the blob with the whole output, the
+        /// file as it was.
         #[serde(
             default,
             deserialize_with = "present",
@@ -297,7 +301,8 @@ payloads! {
         )]
         details: Option<Value>,
     }
-    /// A command that a call left running in the background has ended by itself. The envelope's `cause` is the call's action.
+    /// A command that a call left running in the background has ended by itself. The envelope's `cause` is
+    /// the call's action.
     JobEnded {
         /// The job's name in the session, by which the model asks for its output.
         job: String,
@@ -347,7 +352,8 @@ payloads! {
         /// Programs left running by the previous process and ended by this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ended: Vec<LeftRunning>,
-        /// Whether it is a server: then the next server continues with what this one was at when it was killed, without being asked.
+        /// Whether it is a server: then the next server continues with what this one was at when it was
+        /// killed, without being asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         serves: bool,
     }

@@ -1,5 +1,5 @@
-//! AgentOutputs: what an agent says inside its own boundary, in four layers. Derived from EnvironmentEvents by the
-//! agent's own machine; from outside only the AgentBridge reads them.
+//! AgentOutputs: what an agent says inside its own boundary, in four layers. Derived from EnvironmentEvents
+//! by the agent's own machine; from outside only the AgentBridge reads them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -49,7 +49,8 @@ pub enum WheelReason {
 }
 
 payloads! {
-    /// A command that a person ran beside the conversation has ended. The model reads of it with its next call; it begins no run.
+    /// A command that a person ran beside the conversation has ended. The model reads of it with its next
+    /// call; it begins no run.
     CommandRan {
         /// The command line.
         command: String,

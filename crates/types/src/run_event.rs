@@ -1,5 +1,5 @@
-//! Payloads of the RuntimeEvents that only the AgentBridge emits: they need the agent's own state. Runs, approvals, the
-//! pieces of an output stream, the Message layer, the Turn layer.
+//! Payloads of the RuntimeEvents that only the AgentBridge emits: they need the agent's own state. Runs,
+//! approvals, the pieces of an output stream, the Message layer, the Turn layer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

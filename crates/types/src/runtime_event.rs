@@ -1,5 +1,5 @@
-//! RuntimeEvents: the meaning of EnvironmentEvents for the system. They are derived, never the stored truth, and serve
-//! UIs, logs and monitors. Each has exactly one emitter, named in the doc of its variant.
+//! RuntimeEvents: the meaning of EnvironmentEvents for the system. They are derived, never the stored truth,
+//! and serve UIs, logs and monitors. Each has exactly one emitter, named in the doc of its variant.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! JSON Schemas of what crosses the wire, for descriptions of the protocol that are made from the types. Written by hand where
-//! the wire form is: ids, events with their tags, frames. The rest is derived.
+//! JSON Schemas of what crosses the wire, for descriptions of the protocol that are made from the types.
+//! Written by hand where the wire form is: ids, events with their tags, frames. The rest is derived.
 
 use std::borrow::Cow;
 
@@ -128,7 +128,8 @@ impl JsonSchema for ClientFrame {
 
 /// The whole protocol as one JSON Schema (2020-12): a definition for each frame, event and value.
 ///
-/// A document is one frame of either side; which one it can be is known by where it comes from, and a subscription's view.
+/// A document is one frame of either side; which one it can be is known by where it comes from, and a
+/// subscription's view.
 pub fn protocol_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let frames = [

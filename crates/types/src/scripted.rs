@@ -6,15 +6,15 @@ use serde_json::Value;
 pub const SCRIPTED_MODEL: &str = "scripted";
 
 /// An answer of the offline demo, and its conditions. A condition that is `None` fits everything; in patterns
-/// `*` stands for any run of characters. What is `None` fits everything; in patterns `*` stands for any run
-/// of characters.
+/// `*` stands for any run of characters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedAnswer {
     /// A pattern for the standing instructions.
     pub system: Option<String>,
     /// A pattern for the last input.
     pub input: Option<String>,
-    /// A pattern for the results of tools that came since the input; without it, the answer is given only before any came.
+    /// A pattern for the results of tools that came since the input; without it, the answer is given only
+    /// before any came.
     pub result: Option<String>,
     /// The number of the answer in the conversation, from 1.
     pub nth: Option<u64>,

@@ -1,5 +1,5 @@
-//! The view `ui`: a small projection for simple clients, with the names and payloads that NEXUS clients know, and the call
-//! ids that theirs lacked.
+//! The view `ui`: a small projection for simple clients, with the names and payloads that NEXUS clients know,
+//! and the call ids that theirs lacked.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

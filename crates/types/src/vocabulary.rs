@@ -35,9 +35,9 @@ pub trait Vocabulary: Sized {
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
     fn from_json(tag: &str, payload: &str) -> Result<Self, serde_json::Error>;
 
-    /// The same for what a newer version may have written: an unknown word is read as the least specific one, and an event with more in
-    /// it that this version does not know is kept whole. Requests are read by [`Vocabulary::from_json`] instead: nobody is served by a
-    /// guess at what was asked.
+    /// The same for what a newer version may have written: an unknown word is read as the least specific one,
+    /// and an event with more in it that this version does not know is kept whole. Requests are read by
+    /// [`Vocabulary::from_json`] instead: nobody is served by a guess at what was asked.
     ///
     /// # Errors
     /// Returns an error if the payload is not JSON, or the tag is known but the payload is not of its shape.
@@ -199,8 +199,8 @@ macro_rules! vocabulary {
     };
 }
 
-/// Reads a value that is there, even if it is `null`: what was `Some` stays `Some`, so that a fact that was read back means
-/// the same to the byte.
+/// Reads a value that is there, even if it is `null`: what was `Some` stays `Some`, so that a fact that was
+/// read back means the same to the byte.
 pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

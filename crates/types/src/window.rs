@@ -37,7 +37,8 @@ pub struct WindowShare {
     pub count: u64,
     /// Tokens, estimated.
     pub tokens: u64,
-    /// Bytes of the texts that the model reads, with calls and tools as JSON. Media are not counted: they are sent apart.
+    /// Bytes of the texts that the model reads, with calls and tools as JSON. Media are not counted: they are
+    /// sent apart.
     pub bytes: u64,
 }
 

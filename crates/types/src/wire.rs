@@ -1,8 +1,8 @@
 //! Frames of a connection other than events of a session: requests of a client, and notices of a server.
 //!
-//! A client sends `{"type":…,"id":…,"payload":{…}}`; each of its frames is answered by `accepted` or `refused` with that
-//! id. A server sends events as [`Envelope`](crate::Envelope)s, which have a `seq`, and these, which have none:
-//! `{"event":…,"payload":{…}}`.
+//! A client sends `{"type":…,"id":…,"payload":{…}}`; each of its frames is answered by `accepted` or
+//! `refused` with that id. A server sends events as [`Envelope`](crate::Envelope)s, which have a `seq`, and
+//! these, which have none: `{"event":…,"payload":{…}}`.
 
 mod frame;
 
@@ -26,7 +26,8 @@ pub const PROTOCOL: u32 = 1;
 pub const SUBPROTOCOL: &str = "agentx.v1";
 /// The beginning of a subprotocol that carries a token, for browsers, which cannot set headers.
 pub const BEARER_SUBPROTOCOL: &str = "agentx.bearer.";
-/// The header in which a client sends a nonce of its own. The server proves that it has its key by a signature over the nonce.
+/// The header in which a client sends a nonce of its own. The server proves that it has its key by a
+/// signature over the nonce.
 pub const NONCE_HEADER: &str = "agentx-nonce";
 
 /// The events that a subscriber gets.
@@ -142,7 +143,8 @@ payloads! {
         /// The time of the input by the client's clock: ISO 8601, UTC. The model reads it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timestamp_utc: Option<String>,
-        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says it.
+        /// The client's time zone: UTC minus local time, in minutes, as JavaScript's `getTimezoneOffset` says
+        /// it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_timezone_offset: Option<i32>,
         /// The wheel that the client believes it holds.

@@ -78,8 +78,8 @@ fn line(text: &str, most: usize) -> String {
     }
 }
 
-/// A text without the marks with which engines emphasize words (`<strong>`), and with the usual entities of HTML
-/// as characters.
+/// A text without the marks with which engines emphasize words (`<strong>`), and with the usual entities of
+/// HTML as characters.
 pub(crate) fn plain(text: &str) -> String {
     let mut bare = text.to_owned();
     for mark in ["<strong>", "</strong>", "<b>", "</b>", "<em>", "</em>"] {

@@ -1,5 +1,5 @@
-//! From the moment at which the model's server sends a word to the moment at which it is there: for a reader of the program's
-//! output, and on a terminal.
+//! From the moment at which the model's server sends a word to the moment at which it is there: for a reader
+//! of the program's output, and on a terminal.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};

@@ -20,7 +20,8 @@ pub const CLOSE: u8 = 8;
 /// A sign of life that is asked for.
 pub const PING: u8 = 9;
 
-/// The header of a frame of a client that has `length` bytes, masked with zeros: the payload is sent as it is.
+/// The header of a frame of a client that has `length` bytes, masked with zeros: the payload is sent as it
+/// is.
 pub fn header(opcode: u8, is_last: bool, length: u64) -> Vec<u8> {
     let first = opcode | if is_last { 0x80 } else { 0 };
     let mut header = vec![first];

@@ -1,4 +1,5 @@
-//! `agentx approvals`: which rules there are, what they would decide, and what another one would have decided.
+//! `agentx approvals`: which rules there are, what they would decide, and what another one would have
+//! decided.
 
 use agentx::config::{
     Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, show_rule,
@@ -125,7 +126,8 @@ pub(crate) fn holding_nowhere(loaded: &Loaded) -> String {
         .collect()
 }
 
-/// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has not.
+/// The number by which `remove` knows a rule: its place in the configuration, which a rule of a session has
+/// not.
 fn number_of(loaded: &Loaded, rule: &Rule) -> Option<usize> {
     configured_rule(loaded, rule).map(|(index, _)| index + 1)
 }

@@ -1,5 +1,5 @@
-//! `agentx completions`: what shells are told, made from the command line itself. Bash, zsh and fish ask `agentx complete` for ids of
-//! sessions, agents and models while one types.
+//! `agentx completions`: what shells are told, made from the command line itself. Bash, zsh and fish ask
+//! `agentx complete` for ids of sessions, agents and models while one types.
 
 use clap::{Arg, Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;

@@ -47,7 +47,8 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
     Ok(bytes)
 }
 
-/// Prints the events, a line each, and the message that they make; of a broken stream, what came of it, if an answer began.
+/// Prints the events, a line each, and the message that they make; of a broken stream, what came of it, if an
+/// answer began.
 fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, ChatError> {
     let mut events = Vec::new();
     let decoded = events_of(api, bytes, &mut events);

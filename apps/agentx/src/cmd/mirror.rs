@@ -64,8 +64,8 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
     end
 }
 
-/// Reports the kept copy. Facts that are in progress are committed before it ends, and the server is asked
-/// for the last of its bytes.
+/// Stops keeping the copy and reports it. Facts that are in progress are committed before it ends, and the
+/// server is asked for the last of its bytes.
 async fn say_kept(
     keeping: MirrorTask,
     settings: &Settings,

@@ -202,8 +202,8 @@ pub(crate) fn with_runtime(
 /// The time to wait at the end for threads that cannot be stopped: they may write to a file.
 const THREADS: Duration = Duration::from_secs(2);
 
-/// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a read that never ends, does not
-/// hold the end of the program.
+/// Runs a future on this thread; what it spawned is dropped with it. A thread that the system holds, as in a
+/// read that never ends, does not hold the end of the program.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, ChatError>>) -> Result<T, ChatError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ChatError::File {

@@ -1,4 +1,5 @@
-//! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is told to end.
+//! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is
+//! told to end.
 
 use std::num::NonZero;
 use std::path::PathBuf;

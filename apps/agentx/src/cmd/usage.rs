@@ -105,8 +105,8 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     ChatError::usage(message.join("\n"), hints.join("; "))
 }
 
-/// The flag of the command that was typed that is called nearly as one that it does not have: a swap of letters is one step, which the
-/// parser's own measure does not see.
+/// The flag of the command that was typed that is called nearly as one that it does not have: a swap of
+/// letters is one step, which the parser's own measure does not see.
 fn near_flag(error: &clap::Error, typed: &[String]) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;

@@ -1,4 +1,5 @@
-//! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to it.
+//! `agentx watch`: a session that somebody else drives, as it happens, to look at. Nothing is ever written to
+//! it.
 
 use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};

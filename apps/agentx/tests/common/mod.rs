@@ -1,5 +1,5 @@
-//! A home, a workspace and an environment of their own for the program under test, and its output with everything left
-//! out that differs from time to time.
+//! A home, a workspace and an environment of their own for the program under test, and its output with
+//! everything left out that differs from time to time.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -199,7 +199,8 @@ fn words(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
     out
 }
 
-/// One space where a table has several: how wide it is depends on the length of the temporary directory's name.
+/// One space where a table has several: how wide it is depends on the length of the temporary directory's
+/// name.
 pub(crate) fn squeezed(text: impl std::fmt::Display) -> String {
     let text = text.to_string();
     let lines = text

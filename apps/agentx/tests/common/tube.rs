@@ -22,8 +22,8 @@ pub(crate) struct Tube {
 }
 
 impl Tube {
-    /// Starts the program in a session of its own, so that no other terminal is found. Its own variables win over `defaults`, and
-    /// `variables` over those.
+    /// Starts the program in a session of its own, so that no other terminal is found. Its own variables win
+    /// over `defaults`, and `variables` over those.
     pub(crate) fn open(
         inner: &Command,
         (columns, rows): (u16, u16),

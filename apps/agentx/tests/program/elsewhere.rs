@@ -1,4 +1,5 @@
-//! A session continues from another directory than its own with the tools of its own; what is gone there is said.
+//! A session continues from another directory than its own with the tools of its own; what is gone there is
+//! said.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::{Ran, Sandbox};

@@ -1,4 +1,5 @@
-//! What programs see of the environment: the agent's commands, the person's own, and the command of the status row.
+//! What programs see of the environment: the agent's commands, the person's own, and the command of the
+//! status row.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

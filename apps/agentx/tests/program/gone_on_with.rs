@@ -42,7 +42,8 @@ fn latest(sandbox: &Sandbox) -> String {
 
 const NOTE: &str = "`allow` rules of this session no longer apply";
 
-/// The command does not run, which is said once and for this reason; nor does it run after the folder is trusted again.
+/// The command does not run, which is said once and for this reason; nor does it run after the folder is
+/// trusted again.
 fn holds_no_more(sandbox: &Sandbox, why: &str) {
     let (ran, told) = runs(sandbox, &[]);
     assert!(!ran && told.stderr.contains(&format!("{NOTE}: {why}")), "{told}");

@@ -1,4 +1,5 @@
-//! A server and those who use it, each a process of its own: the same commands with the same answers as on the machine itself.
+//! A server and those who use it, each a process of its own: the same commands with the same answers as on
+//! the machine itself.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

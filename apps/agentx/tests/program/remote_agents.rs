@@ -198,7 +198,8 @@ fn story(sandbox: &Sandbox, server: &Serving, session: &str) -> String {
     text
 }
 
-/// Has a story told, and kills the server after so many events; the session, and the server that is there in the end.
+/// Has a story told, and kills the server after so many events; the session, and the server that is there in
+/// the end.
 fn told(sandbox: &Sandbox, server: Serving, events: Option<usize>) -> (String, Serving) {
     let words = [
         "run",

@@ -1,4 +1,5 @@
-//! Chats at one session of a server, each in a terminal of its own: who drives, who answers, and a server that is killed.
+//! Chats at one session of a server, each in a terminal of its own: who drives, who answers, and a server
+//! that is killed.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -186,7 +187,8 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     let server = Serving::start(&sandbox);
     let notes = || std::fs::read_to_string(sandbox.path("ws/notes.txt")).unwrap();
     let mut desk = chat(&sandbox, &server);
-    // What is said while the answer comes is heard after it; going back to before it would cut that answer off.
+    // What is said while the answer comes is heard after it; going back to before it would cut that answer
+    // off.
     desk.wait_for("163 in, 80 out");
     desk.keys("replace hello with bye in notes.txt\r");
     desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
@@ -334,7 +336,8 @@ fn limits_of_a_chat_end_when_it_leaves() {
     assert_eq!(limits, [7, 50], "{export}");
 }
 
-/// A run of a member waits for the operator, for as long as it says, and is gone on with when they have answered.
+/// A run of a member waits for the operator, for as long as it says, and is gone on with when they have
+/// answered.
 #[test]
 fn a_run_of_a_member_waits_for_the_operator() {
     let sandbox = Sandbox::new();
@@ -379,7 +382,8 @@ fn a_run_of_a_member_waits_for_the_operator() {
     assert_eq!(waiting.stdout, "no call waits for a decision\n");
 }
 
-/// A server reads its settings again when their file changes; a file with mistakes changes nothing, and is named.
+/// A server reads its settings again when their file changes; a file with mistakes changes nothing, and is
+/// named.
 #[test]
 fn a_server_reads_changed_settings_and_says_so() {
     let sandbox = Sandbox::new();

@@ -1,5 +1,5 @@
-//! A limit of a run holds for all agents that are made in it, however they are made: the program asks no model beyond it, ends with 6
-//! and says which limit it was.
+//! A limit of a run holds for all agents that are made in it, however they are made: the program asks no
+//! model beyond it, ends with 6 and says which limit it was.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

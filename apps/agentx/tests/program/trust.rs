@@ -1,4 +1,5 @@
-//! Folders of strangers: what they bring is not loaded until a person says so, and only as it was when they said so.
+//! Folders of strangers: what they bring is not loaded until a person says so, and only as it was when they
+//! said so.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

@@ -1,4 +1,5 @@
-//! What the program says about the machine, the configuration and itself; and how the configuration is changed.
+//! What the program says about the machine, the configuration and itself; and how the configuration is
+//! changed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::{Ran, Sandbox};

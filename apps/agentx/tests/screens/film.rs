@@ -1,5 +1,5 @@
-//! A recording as a picture that moves: each piece of the screen once, with the times at which it is there, as SVG with CSS keyframes.
-//! A journey says how long each screen is shown; what is on it comes from the run.
+//! A recording as a picture that moves: each piece of the screen once, with the times at which it is there,
+//! as SVG with CSS keyframes. A journey says how long each screen is shown; what is on it comes from the run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

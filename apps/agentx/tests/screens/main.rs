@@ -1,5 +1,6 @@
-//! Journeys in a real terminal, 40, 80 and 200 columns wide: what is on the screen in the end, with all that has scrolled away, as a
-//! person would find it. `screens/journeys` has them; a snapshot holds one journey in every width.
+//! Journeys in a real terminal, 40, 80 and 200 columns wide: what is on the screen in the end, with all that
+//! has scrolled away, as a person would find it. `screens/journeys` has them; a snapshot holds one journey in
+//! every width.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,6 @@
-//! A model that says what a journey has written down, and waits where the journey wants it to: Anthropic Messages on a socket of
-//! this machine, on threads of its own. A request that Anthropic would refuse is refused, and fails the test at its end.
+//! A model that says what a journey has written down, and waits where the journey wants it to: Anthropic
+//! Messages on a socket of this machine, on threads of its own. A request that Anthropic would refuse is
+//! refused, and fails the test at its end.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! What differs from run to run, put as if it did not: directories, ids, times, what turns. Each is as long as it was, so that
-//! columns stay columns; but for the home, whose path ends its row wherever it is shown.
+//! What differs from run to run, put as if it did not: directories, ids, times, what turns. Each is as long
+//! as it was, so that columns stay columns; but for the home, whose path ends its row wherever it is shown.
 
 /// The folder of a world has a name of so many letters, so that rows break where they always do.
 pub(crate) const ROOT: usize = "/tmp/ax123456".len();

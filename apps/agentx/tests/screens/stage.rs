@@ -1,5 +1,5 @@
-//! The program in a terminal of some width, a world of its own around it: keys go in, the screen is waited for, and what stands there
-//! in the end is kept as text.
+//! The program in a terminal of some width, a world of its own around it: keys go in, the screen is waited
+//! for, and what stands there in the end is kept as text.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -143,7 +143,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A shell in this world, in which the program can be called by its name. Its prompt clears what stands behind it.
+    /// A shell in this world, in which the program can be called by its name. Its prompt clears what stands
+    /// behind it.
     pub(crate) fn shell(world: &'a World, (columns, rows): (u16, u16)) -> Self {
         let program = world.sandbox.command(&[]);
         let folder = Path::new(program.get_program()).parent().unwrap();
@@ -229,7 +230,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Waits until a row shows this, on the screen or above it. What the terminal has broken is looked for whole.
+    /// Waits until a row shows this, on the screen or above it. What the terminal has broken is looked for
+    /// whole.
     pub(crate) fn wait_for(&mut self, text: &str) {
         self.wait(&format!("{text:?}"), |terminal| {
             terminal.all().iter().any(|row| row.contains(text))
@@ -274,8 +276,8 @@ impl<'a> Stage<'a> {
         });
     }
 
-    /// Waits until what runs has run longer, by the seconds behind these words on the screen: keys that follow are no longer those of
-    /// who could not have read what is there.
+    /// Waits until what runs has run longer, by the seconds behind these words on the screen: keys that
+    /// follow are no longer those of who could not have read what is there.
     pub(crate) fn wait_for_seconds(&mut self, words: &str) {
         let seconds = |screen: &[String]| {
             let row = screen.iter().rev().find_map(|row| row.split_once(words))?;
@@ -351,7 +353,8 @@ impl<'a> Stage<'a> {
         self.world.root()
     }
 
-    /// Each of these is there once, in this order, however it is broken into rows: nothing is lost, nothing is twice.
+    /// Each of these is there once, in this order, however it is broken into rows: nothing is lost, nothing
+    /// is twice.
     pub(crate) fn each_once<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) {
         let told = self.told();
         let whole = without_blanks(&self.terminal.all().concat());

@@ -1,11 +1,12 @@
-//! The screen of a real terminal, with all that has scrolled away: an independent model of one (the `vt100` crate), which also
-//! breaks its rows anew where it gets another width, as today's terminals do.
+//! The screen of a real terminal, with all that has scrolled away: an independent model of one (the `vt100`
+//! crate), which also breaks its rows anew where it gets another width, as today's terminals do.
 
 use std::ops::Range;
 
 /// More than any journey writes.
 const SCROLLBACK: usize = 50_000;
-/// What a terminal is asked, and what this one answers: for the colour of the background, which is dark, and what it is.
+/// What a terminal is asked, and what this one answers: for the colour of the background, which is dark, and
+/// what it is.
 const QUESTIONS: [(&[u8], &str); 2] = [
     (b"\x1b]11;?", "\u{1b}]11;rgb:1616/1818/1d1d\u{1b}\\"),
     (b"\x1b[>0q", "\u{1b}P>|model(1)\u{1b}\\"),
@@ -91,9 +92,9 @@ impl Terminal {
         joined(&self.lines()).lines().map(str::to_owned).collect()
     }
 
-    /// Rows that the terminal had to break, because the program wrote over their ends. A chat never does, with two exceptions, which
-    /// are one line for whoever copies them: a line of code, which begins with its margin, and the command that the chat leaves
-    /// behind.
+    /// Rows that the terminal had to break, because the program wrote over their ends. A chat never does,
+    /// with two exceptions, which are one line for whoever copies them: a line of code, which begins with its
+    /// margin, and the command that the chat leaves behind.
     pub(crate) fn overlong(&mut self) -> Vec<String> {
         if self.broken {
             return Vec::new();
@@ -136,7 +137,8 @@ impl Terminal {
         .collect()
     }
 
-    /// Another size: lines that do not fit any more are broken, and those that were broken and fit again are made whole.
+    /// Another size: lines that do not fit any more are broken, and those that were broken and fit again are
+    /// made whole.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let (at, column) = self.parser.screen().cursor_position();
         let (height, width) = self.parser.screen().size();

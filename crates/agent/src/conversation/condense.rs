@@ -116,8 +116,8 @@ impl Conversation {
     /// Everything but the latest exchanges and what has to stay: the first input, that of the run in
     /// progress, and those that a person wants to stay.
     ///
-    /// `tail` is how many of the latest units stay, as far as [`longest_tail`](Self::longest_tail) goes. `None`
-    /// if no whole unit is left, or where only a summary would be summarised.
+    /// `tail` is how many of the latest units stay, as far as [`longest_tail`](Self::longest_tail) goes.
+    /// `None` if no whole unit is left, or where only a summary would be summarised.
     pub(crate) fn part(
         &mut self,
         config: &AgentConfig,

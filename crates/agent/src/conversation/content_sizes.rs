@@ -58,7 +58,8 @@ fn bytes_of(part: &ContentPart) -> usize {
 }
 
 impl Conversation {
-    /// The contents of the window after the event `seq`, as it was at the last call or as `prepare_window` left it.
+    /// The contents of the window after the event `seq`, as it was at the last call or as `prepare_window`
+    /// left it.
     ///
     /// `left_out` counts messages before the window that are not sent; `answer` is what is kept free for the
     /// answer, in tokens.

@@ -64,8 +64,8 @@ impl Conversation {
         let before = self.counts.filter(|_| self.counted.is_some());
         let counts = match before {
             Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {
-                // There are servers that count only what they had not cached: that is far less, or about as much as is new
-                // (<https://github.com/ollama/ollama/issues/5370>).
+                // There are servers that count only what they had not cached: that is far less, or about as
+                // much as is new (<https://github.com/ollama/ollama/issues/5370>).
                 let new = self.corrected(asked.saturating_sub(before.asked));
                 let signs = match counted {
                     new_alone

@@ -188,7 +188,8 @@ impl Conversation {
         if changes_requests {
             self.beginning_changed(config);
         }
-        // Each start of the program says anew who decides about calls: no request shows that, and what was counted still holds.
+        // Each start of the program says anew who decides about calls: no request shows that, and what was
+        // counted still holds.
         if changes_requests || is_other || config.rules_version < since::COUNTS_OUTLIVE_CHANGES {
             self.counted = None;
         }
@@ -209,8 +210,8 @@ impl Conversation {
         }
     }
 
-    /// Learns from what the provider counted in the last request. Returns the window to assume from now on, where the count shows that
-    /// the server cut the request.
+    /// Learns from what the provider counted in the last request. Returns the window to assume from now on,
+    /// where the count shows that the server cut the request.
     pub(crate) fn calibrate(&mut self, usage: &Usage, config: &AgentConfig) -> Option<u64> {
         let counted = usage.read_tokens();
         if counted > 0 {
@@ -351,8 +352,8 @@ impl Conversation {
         calls_in(&self.entries[unit.0].message).count() == unit.1 - unit.0 - 1
     }
 
-    /// The ranges that must not be split, from `start` on: a message, or an answer with calls and all that follows until
-    /// their results are in.
+    /// The ranges that must not be split, from `start` on: a message, or an answer with calls and all that
+    /// follows until their results are in.
     fn units(&self, start: usize) -> Vec<(usize, usize)> {
         let mut units: Vec<(usize, usize)> = Vec::new();
         for index in start..self.entries.len() {

@@ -1,9 +1,9 @@
 //! The messages that requests keep although the window has moved past them.
 //!
 //! What a model is asked to do must not slide out of what it reads, nor what was asked first, what a person
-//! wants to stay, and summaries of what went before. `prepare_window` asks for the list whenever the window has
-//! moved; the messages are sent before the window, in their order. Agents without condensing keep the input
-//! of the run alone.
+//! wants to stay, and summaries of what went before. `prepare_window` asks for the list whenever the window
+//! has moved; the messages are sent before the window, in their order. Agents without condensing keep the
+//! input of the run alone.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -86,8 +86,8 @@ pub(super) fn without_signature(mut part: ContentPart) -> Option<ContentPart> {
     Some(part)
 }
 
-/// Returns whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them in
-/// `reasoning_details`, or encrypted.
+/// Returns whether the part is reasoning as OpenAI's APIs are sent it back: its words, what comes with them
+/// in `reasoning_details`, or encrypted.
 pub(super) fn is_reasoning(part: &ContentPart) -> bool {
     match part {
         ContentPart::Thinking(part) => {

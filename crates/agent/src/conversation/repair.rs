@@ -64,7 +64,8 @@ impl Conversation {
     /// gateways answer 400 to what passes, with a page or without a word.
     ///
     /// Each part is left out once. What comes after that is sent as it is, so this ends. `most` is how many
-    /// tokens the provider lets an answer have, or how many pictures a request, where it refuses more and says so.
+    /// tokens the provider lets an answer have, or how many pictures a request, where it refuses more and
+    /// says so.
     pub(crate) fn repair(
         &mut self,
         refused: RequestPart,
@@ -83,7 +84,8 @@ impl Conversation {
             self.leave_out(part, refused, most, config);
             part
         };
-        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than was counted.
+        // Told in words or by other roles, the same may weigh more; what has parts left out weighs less than
+        // was counted.
         let may_be_more = matches!(part, None | Some(RequestPart::ToolCalls | RequestPart::Roles));
         if may_be_more || config.rules_version < since::COUNTS_OUTLIVE_REPAIRS {
             self.counted = None;
@@ -94,7 +96,8 @@ impl Conversation {
         part
     }
 
-    /// Returns the first part that can still be left out or changed: the refused one, else one that goes with it.
+    /// Returns the first part that can still be left out or changed: the refused one, else one that goes with
+    /// it.
     fn repairable_part(
         &self,
         refused: RequestPart,

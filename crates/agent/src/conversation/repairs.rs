@@ -1,5 +1,5 @@
-//! The parts that requests leave out after refusals, and a message as it is sent without them. `repair` decides
-//! which parts these are.
+//! The parts that requests leave out after refusals, and a message as it is sent without them. `repair`
+//! decides which parts these are.
 
 use std::sync::Arc;
 

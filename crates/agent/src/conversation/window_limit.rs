@@ -49,9 +49,11 @@ impl Conversation {
             }
         }
         let room = self.room(config);
-        // A request that was nearly as large as it might be says nothing about the window: the estimate was too low.
+        // A request that was nearly as large as it might be says nothing about the window: the estimate was
+        // too low.
         let too_large = (size.saturating_mul(4) < room.saturating_mul(3)).then_some(size);
-        // What the server says is all of its window, and what was refused is at most the room beside the answer.
+        // What the server says is all of its window, and what was refused is at most the room beside the
+        // answer.
         let assumed = match overflow.window {
             Some(_) if config.rules_version >= since::WINDOWS_ARE_COMPARED_WHOLE => {
                 config.model.context_window

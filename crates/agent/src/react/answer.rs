@@ -90,7 +90,8 @@ impl ReactAgent {
         }
     }
 
-    /// Counts the pauses in a row of a model, and drops the text of the answer before unless this one continues it.
+    /// Counts the pauses in a row of a model, and drops the text of the answer before unless this one
+    /// continues it.
     fn count_pauses(&mut self, reason: StopReason, has_no_calls: bool) {
         let Some(run) = self.lifecycle.active() else {
             return;

@@ -1,6 +1,7 @@
 //! Handles the model's calls: approval, running, results.
 //!
-//! A call goes from decided to resolved ([`CallStage`]) and has exactly one result, whatever dies (invariant 8).
+//! A call goes from decided to resolved ([`CallStage`]) and has exactly one result, whatever dies (invariant
+//! 8).
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Asks another model, within a run, if the agent's own is down, limited or refuses.
 //!
-//! `config.fallbacks` lists the other models. Each is asked at most once in a run, in order; the next run begins
-//! with the agent's own model again, because what was wrong may have passed. While a fallback is asked it stands
-//! in `config.model`, so everything that depends on the model (window, prices, opaque parts of its predecessor)
-//! follows as if a person had chosen it.
+//! `config.fallbacks` lists the other models. Each is asked at most once in a run, in order; the next run
+//! begins with the agent's own model again, because what was wrong may have passed. While a fallback is asked
+//! it stands in `config.model`, so everything that depends on the model (window, prices, opaque parts of its
+//! predecessor) follows as if a person had chosen it.
 //!
 //! ```text
 //! error, refusal, second failed attempt ─▶ Report(Fallback) ─▶ fallback_asked ─▶ call_model
@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use super::ReactAgent;
 use crate::run_lifecycle::RunStep;
 
-/// Number of failed attempts after which a model that is down or limited is left for a fallback. Without one it
-/// is retried for as long as `calls.retry_for` allows.
+/// Number of failed attempts after which a model that is down or limited is left for a fallback. Without one
+/// it is retried for as long as `calls.retry_for` allows.
 const ATTEMPTS: u32 = 2;
 /// Longest pause, in milliseconds, that a server may ask for before the first fallback is asked instead.
 const LONGEST_PAUSE_MS: u64 = 10_000;

@@ -1,7 +1,7 @@
 //! Settles the work that another process left open.
 //!
-//! `writer_attached` is the first fact that a new process commits, and a replay goes through it as the live session did. Actions of the old
-//! process have no answer to come; what is settled is settled by new actions.
+//! `writer_attached` is the first fact that a new process commits, and a replay goes through it as the live
+//! session did. Actions of the old process have no answer to come; what is settled is settled by new actions.
 //!
 //! | what was open | what becomes of it |
 //! | --- | --- |

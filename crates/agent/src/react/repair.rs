@@ -32,7 +32,8 @@ impl ReactAgent {
             return false;
         }
         if is_it && self.config.rules_version >= since::BYTES_TEACH_THE_WINDOW {
-            // The number of bytes that fit is not said. What was refused is too much, and so is any request as large.
+            // The number of bytes that fit is not said. What was refused is too much, and so is any request
+            // as large.
             self.learn_of_overflow(&Overflow::default());
         }
         is_it
@@ -45,8 +46,8 @@ impl ReactAgent {
         }
     }
 
-    /// Returns whether the call in progress asks a model that is no longer the chosen one: what it refuses says nothing
-    /// about its successor. From version 9 of the rules on.
+    /// Returns whether the call in progress asks a model that is no longer the chosen one: what it refuses
+    /// says nothing about its successor. From version 9 of the rules on.
     pub(super) fn refused_by_other_model(&self) -> bool {
         self.config.rules_version >= since::REFUSALS_OF_OTHERS_CHANGE_NOTHING
             && self.lifecycle.asks_other_than(&self.config.model)

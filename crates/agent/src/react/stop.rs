@@ -2,8 +2,8 @@
 //!
 //! A stop has three parts: what runs is cancelled and what waits is answered
 //! ([`begin_stop`](ReactAgent::begin_stop)); everything that runs says how it ended; and when nothing is
-//! open, the stop is recorded (`Report`) and the run ends ([`proceed`](ReactAgent::proceed)). Between the first
-//! and the last the status is `stopping`, and nothing new begins.
+//! open, the stop is recorded (`Report`) and the run ends ([`proceed`](ReactAgent::proceed)). Between the
+//! first and the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
     ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,
@@ -67,7 +67,8 @@ impl ReactAgent {
     /// that it names.
     ///
     /// Before an error of the model ends the run, what may help is tried, once each: a shorter answer within
-    /// what is left of the window, a summary, less of the conversation, another form of the request, another model.
+    /// what is left of the window, a summary, less of the conversation, another form of the request, another
+    /// model.
     pub(super) fn on_error(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

@@ -118,8 +118,8 @@ impl ReactAgent {
         }
     }
 
-    /// Drops the thinking of what an earlier attempt came to, because messages join the conversation that it did not
-    /// follow: kept behind them, its vendor would no longer take it.
+    /// Drops the thinking of what an earlier attempt came to, because messages join the conversation that it
+    /// did not follow: kept behind them, its vendor would no longer take it.
     pub(super) fn unbind_partial(&mut self) {
         if self.config.rules_version < since::PARTIAL_THINKING_IS_UNBOUND {
             return;

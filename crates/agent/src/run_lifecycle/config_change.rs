@@ -149,8 +149,8 @@ pub(crate) fn made_by(maker: &AgentConfig, config: &AgentConfig) -> AgentConfig 
 }
 
 /// Moves every model of the named provider to the server that a person named with `named`: the agent's own,
-/// that of its summaries, its fallbacks, and those of the agents that it may make. A person who names a model means its
-/// server for all that is asked of the same provider.
+/// that of its summaries, its fallbacks, and those of the agents that it may make. A person who names a model
+/// means its server for all that is asked of the same provider.
 fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     let summaries = config
         .condensing

@@ -8,10 +8,11 @@
 //!
 //! Nothing that a person said is lost: a steering input that no model call came for opens the next run.
 //!
-//! The machine calls `RunLifecycle::take` for each `user_message` and `RunLifecycle::revise` for each `input_revised`;
-//! both answer with a `InputDecision`, which the machine carries out. A queue can be in two special states: *held*,
-//! while the session is closed and nobody spoke since, and *closed*, once the agent is gone. An input that
-//! comes in a held queue sets the others free; an input that comes in a closed queue waits for ever.
+//! The machine calls `RunLifecycle::take` for each `user_message` and `RunLifecycle::revise` for each
+//! `input_revised`; both answer with a `InputDecision`, which the machine carries out. A queue can be in two
+//! special states: *held*, while the session is closed and nobody spoke since, and *closed*, once the agent
+//! is gone. An input that comes in a held queue sets the others free; an input that comes in a closed queue
+//! waits for ever.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -104,7 +105,8 @@ impl RunLifecycle {
         let mut input = RunInput::new(message, step);
         input.answer_schema.clone_from(&said.answer_schema);
         if self.is_free() {
-            // What is said sets free what was held back. It keeps its place behind that, unless it is wanted sooner.
+            // What is said sets free what was held back. It keeps its place behind that, unless it is wanted
+            // sooner.
             self.inputs.held = false;
             if said.mode != InputMode::Queue || self.inputs.waiting.is_empty() {
                 return InputDecision::Opens(input);

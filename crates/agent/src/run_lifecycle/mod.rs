@@ -93,7 +93,8 @@ impl RunLifecycle {
         cause.is_some() && self.run.as_ref().and_then(|run| run.pending.model_call.as_ref()) == cause
     }
 
-    /// Returns whether the call in progress asks another model than this one: a person has chosen this one since.
+    /// Returns whether the call in progress asks another model than this one: a person has chosen this one
+    /// since.
     pub(crate) fn asks_other_than(&self, model: &ModelSpec) -> bool {
         let asked = self.run.as_ref().and_then(|run| run.pending.model.as_ref());
         let key = |model: &ModelSpec| (model.id.clone(), model.provider.clone(), model.api);

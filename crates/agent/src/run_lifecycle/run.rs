@@ -1,9 +1,10 @@
 //! The state of a run ([`Run`]), and the step that an agent takes with one fact (`RunStep`).
 //!
-//! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A `RunStep`
-//! lives for one fact: the machines hand it down through all their functions, which put into it what follows,
-//! and read from it what the session says (`StepContext`). Ids of actions are made here alone: `act_` + the `seq`
-//! of the fact + the place among the actions of that fact. So a replay gives each action the id that it had.
+//! A `Run` is state: it lives from an input to its last answer and is written down with its agent. A
+//! `RunStep` lives for one fact: the machines hand it down through all their functions, which put into it
+//! what follows, and read from it what the session says (`StepContext`). Ids of actions are made here alone:
+//! `act_` + the `seq` of the fact + the place among the actions of that fact. So a replay gives each action
+//! the id that it had.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Condensing: when it is asked for, what stays, what becomes of a summary, of none, and of one that is taken out again.
+//! Condensing: when it is asked for, what stays, what becomes of a summary, of none, and of one that is taken
+//! out again.
 
 use agentx_types::*;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! A server that drops the beginning of what is sent to it and refuses nothing, as Ollama does: its counts show it. The servers are made
-//! up.
+//! A server that drops the beginning of what is sent to it and refuses nothing, as Ollama does: its counts
+//! show it. The servers are made up.
 
 use agentx_types::*;
 use serde_json::json;
@@ -144,8 +144,8 @@ fn a_server_that_counts_only_what_it_had_not_cached_does_not_cut() {
     assert_eq!(cuts(&session), []);
 }
 
-/// Counts what is new since the last request, as Ollama did (<https://github.com/ollama/ollama/issues/5370>): each round is as long
-/// as the one before, so the counts are alike.
+/// Counts what is new since the last request, as Ollama did (<https://github.com/ollama/ollama/issues/5370>):
+/// each round is as long as the one before, so the counts are alike.
 #[test]
 fn a_server_that_counts_what_is_new_does_not_cut() {
     for (version, noticed) in [(RULES_VERSION, 0), (5, 1)] {

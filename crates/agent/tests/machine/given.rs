@@ -1,4 +1,5 @@
-//! What an agent is given with a step stands in the actions that follow from it: nobody adds to them afterwards.
+//! What an agent is given with a step stands in the actions that follow from it: nobody adds to them
+//! afterwards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! A session in memory: it mints `seq`, keeps the log, and turns what the agent wants done into the facts that effectors
-//! would answer with. Every step is taken twice: by the agent, and by a copy of it that was written down and read back.
+//! A session in memory: it mints `seq`, keeps the log, and turns what the agent wants done into the facts
+//! that effectors would answer with. Every step is taken twice: by the agent, and by a copy of it that was
+//! written down and read back.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 
 pub(crate) use crate::facts::*;
 
-/// The rules of the oldest logs, and those of a session that is opened today. [`fixtures::config`] has the oldest ones.
+/// The rules of the oldest logs, and those of a session that is opened today. [`fixtures::config`] has the
+/// oldest ones.
 pub(crate) const OLDEST_AND_NEWEST: [u32; 2] = [0, RULES_VERSION];
 
 /// What the world is asked to do and has not answered.

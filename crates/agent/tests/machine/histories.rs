@@ -1,5 +1,6 @@
-//! Random histories: plausible and absurd facts in any order. The harness compares each step with that of a copy that was
-//! written down and read back, and checks each request; here the world is driven, and what must hold at the end is checked.
+//! Random histories: plausible and absurd facts in any order. The harness compares each step with that of a
+//! copy that was written down and read back, and checks each request; here the world is driven, and what must
+//! hold at the end is checked.
 
 use std::collections::BTreeSet;
 

@@ -246,7 +246,8 @@ fn a_program_that_dies_while_it_closes_a_session_holds_the_queue_back_too() {
     });
 }
 
-/// What was queued in the session that was copied is queued there, too: in the copy it begins nothing by itself.
+/// What was queued in the session that was copied is queued there, too: in the copy it begins nothing by
+/// itself.
 #[test]
 fn what_is_queued_is_held_back_in_a_fork() {
     for version in OLDEST_AND_NEWEST {

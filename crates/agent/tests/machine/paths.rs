@@ -159,7 +159,8 @@ fn globs_are_words_in_older_logs() {
     }
 }
 
-/// What lies in a folder that the line goes to, or that a command is told, is guarded as if it were written in full.
+/// What lies in a folder that the line goes to, or that a command is told, is guarded as if it were written
+/// in full.
 #[test]
 fn a_folder_that_is_told_elsewhere_hides_no_path() {
     let asking = guarded(ApprovalMode::Ask, &["allow bash", "deny * in secrets/**"]);

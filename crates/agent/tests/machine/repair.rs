@@ -1,4 +1,5 @@
-//! A request that a provider refuses for its form, or would refuse: what is left out of the next one, and that it ends.
+//! A request that a provider refuses for its form, or would refuse: what is left out of the next one, and
+//! that it ends.
 
 use agentx_types::*;
 use proptest::prelude::*;
@@ -605,8 +606,8 @@ fn a_program_that_dies_after_a_refusal_asks_in_the_plainer_form() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at each), there are
-    /// at most five more requests for one that was refused, and the session continues.
+    /// Whatever is refused and whenever: each request keeps the rules of every provider (the harness looks at
+    /// each), there are at most five more requests for one that was refused, and the session continues.
     #[test]
     fn refusals_at_any_time_end_and_leave_a_session_that_goes_on(steps in prop::collection::vec(0u8..10, 1..40), is_new in any::<bool>()) {
         let parts = [RequestPart::Thinking, RequestPart::Extras, RequestPart::Media, RequestPart::ToolCalls, RequestPart::Roles, RequestPart::Unknown];

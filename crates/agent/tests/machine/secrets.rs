@@ -1,4 +1,5 @@
-//! Files that may hold secrets, and the program's own: what is asked about, what a rule opens, and what nothing does.
+//! Files that may hold secrets, and the program's own: what is asked about, what a rule opens, and what
+//! nothing does.
 
 use std::sync::Arc;
 

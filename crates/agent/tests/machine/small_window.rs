@@ -1,5 +1,5 @@
-//! A server with a small window that counts the answer which is asked for into it, as vLLM does: no run fails for it, whatever longest answer
-//! a person has set.
+//! A server with a small window that counts the answer which is asked for into it, as vLLM does: no run fails
+//! for it, whatever longest answer a person has set.
 
 use agentx_types::*;
 use serde_json::json;
@@ -63,7 +63,8 @@ impl Server {
     }
 }
 
-/// A session whose instructions and tools take about 2,800 tokens, of a model whose window is known or taken for 128,000.
+/// A session whose instructions and tools take about 2,800 tokens, of a model whose window is known or taken
+/// for 128,000.
 fn session(assumed: u64, longest_answer: u64) -> Session {
     session_of(RULES_VERSION, assumed, longest_answer)
 }

@@ -1,4 +1,5 @@
-//! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and what "always" keeps.
+//! Tables of command lines: spellings around a rule that denies, lines near rules that allow, and what
+//! "always" keeps.
 
 use agentx_agent::approval::{Verdict, judge, suggested};
 use agentx_agent::pattern::literal;
@@ -346,7 +347,8 @@ fn config_before() -> AgentConfig {
     config(ApprovalMode::Ask, &["allow change in **"])
 }
 
-/// A star over a program that reads stands for no option by which it writes, deletes, sends or runs, unless the rule names the option.
+/// A star over a program that reads stands for no option by which it writes, deletes, sends or runs, unless
+/// the rule names the option.
 #[test]
 fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
     let programs = [

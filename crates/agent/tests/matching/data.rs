@@ -1,4 +1,5 @@
-//! Rules that others wrote for the same format: they can be used as they are, and what they say word for word is found.
+//! Rules that others wrote for the same format: they can be used as they are, and what they say word for word
+//! is found.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! What agents spend together: a limit of one holds for all below it, however they were made and whatever they do. The harness
-//! looks at each model call: none is made where a limit is reached. Each answer costs 11 tokens.
+//! What agents spend together: a limit of one holds for all below it, however they were made and whatever
+//! they do. The harness looks at each model call: none is made where a limit is reached. Each answer costs 11
+//! tokens.
 
 use agentx_agent::delegation_tools;
 use agentx_types::*;
@@ -373,7 +374,8 @@ fn a_router_shares_the_budget_with_those_below_its_children() {
     family.check_replay();
 }
 
-/// Each attempt that broke off has cost what it has cost: no other one follows where that has used the budget up.
+/// Each attempt that broke off has cost what it has cost: no other one follows where that has used the budget
+/// up.
 #[test]
 fn a_router_looks_at_its_budget_between_two_attempts() {
     let attempt = |version| {

@@ -1,4 +1,5 @@
-//! What a random history chooses from: what is said, what models answer, how answers end, what limits there are.
+//! What a random history chooses from: what is said, what models answer, how answers end, what limits there
+//! are.
 
 use agentx_types::*;
 

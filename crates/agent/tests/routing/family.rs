@@ -1,5 +1,6 @@
-//! A session with a router in it: it mints `seq`, keeps the log, and turns what agents want of each other into facts at once. Every
-//! step is taken twice: by the agents, and by copies of them that were written down and read back.
+//! A session with a router in it: it mints `seq`, keeps the log, and turns what agents want of each other
+//! into facts at once. Every step is taken twice: by the agents, and by copies of them that were written down
+//! and read back.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -135,7 +136,8 @@ impl Family {
         self.check_rest();
     }
 
-    /// A run of a router lasts until all that it gave to children is done, but for what comes to them from the background.
+    /// A run of a router lasts until all that it gave to children is done, but for what comes to them from
+    /// the background.
     fn check_rest(&self) {
         let works = |agent: &Agent| agent.run().is_some_and(|run| !run.status.is_final());
         let is_plain = |agent: &&Agent| agent.config().agents.is_empty() && works(agent);

@@ -1,5 +1,6 @@
-//! Random histories of a router and its children: whatever happens in whatever order, every input has its end, nothing hangs and
-//! nothing is lost. The harness compares each step with that of copies that were written down and read back.
+//! Random histories of a router and its children: whatever happens in whatever order, every input has its
+//! end, nothing hangs and nothing is lost. The harness compares each step with that of copies that were
+//! written down and read back.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The shell around the [`Scheduler`]: one lock, the channels to responders, and the timer for what nobody serves any more.
+//! The shell around the [`Scheduler`]: one lock, the channels to responders, and the timer for what nobody
+//! serves any more.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -28,14 +29,16 @@ pub(super) struct DispatcherState<Q: Addressed> {
     pub(super) scheduler: Scheduler,
     pub(super) responders: BTreeMap<ResponderId, ResponderChannel<Q>>,
     pub(super) requests: BTreeMap<RequestId, PendingRequest<Q>>,
-    /// Requests that have ended. They are dropped when the state is free again: what is inside them is the code of others.
+    /// Requests that have ended. They are dropped when the state is free again: what is inside them is the
+    /// code of others.
     ended: Vec<PendingRequest<Q>>,
 }
 
 /// The way to a responder.
 pub(super) struct ResponderChannel<Q: Addressed> {
     pub(super) serve: Serve,
-    /// Has room for as many as the responder may have: what is on its way counts as given. `None` when it takes nothing new.
+    /// Has room for as many as the responder may have: what is on its way counts as given. `None` when it
+    /// takes nothing new.
     pub(super) way: ClaimDelivery<Q>,
 }
 

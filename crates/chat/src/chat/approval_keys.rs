@@ -24,8 +24,8 @@ impl Chat<'_> {
         .await
     }
 
-    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same. With `--yes` it is
-    /// answered in the person's place.
+    /// Prints the question that is open, if it was not open before. Who may not answer sees it all the same.
+    /// With `--yes` it is answered in the person's place.
     pub(super) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
         self.say_yes().await;
         let may_answer = self.question().is_some();
@@ -64,7 +64,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode` ends that.
+    /// Answers with yes where `--yes` wants it and the session still asks nobody by itself: `/approve-mode`
+    /// ends that.
     async fn say_yes(&mut self) {
         if !self.approvals.auto_approve || self.status.activity.approval() != ApprovalMode::Auto {
             return;
@@ -75,7 +76,8 @@ impl Chat<'_> {
         while let Some(question) = self.status.question() {
             let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
             let id = yes.tool_call_id.clone();
-            // One that was answered elsewhere is settled too; any other failure leaves the question to the person.
+            // One that was answered elsewhere is settled too; any other failure leaves the question to the
+            // person.
             match session.approve(yes).await {
                 Ok(_) | Err(RuntimeError::Refused(_)) => self.status.settle_question(&id),
                 Err(_) => return,

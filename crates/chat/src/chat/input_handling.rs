@@ -24,7 +24,8 @@ const TOO_LATE: &str = "  ignored: the question was no longer open";
 const CLEAR: &str = "Ctrl-L clears the screen; /clear begins a new session";
 
 impl Chat<'_> {
-    /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the screen.
+    /// Takes an input, and those that are there already: what was pasted or typed fast is one change of the
+    /// screen.
     pub(super) async fn inputs(&mut self, first: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.pace.hurry();
         let mut next = Some(first);

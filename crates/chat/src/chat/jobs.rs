@@ -1,5 +1,6 @@
-//! Commands in the background, as a chat tells of them: in its status row, when one ends, and before it leaves, because they end with the
-//! program. The agent's are known from events, and those that the person's own commands left running from their process group.
+//! Commands in the background, as a chat tells of them: in its status row, when one ends, and before it
+//! leaves, because they end with the program. The agent's are known from events, and those that the person's
+//! own commands left running from their process group.
 
 use agentx::tools::LeftInGroup;
 use agentx::types::{JobFinished, RuntimeEvent, Timestamp, ToolCallId};
@@ -96,7 +97,8 @@ impl JobList {
         }
     }
 
-    /// Notes that a call has its result. A job that it started may still run, or one that it asked about has ended.
+    /// Notes that a call has its result. A job that it started may still run, or one that it asked about has
+    /// ended.
     fn answered(&mut self, call: &ToolCallId, details: Option<&Value>, since: Timestamp) {
         let at = self.called.iter().position(|(id, _)| id == call);
         let command = at.map(|at| self.called.remove(at).1);
@@ -194,7 +196,8 @@ impl JobList {
         }
     }
 
-    /// The warning, once, before a `command` that ends jobs of which the person may not know. Those of a server go on there.
+    /// The warning, once, before a `command` that ends jobs of which the person may not know. Those of a
+    /// server go on there.
     pub(crate) fn warning(&mut self, command: &str, is_here: bool) -> Option<String> {
         let ends: Vec<&ShownJob> = self.that_end(is_here).collect();
         let warning = self.warning_about(command, &ends)?;

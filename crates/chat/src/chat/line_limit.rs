@@ -1,5 +1,6 @@
-//! A limit of the lines that other people cause in a chat. Somebody who comes and goes in a loop, or does one thing
-//! again and again, does not push the conversation and its questions off the screen; a visitor can do the former.
+//! A limit of the lines that other people cause in a chat. Somebody who comes and goes in a loop, or does one
+//! thing again and again, does not push the conversation and its questions off the screen; a visitor can do
+//! the former.
 
 use std::collections::VecDeque;
 use std::time::Duration;

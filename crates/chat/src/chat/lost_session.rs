@@ -1,5 +1,5 @@
-//! A session that is closed because the disk is full, or because another program locks the database: the chat stays, what was typed
-//! stays in the line, and the next line that is sent opens the session again.
+//! A session that is closed because the disk is full, or because another program locks the database: the chat
+//! stays, what was typed stays in the line, and the next line that is sent opens the session again.
 
 use agentx::runtime::{LogError, OpenRequest, RuntimeError};
 use agentx::types::ContentPart;
@@ -33,7 +33,8 @@ impl StateAtLoss {
 }
 
 impl Chat<'_> {
-    /// Takes an error of what the person wished. Where nothing can be written any more the session is lost with it.
+    /// Takes an error of what the person wished. Where nothing can be written any more the session is lost
+    /// with it.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Chat::lose`].
@@ -49,7 +50,8 @@ impl Chat<'_> {
     /// chat continues without a session.
     ///
     /// # Errors
-    /// Returns the same error if the chat cannot continue: it is an error of another kind, or nobody is there to help.
+    /// Returns the same error if the chat cannot continue: it is an error of another kind, or nobody is there
+    /// to help.
     pub(super) fn lose(&mut self, error: ChatError) -> Result<(), ChatError> {
         if !is_passing(&error) || matches!(self.display.face, ChatInterface::Lines { eager: false }) {
             return Err(error);

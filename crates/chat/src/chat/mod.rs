@@ -100,7 +100,8 @@ pub enum ChatInterface {
     },
     /// The chat prints lines.
     Lines {
-        /// Whether lines are taken while the agent works, as from a terminal; else each waits until it is wanted.
+        /// Whether lines are taken while the agent works, as from a terminal; else each waits until it is
+        /// wanted.
         eager: bool,
     },
 }

@@ -1,5 +1,5 @@
-//! The questions of going back: what was said, what to undo of it, and each file that somebody else changed too. Nothing happens
-//! before the last of them is answered.
+//! The questions of going back: what was said, what to undo of it, and each file that somebody else changed
+//! too. Nothing happens before the last of them is answered.
 
 use std::collections::BTreeSet;
 

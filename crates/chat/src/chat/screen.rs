@@ -1,5 +1,5 @@
-//! The screen of a chat: text that flows down and scrolls away for good, and below it what lives: the words that still stream,
-//! how things stand, and the line that is being written.
+//! The screen of a chat: text that flows down and scrolls away for good, and below it what lives: the words
+//! that still stream, how things stand, and the line that is being written.
 //!
 //! What has scrolled away is never touched again, and of what lives only what changed is written.
 
@@ -95,7 +95,8 @@ impl Screen {
         self.asked = Some(PrintedQuestion::new(text, self.done[before..].to_vec(), before));
     }
 
-    /// Says whether the question that was printed last is answered in the line; `None` if there is no question any more.
+    /// Says whether the question that was printed last is answered in the line; `None` if there is no
+    /// question any more.
     pub(crate) fn set_asked(&mut self, is_open: Option<bool>) {
         match (is_open, &mut self.asked) {
             (Some(is_open), Some(asked)) => asked.is_open = is_open,
@@ -306,7 +307,8 @@ impl Screen {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Takes the bytes that leave the terminal as it should be found: the words, and nothing that lived below them.
+    /// Takes the bytes that leave the terminal as it should be found: the words, and nothing that lived below
+    /// them.
     pub(crate) fn leave(&mut self) -> String {
         self.end_answer();
         if !self.open.is_empty() {

@@ -145,8 +145,8 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// The mark of the session for a command: by it the command is found again if this program is killed. The session begins with the
-    /// command, so that its output is on record at once.
+    /// The mark of the session for a command: by it the command is found again if this program is killed. The
+    /// session begins with the command, so that its output is on record at once.
     async fn command_mark(&mut self) -> Option<(&'static str, String)> {
         match self.session().await {
             Ok(session) => Some(own_command_mark(session.id())),
@@ -256,8 +256,8 @@ impl Chat<'_> {
         self.display.has_editor() && self.composer.inputs.has_room()
     }
 
-    /// Takes input while the command runs: it goes into the line, and answers a question. A message waits until
-    /// the command has ended, because the output of the command goes along.
+    /// Takes input while the command runs: it goes into the line, and answers a question. A message waits
+    /// until the command has ended, because the output of the command goes along.
     async fn meanwhile(&mut self, input: TerminalInput) -> Result<ChatFlow, ChatError> {
         self.display.pace.hurry();
         if matches!(input, TerminalInput::Key(_) | TerminalInput::Paste(_)) {
@@ -298,8 +298,9 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only shows something count at
-    /// once, the rest waits. It is in the history already, so that it is not lost where the program ends first.
+    /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only
+    /// shows something count at once, the rest waits. It is in the history already, so that it is not lost
+    /// where the program ends first.
     async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, ChatError> {
         if let Some(answer) = approval::parse(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();

@@ -22,8 +22,8 @@ const ALOUD: Duration = Duration::from_secs(30);
 const OWN_JOBS: Duration = Duration::from_secs(1);
 
 impl Chat<'_> {
-    /// Reads at the end of a run how much was spent and whether an input waits. An input that was dropped with
-    /// a stopped run begins no new one.
+    /// Reads at the end of a run how much was spent and whether an input waits. An input that was dropped
+    /// with a stopped run begins no new one.
     pub(super) async fn ask_how_it_stands(&mut self) -> Result<(), ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(());
@@ -148,7 +148,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Calls for the person where a run took so long that they may be elsewhere, and has ended or asks something.
+    /// Calls for the person where a run took so long that they may be elsewhere, and has ended or asks
+    /// something.
     pub(super) fn call_if_long(&mut self, event: &RuntimeEvent, is_of_another: bool) {
         let what = match event {
             RuntimeEvent::RunFinished(run) if !is_of_another => match run.status {
@@ -206,8 +207,9 @@ impl Chat<'_> {
         }
     }
 
-    /// Waits a moment for what the terminal says about its background: before what was said before is shown, and before the
-    /// terminal is given back, so that neither that answer ends in the shell nor, at the `end`, the one about its name.
+    /// Waits a moment for what the terminal says about its background: before what was said before is shown,
+    /// and before the terminal is given back, so that neither that answer ends in the shell nor, at the
+    /// `end`, the one about its name.
     pub(super) async fn settle_background(&mut self, end: bool) -> Result<(), ChatError> {
         let waited_for = |chat: &Self| {
             chat.display

@@ -1,6 +1,5 @@
 //! The parts of this machine that tools use: a shell, git, and sandboxing programs. The last are only
-//! reported: commands run with the rights of whoever runs this program. The last is only told: commands run
-//! with the rights of whoever runs this program.
+//! reported: commands run with the rights of whoever runs this program.
 
 use std::path::{Path, PathBuf};
 

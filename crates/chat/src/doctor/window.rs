@@ -19,8 +19,8 @@ const MOST: u64 = 1 << 20;
 /// The window that Ollama assumes on most machines, in tokens.
 const DEFAULT: u64 = 4_096;
 
-/// Compares the window that Ollama reports for the chosen model with the configured one; `None` for every other
-/// provider.
+/// Compares the window that Ollama reports for the chosen model with the configured one; `None` for every
+/// other provider.
 pub(super) async fn check(settings: &Settings, provider: &ProviderSettings) -> Option<DoctorCheck> {
     if provider.name != "ollama" || !provider.base_url.starts_with("http://") {
         return None;

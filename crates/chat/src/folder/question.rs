@@ -1,5 +1,5 @@
-//! The question at the first start in a folder, and where what was accepted has changed. It is asked before anything of the folder
-//! is loaded, in plain lines, so that every terminal can do it.
+//! The question at the first start in a folder, and where what was accepted has changed. It is asked before
+//! anything of the folder is loaded, in plain lines, so that every terminal can do it.
 
 use std::io::BufRead as _;
 

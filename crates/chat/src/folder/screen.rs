@@ -116,8 +116,9 @@ fn instructions(file: &FolderFile) -> String {
     )
 }
 
-/// Settings that only make things stricter are one row. Others are shown one by one, because what they say matters: an address, a
-/// command, a rule. They are shown as they are understood: an escape or a lone carriage return could hide one of them as it is written.
+/// Settings that only make things stricter are one row. Others are shown one by one, because what they say
+/// matters: an address, a command, a rule. They are shown as they are understood: an escape or a lone
+/// carriage return could hide one of them as it is written.
 fn settings(loaded: &Loaded, file: &FolderFile) -> Vec<String> {
     let name = file.path.display();
     if let Some(mistake) = loaded.workspace_mistakes.first() {

@@ -41,8 +41,8 @@ fn reach_of(tool: &ToolDefinition) -> Reach {
     }
 }
 
-/// A row for each tool, at most `most`, and one that says what all others together reach. `is_key` tells the variables that no file of a
-/// folder gets.
+/// A row for each tool, at most `most`, and one that says what all others together reach. `is_key` tells the
+/// variables that no file of a folder gets.
 pub(super) fn rows(tools: &[FileTool], most: usize, is_key: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut sorted: Vec<&ToolDefinition> = tools.iter().map(|tool| &tool.definition).collect();
     sorted.sort_by_key(|tool| reach_of(tool));

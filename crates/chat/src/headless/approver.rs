@@ -85,7 +85,8 @@ impl Approver {
         }
     }
 
-    /// Puts the question that is the next one, unless the person reads it already; with the change that it is about.
+    /// Puts the question that is the next one, unless the person reads it already; with the change that it is
+    /// about.
     pub(crate) async fn put_next(&mut self, session: &Arc<dyn Session>, console: &mut Console) {
         if let Self::Person(questions) = self {
             questions.put_next(session, console).await;

@@ -1,4 +1,5 @@
-//! Answers that have to fit a JSON Schema: the schema of a run from a file, and the one document that the run prints.
+//! Answers that have to fit a JSON Schema: the schema of a run from a file, and the one document that the run
+//! prints.
 
 use std::io::Read as _;
 use std::path::Path;

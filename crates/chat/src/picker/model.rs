@@ -9,8 +9,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// Rows that PageUp and PageDown go.
 const PAGE: usize = 10;
-/// Minimum number of letters of a search: fewer letters are in too many messages. A character of a dense script
-/// counts as a word.
+/// Minimum number of letters of a search: fewer letters are in too many messages. A character of a dense
+/// script counts as a word.
 const TELLING: usize = 3;
 
 /// A session of the list, and what a filter is held against.
@@ -118,7 +118,8 @@ impl PickerModel {
         self.entries.len() - before
     }
 
-    /// Takes note that all sessions are known. If this directory has none, those of all directories are shown.
+    /// Takes note that all sessions are known. If this directory has none, those of all directories are
+    /// shown.
     pub(super) fn completed(&mut self) {
         self.complete = true;
         if self.only_here && self.filter.is_empty() && self.shown.is_empty() {

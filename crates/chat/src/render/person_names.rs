@@ -77,8 +77,8 @@ impl PersonNames {
         }
     }
 
-    /// Returns the speaker of words that carry this person: nobody for words of the reader, or of an owner whom
-    /// the words do not name.
+    /// Returns the speaker of words that carry this person: nobody for words of the reader, or of an owner
+    /// whom the words do not name.
     pub fn speaker(&self, by: Option<&OwnerId>) -> Option<String> {
         match (by, &self.guest) {
             (Some(by), Some((reader, _))) if by == reader => None,

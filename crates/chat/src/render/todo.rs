@@ -1,4 +1,5 @@
-//! The model's list of what is to be done, as people follow it: whole when it is new, then what changed of it.
+//! The model's list of what is to be done, as people follow it: whole when it is new, then what changed of
+//! it.
 
 use serde_json::Value;
 
@@ -70,7 +71,8 @@ pub(crate) struct TodoView {
 }
 
 impl TodoView {
-    /// Takes the list as it is now; returns the lines that tell of it: all where entries came or went, else those that changed.
+    /// Takes the list as it is now; returns the lines that tell of it: all where entries came or went, else
+    /// those that changed.
     pub(crate) fn take(&mut self, items: Vec<TodoEntry>, style: Paint) -> Vec<String> {
         let same = |(old, new): (&TodoEntry, &TodoEntry)| old.what == new.what;
         let is_same = self.items.len() == items.len() && self.items.iter().zip(&items).all(same);

@@ -41,7 +41,8 @@ pub struct TranscriptRenderer {
     style: Paint,
     width: usize,
     calls: HashMap<ToolCallId, CallView>,
-    /// Whether a call is told when it has ended; while it runs it is shown by who asks for [`TranscriptRenderer::running`].
+    /// Whether a call is told when it has ended; while it runs it is shown by who asks for
+    /// [`TranscriptRenderer::running`].
     holds_calls: bool,
     /// The time of the event that is being rendered.
     at: Timestamp,
@@ -64,8 +65,8 @@ pub struct TranscriptRenderer {
     answers: bool,
     /// Whether an answer has begun, and neither words nor calls of it came.
     is_wordless: bool,
-    /// The missing part of an answer that ended. It is reported when the run ends with that answer: a router's
-    /// answer has no words, and its run continues.
+    /// The missing part of an answer that ended. It is reported when the run ends with that answer: a
+    /// router's answer has no words, and its run continues.
     lacks: Option<&'static str>,
     /// Whether it was told in this run that nothing was condensed.
     not_condensed: bool,
@@ -75,7 +76,8 @@ pub struct TranscriptRenderer {
     costs: bool,
     /// Whether calls are refused because there is no person to ask.
     is_alone: bool,
-    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next call.
+    /// Whether nobody knows what the model costs, and the most that a run may have spent before its next
+    /// call.
     pub(crate) has_no_price: bool,
     pub(crate) max_cost: Option<NanoUsd>,
     turn: Option<TurnResponse>,
@@ -240,7 +242,8 @@ impl TranscriptRenderer {
         }
     }
 
-    /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from one that is whole.
+    /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from
+    /// one that is whole.
     fn message_end(&mut self, why: StopReason) {
         // What broke off is told by the error that follows, or else by the answer that is begun again.
         self.answers &= why == StopReason::Broken;

@@ -102,7 +102,8 @@ impl MessageQueue {
         queue
     }
 
-    /// Takes over what the session says: what waits that was not known here. What is heard is known from the events.
+    /// Takes over what the session says: what waits that was not known here. What is heard is known from the
+    /// events.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.stale = false;
         for (i, (id, text)) in state.queued.iter().enumerate() {

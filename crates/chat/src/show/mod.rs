@@ -1,5 +1,5 @@
-//! `agentx show`: a session and what was said in it; around one place; or step by step, with the state and the context after
-//! each event.
+//! `agentx show`: a session and what was said in it; around one place; or step by step, with the state and
+//! the context after each event.
 
 mod around_event;
 mod ended;

@@ -1,4 +1,5 @@
-//! Going through a session: what is shown, what keys do, and that a state that is looked up is the state that was.
+//! Going through a session: what is shown, what keys do, and that a state that is looked up is the state that
+//! was.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,6 @@
-//! The events of a session, and how it stood after each. A fold that was made is kept here and there, so that going anywhere costs
-//! no more than the events since the last one that was kept, and going on by one costs that one.
+//! The events of a session, and how it stood after each. A fold that was made is kept here and there, so that
+//! going anywhere costs no more than the events since the last one that was kept, and going on by one costs
+//! that one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -14,8 +14,8 @@ pub(crate) const ASK_NAME: &str = "\u{1b}[>0q";
 /// Maximum time that a chat waits for the reply before it shows the past messages.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Maximum time between the beginning of the chat and the beginning of an answer; later, only a whole answer is
-/// recognised.
+/// Maximum time between the beginning of the chat and the beginning of an answer; later, only a whole answer
+/// is recognised.
 const SOON: Duration = Duration::from_secs(5);
 /// Maximum time that the sign which begins an answer, and which is also a key, waits for its continuation.
 const SPLIT: Duration = Duration::from_millis(40);

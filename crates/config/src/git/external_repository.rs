@@ -1,5 +1,6 @@
-//! Repositories whose history lies elsewhere: commands of Git would show what somebody else keeps there. A `.git` may be a link or a file,
-//! name the directory that it shares (`commondir`), borrow objects (`objects/info/alternates`), or hold links.
+//! Repositories whose history lies elsewhere: commands of Git would show what somebody else keeps there. A
+//! `.git` may be a link or a file, name the directory that it shares (`commondir`), borrow objects
+//! (`objects/info/alternates`), or hold links.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,8 @@ const MAX_PLACES: usize = 50;
 const PARTS: &[&str] = &["HEAD", "index", "logs", "objects", "packed-refs", "refs"];
 
 impl GitPrograms {
-    /// Notes a repository that lies elsewhere and does not say that this is its working tree, as those of Git's own worktrees and
-    /// submodules do, and one that has its history from elsewhere.
+    /// Notes a repository that lies elsewhere and does not say that this is its working tree, as those of
+    /// Git's own worktrees and submodules do, and one that has its history from elsewhere.
     pub(super) fn look_where(&mut self, top: &Path, git: &Path, common: &Path, place: &str) {
         let link = top.join(".git");
         let is_directory = link.symlink_metadata().is_ok_and(|found| found.is_dir());
@@ -192,7 +193,8 @@ mod tests {
         }
     }
 
-    /// A `.git` file that leads to a directory in the folder, which claims to be the worktree of somebody else's repository.
+    /// A `.git` file that leads to a directory in the folder, which claims to be the worktree of somebody
+    /// else's repository.
     #[test]
     fn a_worktree_that_the_shared_repository_does_not_keep_is_said() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,10 @@
 //! The programs that Git runs because a repository configures them: a folder may come with its own `.git`, as
 //! an archive does, and then a harmless `git status` runs its filters and `git commit` its hooks.
 //!
-//! Git's manual says of such a folder that it is not safe to run Git in it (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and
-//! pagers are left out: commands run with the one switched off, and without a terminal. Files are read as Git reads them, and what cannot
-//! be read counts as if it named a program.
+//! Git's manual says of such a folder that it is not safe to run Git in it
+//! (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and pagers are left out: commands run with
+//! the one switched off, and without a terminal. Files are read as Git reads them, and what cannot be read
+//! counts as if it named a program.
 
 mod external_repository;
 mod hooks;
@@ -158,7 +159,8 @@ impl GitPrograms {
         names
     }
 
-    /// All of it as a text that a person accepts, a line each: `filter.lfs.clean = git-lfs clean`, `hook pre-commit HASH`.
+    /// All of it as a text that a person accepts, a line each: `filter.lfs.clean = git-lfs clean`, `hook
+    /// pre-commit HASH`.
     pub fn text(&self) -> String {
         self.found
             .iter()

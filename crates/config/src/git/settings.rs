@@ -1,5 +1,6 @@
-//! Reads a file of Git's settings as Git does, so that nothing that Git sees is overlooked. The grammar is that of
-//! <https://git-scm.com/docs/git-config#_syntax>, in the detail of `git_parse_source` in Git's `config.c`.
+//! Reads a file of Git's settings as Git does, so that nothing that Git sees is overlooked. The grammar is
+//! that of <https://git-scm.com/docs/git-config#_syntax>, in the detail of `git_parse_source` in Git's
+//! `config.c`.
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +69,8 @@ fn add(file: &Path, depth: usize, found: &mut Vec<Setting>) {
         Err(why) => return found.push(unreadable(&why)),
     };
     for setting in parse(&bytes) {
-        // Whether a condition holds is not asked: it may tomorrow. What lies in a home directory is the person's own.
+        // Whether a condition holds is not asked: it may tomorrow. What lies in a home directory is the
+        // person's own.
         let included =
             (setting.is_include() && !setting.value.starts_with('~')).then(|| PathBuf::from(&setting.value));
         found.push(setting);

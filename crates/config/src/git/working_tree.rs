@@ -1,10 +1,12 @@
-//! The branch and the unfinished operation that `git status` names in its first lines, read without running Git.
+//! The branch and the unfinished operation that `git status` names in its first lines, read without running
+//! Git.
 
 use std::path::Path;
 
 use super::{MAX_BYTES, directory, has_git, readable};
 
-/// Files and directories of `.git` by which Git knows that an operation is not finished (`wt-status.c`), in the order in which Git looks.
+/// Files and directories of `.git` by which Git knows that an operation is not finished (`wt-status.c`), in
+/// the order in which Git looks.
 const OPERATIONS: &[(&str, &str)] = &[
     ("rebase-merge", "a rebase"),
     ("rebase-apply/applying", "git am"),
@@ -33,7 +35,8 @@ pub(crate) enum GitHead {
     Detached,
 }
 
-/// The state of the working tree around `folder`; `None` if there is no `.git` there. Nothing is said of what cannot be read.
+/// The state of the working tree around `folder`; `None` if there is no `.git` there. Nothing is said of what
+/// cannot be read.
 pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     let top = folder.ancestors().find(|folder| has_git(folder))?;
     let Ok(git) = directory(top) else {

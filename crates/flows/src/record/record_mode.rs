@@ -14,10 +14,10 @@ pub(crate) enum RecordMode {
     /// Only the end.
     Noted,
     /// The beginning before the step begins, and the end. If only the beginning is recorded, the step is
-    /// repeated. If only the beginning is recorded, it is repeated.
+    /// repeated.
     Announced,
     /// The beginning before the step begins, and the end. If only the beginning is recorded, the outcome is
-    /// unknown. If only the beginning is recorded, its outcome is unknown.
+    /// unknown.
     Once,
     /// The beginning; the performer records the end, which is not an outcome for the script.
     Stream,

@@ -59,7 +59,8 @@ pub struct FirstDifference {
     pub after: String,
 }
 
-/// Returns the first difference; `None` if everything that the predecessor had is the beginning of the request.
+/// Returns the first difference; `None` if everything that the predecessor had is the beginning of the
+/// request.
 pub(super) fn first_difference(before: &str, after: &str) -> Option<FirstDifference> {
     let (was, is) = (members(before), members(after));
     let empty = (0..0, 0..0);

@@ -17,8 +17,8 @@ use serde::Serialize;
 use body::first_difference;
 pub use body::{CachedPart, FirstDifference};
 
-/// Milliseconds after which vendors forget what nobody reads again: 5 minutes by default at Anthropic, 5 to 10
-/// at OpenAI.
+/// Milliseconds after which vendors forget what nobody reads again: 5 minutes by default at Anthropic, 5 to
+/// 10 at OpenAI.
 const FORGOTTEN_AFTER_MS: u64 = 5 * 60 * 1_000;
 
 /// An event between two requests of an agent that may change the beginning of the second one.
@@ -45,7 +45,8 @@ pub enum CacheCause {
     Repair,
     /// Too much time passed: the provider forgets what nobody reads.
     Clock,
-    /// Nothing in the log: the agent itself sends earlier messages in another form, such as shortened results.
+    /// Nothing in the log: the agent itself sends earlier messages in another form, such as shortened
+    /// results.
     Agent,
     /// The request is as it should be: the provider did not have it in its cache.
     Provider,
@@ -163,8 +164,8 @@ impl CallTrail {
         earlier.rev().find(|other| other.agent == call.agent)
     }
 
-    /// Tokens that the predecessor read and this request did not read from the cache; 0 where the provider did
-    /// not count, or never used a cache for either.
+    /// Tokens that the predecessor read and this request did not read from the cache; 0 where the provider
+    /// did not count, or never used a cache for either.
     fn lost_tokens(&self, index: usize) -> u64 {
         let (Some(call), Some(before)) = (self.calls.get(index), self.predecessor(index)) else {
             return 0;
@@ -246,8 +247,8 @@ fn extra_cost(lost: u64, usage: &Usage, prices: &Prices) -> Option<NanoUsd> {
     Some(NanoUsd(nanos))
 }
 
-/// Explains the request at or before `seq`; without it the latest that the provider did not read from its cache
-/// although its predecessor was there, or else the latest of all.
+/// Explains the request at or before `seq`; without it the latest that the provider did not read from its
+/// cache although its predecessor was there, or else the latest of all.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read, or no model was called in it until then.

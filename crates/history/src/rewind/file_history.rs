@@ -106,8 +106,8 @@ impl FileTrail {
         })
     }
 
-    /// The first change since this event that found another file than the one before it had left: somebody else changed it
-    /// in between.
+    /// The first change since this event that found another file than the one before it had left: somebody
+    /// else changed it in between.
     pub fn foreign_since(&self, seq: u64) -> Option<&FileChange> {
         let pairs = self.changes.windows(2);
         pairs

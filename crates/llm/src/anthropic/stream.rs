@@ -57,10 +57,10 @@ impl AnthropicDecoder {
     /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer are ignored.
     ///
     /// # Errors
-    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an event
-    /// does not have the shape of its type, and [`StreamError::Sse`] or [`StreamError::ArgumentsTooLong`] if a
-    /// limit is exceeded. After an error, `out` has everything that was decoded before it, and the decoder
-    /// ignores further bytes.
+    /// Returns [`StreamError::Provider`] if the server reports an error, [`StreamError::Malformed`] if an
+    /// event does not have the shape of its type, and [`StreamError::Sse`] or
+    /// [`StreamError::ArgumentsTooLong`] if a limit is exceeded. After an error, `out` has everything that
+    /// was decoded before it, and the decoder ignores further bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         self.0.push(bytes, out)
     }
@@ -82,8 +82,8 @@ impl AnthropicDecoder {
         self.0.is_done()
     }
 
-    /// Returns whether the answer has said why it stops: what follows is its usage at most, and [`finish`](Self::finish)
-    /// completes it.
+    /// Returns whether the answer has said why it stops: what follows is its usage at most, and
+    /// [`finish`](Self::finish) completes it.
     pub fn has_stop_reason(&self) -> bool {
         self.0.has_stop_reason()
     }
@@ -287,8 +287,8 @@ impl MessageState {
         }
     }
 
-    /// Returns whether this begins another message than the one that is being read: a gateway asked twice, and two
-    /// answers run into one.
+    /// Returns whether this begins another message than the one that is being read: a gateway asked twice,
+    /// and two answers run into one.
     fn is_another(&self, message: &MessageStart<'_>) -> bool {
         let id = message.id.as_deref().unwrap_or_default();
         let given = self.id.as_deref().unwrap_or_default();

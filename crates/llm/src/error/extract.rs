@@ -214,7 +214,8 @@ fn strip_tags(text: &str) -> String {
 }
 
 impl Extracted {
-    /// Returns whether a JSON text without anything of an answer in it is an error: it names a message or a detail.
+    /// Returns whether a JSON text without anything of an answer in it is an error: it names a message or a
+    /// detail.
     pub(crate) fn is_error(text: &str) -> bool {
         serde_json::from_str::<Map<String, Value>>(text).is_ok_and(|object| {
             ["error", "message", "detail", "errors"]

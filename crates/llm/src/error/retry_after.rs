@@ -43,8 +43,8 @@ pub(super) fn note_fields(object: &Map<String, Value>, into: &mut Extracted) {
     into.resets_at_ms = into.resets_at_ms.or_else(|| seconds("resets_at"));
 }
 
-/// Codes of a limit that holds for hours: ChatGPT's, and Z.AI's of its plans, of five hours, a week or a month
-/// (<https://docs.z.ai/api-reference/api-code>).
+/// Codes of a limit that holds for hours: ChatGPT's, and Z.AI's of its plans, of five hours, a week or a
+/// month (<https://docs.z.ai/api-reference/api-code>).
 const USED_UP: &[&str] = &[
     "usage_limit_reached",
     "1308",
@@ -57,8 +57,8 @@ const USED_UP: &[&str] = &[
     "1321",
 ];
 /// Words for the same, in lower case: Z.AI "Usage limit reached for 5 hour. Your limit will reset at …", Kimi
-/// "You've reached your usage limit for this billing cycle" (made up after its page), Cerebras "Tokens per day limit
-/// exceeded".
+/// "You've reached your usage limit for this billing cycle" (made up after its page), Cerebras "Tokens per
+/// day limit exceeded".
 const USED_UP_WORDS: &[&str] = &[
     "usage limit reached",
     "usage limit has been reached",

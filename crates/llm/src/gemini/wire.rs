@@ -1,5 +1,5 @@
-//! The chunks of a stream as they are read. Every field may be missing, and unknown ones are ignored: new kinds of parts
-//! come without notice.
+//! The chunks of a stream as they are read. Every field may be missing, and unknown ones are ignored: new
+//! kinds of parts come without notice.
 //!
 //! ```text
 //! {"candidates":[{"index":0,"content":{"role":"model","parts":[
@@ -58,7 +58,7 @@ impl<'a> GeminiChunk<'a> {
     }
 }
 
-/// One of several answers. Only one is requested. Only one is requested.
+/// One of several answers. Only one is requested.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {

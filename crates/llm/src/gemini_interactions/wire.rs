@@ -1,5 +1,5 @@
-//! The events of a stream and the interaction itself, as they are read. Every field may be missing, and unknown ones are
-//! ignored.
+//! The events of a stream and the interaction itself, as they are read. Every field may be missing, and
+//! unknown ones are ignored.
 //!
 //! ```text
 //! {"event_type":"step.start","index":1,"step":{"type":"function_call","id":"61nz","name":"read","arguments":{}}}

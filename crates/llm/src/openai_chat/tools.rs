@@ -151,8 +151,8 @@ impl OpenToolCall {
         }
     }
 
-    /// Returns whether a piece with this id and name begins another call under the same index or id: a server that
-    /// numbers all calls 0, or names all of them alike, sends each of them whole
+    /// Returns whether a piece with this id and name begins another call under the same index or id: a server
+    /// that numbers all calls 0, or names all of them alike, sends each of them whole
     /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is whole too, where the next
     /// one has an id of its own. An id that changes in the middle of a call is none: there are servers that
     /// give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
@@ -172,8 +172,8 @@ impl OpenToolCall {
         same && arguments == self.json && self.is_whole()
     }
 
-    /// Returns whether all that came are the empty arguments with which some gateways begin a call of Claude's,
-    /// before the real ones (<https://github.com/BerriAI/litellm/issues/4537>,
+    /// Returns whether all that came are the empty arguments with which some gateways begin a call of
+    /// Claude's, before the real ones (<https://github.com/BerriAI/litellm/issues/4537>,
     /// <https://github.com/openai/openai-agents-js/pull/712>).
     fn is_empty_so_far(&self) -> bool {
         self.json.trim() == "{}"

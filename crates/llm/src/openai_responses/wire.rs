@@ -1,5 +1,5 @@
-//! The events of a Responses stream, and the parts of a response, as they are read. Every field may be missing, and unknown
-//! ones are ignored: new kinds of events and items come without notice.
+//! The events of a Responses stream, and the parts of a response, as they are read. Every field may be
+//! missing, and unknown ones are ignored: new kinds of events and items come without notice.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -13,7 +13,8 @@ pub(crate) fn status(name: &str) -> f64 {
     number.parse().unwrap_or(0.0)
 }
 
-/// Processor time of the lanes' threads and of this one so far: it tells costs on a machine that does other things too.
+/// Processor time of the lanes' threads and of this one so far: it tells costs on a machine that does other
+/// things too.
 pub(crate) fn processor() -> (Duration, Duration) {
     let read = |path: std::path::PathBuf| {
         let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -1,12 +1,15 @@
 //! What one call of each function that a script can name may cost, and how a hostile script would use it.
 
-/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with what the VM counts during calls of three sizes: bytes,
-/// safepoints, looks at the clock, effects. That a native loop takes no more steps than its size is what no count shows.
+/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with what the VM counts
+/// during calls of three sizes: bytes, safepoints, looks at the clock, effects. That a native loop takes no
+/// more steps than its size is what no count shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
-    /// A few steps for each argument: no memory, no safepoint and no look at the clock more for an argument that is larger.
+    /// A few steps for each argument: no memory, no safepoint and no look at the clock more for an argument
+    /// that is larger.
     Constant,
-    /// As long as it takes to copy what it reads or makes, which the limit of memory bounds: memory in proportion.
+    /// As long as it takes to copy what it reads or makes, which the limit of memory bounds: memory in
+    /// proportion.
     Copies,
     /// Linear in what it reads, and slower than a copy: where that is much the clock is read afterwards.
     Charged,

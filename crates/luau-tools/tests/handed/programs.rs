@@ -1,4 +1,5 @@
-//! Programs made at random from what a script can do to a value: write to it, give it a metatable, call what it has with others.
+//! Programs made at random from what a script can do to a value: write to it, give it a metatable, call what
+//! it has with others.
 
 /// A seeded source of programs: the same seed gives the same ones.
 pub(crate) struct Programs {

@@ -1,9 +1,11 @@
-//! What a script tries against another that shares its VM, and what the other looks at to see whether it came to anything.
+//! What a script tries against another that shares its VM, and what the other looks at to see whether it came
+//! to anything.
 
 /// What the victim has and nobody else may see.
 pub(crate) const SECRET: &str = "the victim's own";
 
-/// Uses what an attacker may have spoilt, and says what it saw; with `hold` it waits with its secret in every place that it has.
+/// Uses what an attacker may have spoilt, and says what it saw; with `hold` it waits with its secret in every
+/// place that it has.
 pub(crate) const VICTIM: &str = r#"
 local lib = require("shared")
 function invoke(ctx, args)

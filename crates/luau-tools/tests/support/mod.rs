@@ -1,4 +1,5 @@
-//! A host for tests: answers from a function, keeps what it was asked, and can hold answers back or hand recorded ones out.
+//! A host for tests: answers from a function, keeps what it was asked, and can hold answers back or hand
+//! recorded ones out.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -115,7 +116,8 @@ pub(crate) async fn run(source: &str, args: Value) -> (Result<Value, ScriptError
     (result, log)
 }
 
-/// Hands out the outcomes of an earlier run, and notes what is asked differently. A step without an outcome never ends.
+/// Hands out the outcomes of an earlier run, and notes what is asked differently. A step without an outcome
+/// never ends.
 pub(crate) struct Replays {
     recorded: BTreeMap<u64, (EffectKind, Value, Outcome)>,
     differs: Mutex<Vec<String>>,

@@ -59,8 +59,7 @@ pub struct ServedCall {
     pub progress: CallProgress,
 }
 
-/// Progress messages of a call for a client that wants them. Messages that find no room are dropped. What
-/// finds no room is lost.
+/// Progress messages of a call for a client that wants them. Messages that find no room are dropped.
 #[derive(Clone, Debug, Default)]
 pub struct CallProgress {
     heard: Option<(Value, mpsc::Sender<Value>)>,

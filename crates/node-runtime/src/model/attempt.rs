@@ -76,8 +76,8 @@ impl<'a> Attempt<'a> {
         self.begun
     }
 
-    /// Ends an answer that failed, if it was announced. A refusal before its first word costs what the provider
-    /// says and no more.
+    /// Ends an answer that failed, if it was announced. A refusal before its first word costs what the
+    /// provider says and no more.
     pub(super) fn broken(&self, outcome: &CallEnd) -> Vec<EnvironmentEvent> {
         let is_refusal = matches!(outcome, CallEnd::Failed(failure) if failure.was_said);
         match (self.stream_is_open(), is_refusal && !self.begun) {

@@ -1,8 +1,6 @@
 //! Adapts the emission of chunks to the speed of a stream. Chunks that arrive far apart are emitted at once.
 //! If they arrive close together, some are held back and emitted with the next ones: a commit and a frame for
-//! each would cost more than the chunks do. Pieces that come far apart are said as they come. Where they come
-//! close behind each other some are held back for the next ones and said with them: a commit and a frame for
-//! each would cost more than the pieces do.
+//! each would cost more than the chunks do.
 //!
 //! Vendors send some tens of pieces a second, and a small model on this machine may send a thousand. At the
 //! first pace every piece is committed and shown as it comes. At the second one, pieces of 3 to 5 ms become

@@ -30,8 +30,8 @@ pub(super) struct StreamingBody {
 }
 
 impl StreamingBody {
-    /// Returns a body of which nothing was decoded. `first` was read before, and the next piece has to come by
-    /// `until`.
+    /// Returns a body of which nothing was decoded. `first` was read before, and the next piece has to come
+    /// by `until`.
     pub(super) fn new(
         incoming: IncomingBody,
         decoder: StreamDecoder,
@@ -51,8 +51,8 @@ impl StreamingBody {
         }
     }
 
-    /// Decodes a piece that came at `now` and sets the deadline for the next one: `idle` later, or, after the reason
-    /// to stop, a few seconds after that reason, however much follows it.
+    /// Decodes a piece that came at `now` and sets the deadline for the next one: `idle` later, or, after the
+    /// reason to stop, a few seconds after that reason, however much follows it.
     pub(super) fn decode(
         &mut self,
         piece: &[u8],

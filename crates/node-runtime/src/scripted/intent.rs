@@ -1,5 +1,5 @@
-//! The requests that plain words express. A table of phrases, not a model: deterministic, and honest about
-//! what it does not know.
+//! The requests that plain words express. They are found by a table of phrases, not by a model: the result is
+//! deterministic, and unknown words are reported as unknown.
 //!
 //! # Reading an input
 //!

@@ -228,7 +228,8 @@ async fn a_stream_that_calls_itself_json_is_read_as_it_comes() {
     assert_eq!(said.text(), "hello");
 }
 
-/// A made-up answer of the shape that Anthropic's SDK types give a server-side fallback (`server-side-fallback-2026-07-01`).
+/// A made-up answer of the shape that Anthropic's SDK types give a server-side fallback
+/// (`server-side-fallback-2026-07-01`).
 #[tokio::test]
 async fn another_model_that_goes_on_with_the_answer_is_named_with_its_price() {
     let events = [

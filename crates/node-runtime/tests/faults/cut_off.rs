@@ -1,5 +1,5 @@
-//! What an answer costs that its server did not count, because it was cut off or because the server never counts: an estimate is
-//! booked and marked as one.
+//! What an answer costs that its server did not count, because it was cut off or because the server never
+//! counts: an estimate is booked and marked as one.
 
 use agentx_testing::{Gate, ServerReply, TestServer, fixture, start, wire};
 use agentx_types::{Api, EnvironmentEvent as E, Usage};

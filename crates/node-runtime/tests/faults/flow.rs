@@ -14,7 +14,8 @@ const SLOW: Duration = Duration::from_millis(6);
 /// Pieces that come close behind each other before a stream counts as one that flows.
 const FLOWS: usize = 16;
 
-/// Time that does not move on by itself: it would, in a paused runtime that waits for a socket, were nothing at work.
+/// Time that does not move on by itself: it would, in a paused runtime that waits for a socket, were nothing
+/// at work.
 struct StandingStill(
     #[expect(dead_code, reason = "what is at work waits until it is dropped")] mpsc::Sender<()>,
 );

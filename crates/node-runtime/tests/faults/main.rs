@@ -1,6 +1,6 @@
-//! Model calls against a real HTTP server that misbehaves, or answers faster than anybody reads. Each case is a list of replies and the exact events that follow.
-//! Nothing sleeps: waits between attempts are recorded, not waited for, and limits are milliseconds where they are the
-//! subject.
+//! Model calls against a real HTTP server that misbehaves, or answers faster than anybody reads. Each case is
+//! a list of replies and the exact events that follow. Nothing sleeps: waits between attempts are recorded,
+//! not waited for, and limits are milliseconds where they are the subject.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! A small server that speaks the protocol and does wrong on demand, and a relay that cuts connections at any byte.
+//! A small server that speaks the protocol and does wrong on demand, and a relay that cuts connections at any
+//! byte.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 

@@ -31,8 +31,8 @@ pub enum AgentOrigin {
     User,
 }
 
-/// An agent that a file describes, and what whoever opens a session with it says about it. The file's limits and its way to
-/// decide can only be tightened by that.
+/// An agent that a file describes, and what whoever opens a session with it says about it. The file's limits
+/// and its way to decide can only be tightened by that.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedAgent {
     /// The agent.
@@ -112,8 +112,8 @@ pub trait Agents: Send + Sync {
     /// Resolves a named agent to the configuration of a new session.
     ///
     /// # Errors
-    /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`] if its files
-    /// have mistakes, and [`RuntimeError::UnknownModel`] if a wanted model is not known.
+    /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`]
+    /// if its files have mistakes, and [`RuntimeError::UnknownModel`] if a wanted model is not known.
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
 }
 

@@ -73,7 +73,8 @@ pub enum RuntimeError {
         /// For people.
         detail: String,
     },
-    /// The log of a session went back under whoever follows it: its machine lost power, or an old copy was put in its place.
+    /// The log of a session went back under whoever follows it: its machine lost power, or an old copy was
+    /// put in its place.
     #[error(
         "the log of session {session} went back: its event {seq} differs from the one seen before, or no \
          longer exists. New events do not follow those already shown"

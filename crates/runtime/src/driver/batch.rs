@@ -164,8 +164,8 @@ impl SessionDriver {
             .flatten()
     }
 
-    /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and tells the responder why.
-    /// Returns `false` if the event is accepted.
+    /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and
+    /// tells the responder why. Returns `false` if the event is accepted.
     fn refuse(&self, item: &mut PendingFact) -> bool {
         if item.of_responder
             && item
@@ -348,7 +348,8 @@ fn is_for_effectors(action: &Action) -> bool {
     }
 }
 
-/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole outcome.
+/// The fact that an action is recorded by: that it begins, or, if nothing outside is touched, its whole
+/// outcome.
 fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id| {
         ActionStarted {

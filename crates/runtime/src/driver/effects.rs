@@ -26,8 +26,8 @@ use agentx_session::SessionFold;
 /// Time limit for cancelled tasks to end when the session ends.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
 
-/// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of their
-/// responders. Only events that were already queued arrive here, and the queue has fewer slots.
+/// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of
+/// their responders. Only events that were already queued arrive here, and the queue has fewer slots.
 const MOST_LOST: usize = 256;
 
 /// The actions of a session in progress.

@@ -85,7 +85,8 @@ pub struct DriverParts {
     /// The tools that this program has now; a session that was opened with others is notified of the change,
     /// and so are those that are open.
     pub tools: ToolOffers,
-    /// The files that calls are kept from in every session, whatever a session's own configuration says; `None` leaves it to that.
+    /// The files that calls are kept from in every session, whatever a session's own configuration says;
+    /// `None` leaves it to that.
     pub guard: Option<Arc<Guard>>,
     /// The rules of a server for each call, if this process is one: they bind every session, whatever its own
     /// configuration says. `None` removes the rules that an earlier server left in a session.
@@ -98,7 +99,8 @@ pub struct DriverParts {
     pub standing: Option<Arc<StandingRules>>,
     /// The program and its version, for the log.
     pub program: String,
-    /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a kill.
+    /// Whether this process is a server. Stored in the log, so that the next server resumes its runs after a
+    /// kill.
     pub serves: bool,
 }
 
@@ -256,7 +258,8 @@ impl SessionDriver {
         }
     }
 
-    /// Waits for the next command, event, ended action or change of the tool offers, in this order of priority.
+    /// Waits for the next command, event, ended action or change of the tool offers, in this order of
+    /// priority.
     async fn wake(&mut self) -> Wake {
         tokio::select! {
             biased;
@@ -332,7 +335,8 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it is told so.
+    /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it
+    /// is told so.
     async fn effect_ended(&mut self, action: &ActionId, end: ActionEnd) -> Result<(), LogError> {
         while let Ok(said) = self.inbound.try_recv() {
             self.take_in(PendingFact::all(said)).await?;
@@ -348,8 +352,8 @@ impl SessionDriver {
         Ok(())
     }
 
-    /// Interrupts what runs and waits, within a bound, until it has ended. Nothing begins any more: what waits is held back, also
-    /// where this process dies on the way.
+    /// Interrupts what runs and waits, within a bound, until it has ended. Nothing begins any more: what
+    /// waits is held back, also where this process dies on the way.
     async fn stop_all(&mut self) -> Result<(), LogError> {
         if self.fold.is_busy() {
             let reason = Some("the session was closed".to_owned());

@@ -31,7 +31,8 @@ pub(crate) use pages::Pages;
 pub use subscribed::{StreamSource, SubscriptionSource};
 pub(crate) use subscribed::{watched, written};
 
-/// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is cut off by its source.
+/// The number of deliveries that may wait for the reader of a subscription; then its follower waits, and is
+/// cut off by its source.
 const READER_CAPACITY: usize = 1024;
 /// The number of deliveries that are handed on at once.
 const AT_ONCE: usize = 256;
@@ -41,8 +42,8 @@ const BUS_CAPACITY: usize = 8192;
 /// The source of the events of a session. Its futures can be dropped while they wait: they are asked again
 /// then.
 pub trait EventSource: Send {
-    /// Begins to bring what comes, or begins again after a cut, so that nothing after [`SessionReader::known`] is missing; as a stream, nothing
-    /// after [`SessionReader::overlap`].
+    /// Begins to bring what comes, or begins again after a cut, so that nothing after
+    /// [`SessionReader::known`] is missing; as a stream, nothing after [`SessionReader::overlap`].
     fn begin(
         &mut self,
         reading: &SessionReader,
@@ -276,7 +277,8 @@ pub(crate) fn live(live: LiveSource, after_seq: u64, view: View) -> Subscription
     ))
 }
 
-/// Reads a session that any process writes, starting after `after_seq`. With `follow`, it keeps reading as facts are added.
+/// Reads a session that any process writes, starting after `after_seq`. With `follow`, it keeps reading as
+/// facts are added.
 pub fn watch_log(
     log: Arc<dyn SessionLog>,
     session: SessionId,

@@ -1,4 +1,5 @@
-//! A session of this process: what is committed comes by the bus, with what it means, which was derived where it was committed.
+//! A session of this process: what is committed comes by the bus, with what it means, which was derived where
+//! it was committed.
 //!
 //! It subscribes first and asks for the head of the log afterwards: what is committed in between comes twice
 //! and is ignored, instead of not at all. One that is cut off by the bus, because it was slow, begins again

@@ -1,6 +1,7 @@
 //! A session of a log in memory: its facts, and its data for lists.
 //!
-//! It keeps the promises of [`SessionLog`](crate::SessionLog) for one session; the lock is that of the whole log.
+//! It keeps the promises of [`SessionLog`](crate::SessionLog) for one session; the lock is that of the whole
+//! log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -220,7 +221,8 @@ impl StoredSession {
         Ok(())
     }
 
-    /// Whether these are the next facts: numbers without a gap, of this session, and no derived event among them.
+    /// Whether these are the next facts: numbers without a gap, of this session, and no derived event among
+    /// them.
     fn check_order(&self, facts: &[Fact]) -> Result<(), LogError> {
         for (expected, fact) in (self.info.last_seq + 1..).zip(facts) {
             if fact.seq != expected {

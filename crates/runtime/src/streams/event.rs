@@ -153,8 +153,8 @@ impl StreamEvent {
         }
     }
 
-    /// The medium that it belongs to: that of a chunk, and `tool` for the life of calls. `None` for what every stream of the
-    /// agent is told: `eof`, `closed`, `interrupted`.
+    /// The medium that it belongs to: that of a chunk, and `tool` for the life of calls. `None` for what
+    /// every stream of the agent is told: `eof`, `closed`, `interrupted`.
     pub fn medium(&self) -> Option<&Medium> {
         match &self.body {
             StreamBody::Chunk(chunk) => Some(&chunk.medium),

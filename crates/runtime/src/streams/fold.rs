@@ -1,7 +1,8 @@
 //! A pure fold that turns RuntimeEvents into the words of agents. It knows each agent's name, the agent that
 //! made it and what it is doing.
 //!
-//! One event in, at most one out, with the same `(seq, index)`: so a place in the one is a place in the other.
+//! One event in, at most one out, with the same `(seq, index)`: so a place in the one is a place in the
+//! other.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -75,7 +75,8 @@ impl StreamSlot {
         self.lock().skip = place;
     }
 
-    /// Takes in an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or over.
+    /// Takes in an event. `false`: nothing more is wanted of the multiplexer, as the stream is cut off or
+    /// over.
     pub(super) fn push(&self, event: &Arc<StreamEvent>, fold: &StreamFold) -> bool {
         let mut queue = self.lock();
         if event.place() <= queue.skip {

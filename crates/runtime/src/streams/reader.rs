@@ -1,7 +1,8 @@
 //! The reader's end of one stream: what waits for it, or, where it is behind, what the log has.
 //!
-//! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, continues from the log with a copy of the fold as
-//! it was there, and takes part again when it has caught up. It gets each event once and in order anyway.
+//! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, continues
+//! from the log with a copy of the fold as it was there, and takes part again when it has caught up. It gets
+//! each event once and in order anyway.
 
 use std::sync::Arc;
 
@@ -66,7 +67,8 @@ impl AgentStream {
         }
     }
 
-    /// Moves the next events to the end of `out`: at least one, at most `limit`. Returns how many; 0 at the end.
+    /// Moves the next events to the end of `out`: at least one, at most `limit`. Returns how many; 0 at the
+    /// end.
     pub async fn next_many(&mut self, out: &mut Vec<Arc<StreamEvent>>, limit: usize) -> usize {
         let limit = limit.max(1);
         if self.behind.is_none() {
@@ -87,7 +89,8 @@ impl AgentStream {
         1 + more
     }
 
-    /// The number of events that were dropped because newer ones came: with [`SlowReaderPolicy::Latest`] alone.
+    /// The number of events that were dropped because newer ones came: with [`SlowReaderPolicy::Latest`]
+    /// alone.
     pub fn dropped(&self) -> u64 {
         self.slot.dropped()
     }

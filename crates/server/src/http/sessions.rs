@@ -38,7 +38,7 @@ pub(crate) struct SessionPage {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct CreateRequest {
     /// The complete configuration of the agent. The server inserts its own tools, and the member's workspace
-    /// is the server's. The server puts its own tools in, and the member's workspace is the server's.
+    /// is the server's.
     #[serde(default)]
     config: Option<AgentConfig>,
     /// The name of an agent that the server's files describe.

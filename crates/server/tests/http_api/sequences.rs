@@ -586,8 +586,8 @@ impl Trial {
     }
 }
 
-/// A call that an agent judges more freely than within these bounds. Whoever drives the operator's session may
-/// have people asked where nobody was: there what cannot be read is refused.
+/// A call that an agent judges more freely than within these bounds. Whoever drives the operator's session
+/// may have people asked where nobody was: there what cannot be read is refused.
 fn freer(agent: &AgentConfig, bounds: &AgentConfig, is_own: bool) -> Option<String> {
     let asking = AgentConfig {
         approval: agent.approval,

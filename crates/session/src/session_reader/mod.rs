@@ -27,11 +27,12 @@ pub use view::{Delivery, Fact, View};
 /// kinds:
 ///
 /// - [`step`](Self::step) says what is to be done next. It is asked until it wants something from outside.
-/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) give it that, and
-///   nothing that it did not ask for. What is given twice, or comes again after a cut, is ignored.
-///   A missing fact makes the next step `Missing`. If the last event returns with other content, the log was
-///   rolled back (`WentBack`).
-/// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and [`fold`](Self::fold) say where it stands.
+/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) give
+///   it that, and nothing that it did not ask for. What is given twice, or comes again after a cut, is
+///   ignored. A missing fact makes the next step `Missing`. If the last event returns with other content, the
+///   log was rolled back (`WentBack`).
+/// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and
+///   [`fold`](Self::fold) say where it stands.
 ///
 /// Each event after the start position is therefore delivered once and in order, wherever the source is cut
 /// and whatever it repeats, and [`Delivery::CaughtUp`] comes once, after the last event that was there when
@@ -241,7 +242,8 @@ impl SessionReader {
         }
     }
 
-    /// The last fact that needs to be brought no more: with those after it, everything wanted can be delivered.
+    /// The last fact that needs to be brought no more: with those after it, everything wanted can be
+    /// delivered.
     pub fn known(&self) -> u64 {
         if self.derives() {
             self.fold.as_ref().map_or(0, |fold| fold.last_seq())

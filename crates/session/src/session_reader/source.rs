@@ -2,7 +2,8 @@
 //!
 //! The guarantees of `SessionReader` hold if a source obeys two rules:
 //!
-//! 1. After [`SourceStart`], it omits nothing after the point that it was asked for without a [`SourceItem::Cut`].
+//! 1. After [`SourceStart`], it omits nothing after the point that it was asked for without a
+//!    [`SourceItem::Cut`].
 //! 2. It returns facts in the order of their `seq`, except facts that it repeats.
 
 use std::sync::Arc;
@@ -26,8 +27,7 @@ pub enum LiveContent {
 /// The beginning of a source, also after a cut.
 #[derive(Debug)]
 pub enum SourceStart {
-    /// The source brings events from now on. The log has everything up to this fact, and perhaps more. The
-    /// log has everything up to this fact, and perhaps more.
+    /// The source brings events from now on. The log has everything up to this fact, and perhaps more.
     Log(u64),
     /// The source brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by
     /// itself, perhaps among facts that are known or come too early.
@@ -73,8 +73,8 @@ pub enum ReaderStep {
     End,
     /// The reader cannot deliver anything more.
     Missing(Gap),
-    /// The log of this session went back: the event with this `seq` is another one than before, or is not there any more. Nothing
-    /// that came of the new history was handed on.
+    /// The log of this session went back: the event with this `seq` is another one than before, or is not
+    /// there any more. Nothing that came of the new history was handed on.
     WentBack(SessionId, u64),
 }
 

@@ -242,7 +242,8 @@ fn closing(text: &str, start: usize, open: char, close: char) -> Option<usize> {
     None
 }
 
-/// vi's `f` and `t` and their ways back: the place of the `count`th of this sign in the row; `till` stops before it.
+/// vi's `f` and `t` and their ways back: the place of the `count`th of this sign in the row; `till` stops
+/// before it.
 pub(super) fn find(
     text: &str,
     at: usize,

@@ -1,5 +1,5 @@
-//! The keys of vi: a state machine beside the line. While it inserts, keys mean what they do otherwise; in normal mode they are
-//! commands: a count, an operator, a motion.
+//! The keys of vi: a state machine beside the line. While it inserts, keys mean what they do otherwise; in
+//! normal mode they are commands: a count, an operator, a motion.
 
 mod commands;
 mod operators;

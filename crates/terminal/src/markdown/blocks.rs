@@ -286,7 +286,8 @@ impl Blocks {
     }
 }
 
-/// Signs alone may become anything, a number an item, and what looks like a fence is one only when its line has ended.
+/// Signs alone may become anything, a number an item, and what looks like a fence is one only when its line
+/// has ended.
 fn may_become_anything(line: &str) -> bool {
     let text = line.trim();
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Markdown as it streams. What can no longer change is done, and is handed out once, as rows; the end of the text, which the next
-//! letter may turn into something else, lives and is rendered anew.
+//! Markdown as it streams. What can no longer change is done, and is handed out once, as rows; the end of the
+//! text, which the next letter may turn into something else, lives and is rendered anew.
 
 mod blocks;
 mod code;
@@ -178,7 +178,8 @@ impl Markdown {
         };
         self.looked_at = self.blocks.live_len();
         let rows = without(self.rows(&self.lines(&block)), self.frozen);
-        // A link that has begun may look otherwise when its end comes; one that never ends keeps nothing for ever.
+        // A link that has begun may look otherwise when its end comes; one that never ends keeps nothing for
+        // ever.
         let most = if cut::is_open(&block.text) {
             LIVE_ROWS * 6
         } else {
@@ -200,8 +201,8 @@ impl Markdown {
         self.let_go(&block);
     }
 
-    /// Lets go of the words that are done, where what follows them means the same without them: so that a long paragraph costs
-    /// no more than a short one.
+    /// Lets go of the words that are done, where what follows them means the same without them: so that a
+    /// long paragraph costs no more than a short one.
     fn let_go(&mut self, block: &MarkdownBlock) {
         let said = |text: &str| {
             let lines = render::block(text, &self.theme, self.columns);
@@ -228,7 +229,8 @@ fn letters(row: &Row) -> usize {
         .sum()
 }
 
-/// The rows after so many letters. Of a row that is done in part, after the terminal changed its width, the rest.
+/// The rows after so many letters. Of a row that is done in part, after the terminal changed its width, the
+/// rest.
 fn without(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
     let mut left = Vec::new();
     for row in rows {

@@ -1,4 +1,5 @@
-//! Tables: as wide as they need to be, narrower where the terminal is, and as a list of records where even that does not fit.
+//! Tables: as wide as they need to be, narrower where the terminal is, and as a list of records where even
+//! that does not fit.
 
 use pulldown_cmark::Alignment;
 

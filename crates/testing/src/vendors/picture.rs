@@ -148,7 +148,8 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Returns whether an address of a picture is one that OpenAI loads, or has the bytes of the type that it names.
+/// Returns whether an address of a picture is one that OpenAI loads, or has the bytes of the type that it
+/// names.
 pub(super) fn is_sent_well(url: &str) -> bool {
     let Some((kind, data)) = url
         .strip_prefix("data:")

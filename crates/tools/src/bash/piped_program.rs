@@ -48,8 +48,7 @@ pub struct PipedCommand<'a> {
 /// The three pipes of a program.
 #[derive(Debug)]
 pub struct ProgramPipes {
-    /// The program's standard input. As a rule the program ends when this is dropped. It ends by itself, as a
-    /// rule, when this is dropped.
+    /// The program's standard input. As a rule the program ends when this is dropped.
     pub stdin: ChildStdin,
     /// The program's standard output.
     pub stdout: ChildStdout,
@@ -69,8 +68,8 @@ impl PipedProgram {
     /// Starts a program in a process group of its own. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// Returns an error if the program or its directory does not exist, or if the program or its watcher cannot
-    /// be started.
+    /// Returns an error if the program or its directory does not exist, or if the program or its watcher
+    /// cannot be started.
     pub fn start(command: &PipedCommand<'_>) -> std::io::Result<(Self, ProgramPipes)> {
         let mark = ProcessMark::new(&SessionId::new(NO_SESSION), &ToolCallId::new(command.name));
         let mut child = Command::new(command.program)
@@ -111,8 +110,8 @@ impl PipedProgram {
         Some(status)
     }
 
-    /// Waits for its end, which the end of its input causes in most programs, for at most `patience`; then asks it
-    /// (SIGTERM), waits as long again, and kills what is left. Drop its pipes before.
+    /// Waits for its end, which the end of its input causes in most programs, for at most `patience`; then
+    /// asks it (SIGTERM), waits as long again, and kills what is left. Drop its pipes before.
     pub async fn stop(mut self, patience: Duration) {
         let mut known = Vec::new();
         for asks in [false, true] {

@@ -1,4 +1,5 @@
-//! The golden facts as a newer version may write them: each with one word, tag or variant that this version does not know.
+//! The golden facts as a newer version may write them: each with one word, tag or variant that this version
+//! does not know.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
 use std::collections::BTreeSet;
@@ -19,7 +20,8 @@ pub(crate) struct Newer {
     pub(crate) place: String,
     /// What stood there.
     pub(crate) was: String,
-    /// Whether it is a word that stands for itself; else it is the tag of a part, or the name of a variant with more to it.
+    /// Whether it is a word that stands for itself; else it is the tag of a part, or the name of a variant
+    /// with more to it.
     pub(crate) is_word: bool,
 }
 

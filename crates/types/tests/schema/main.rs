@@ -1,5 +1,6 @@
-//! What is generated from the types for other languages: `docs/protocol/agentx.v1.schema.json` and `agentx.v1.d.ts`. They are
-//! compared with what the code makes, and the golden lines with the schema. `UPDATE_GOLDEN=1` writes them again.
+//! What is generated from the types for other languages: `docs/protocol/agentx.v1.schema.json` and
+//! `agentx.v1.d.ts`. They are compared with what the code makes, and the golden lines with the schema.
+//! `UPDATE_GOLDEN=1` writes them again.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,5 @@
-//! As much of JSON Schema as the generated one uses. A keyword that it does not know is a mistake, so that nothing is taken for
-//! checked that was not.
+//! As much of JSON Schema as the generated one uses. A keyword that it does not know is a mistake, so that
+//! nothing is taken for checked that was not.
 
 use serde_json::Value;
 

@@ -62,7 +62,8 @@ pub(super) async fn say_notes(
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 
-/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last event before.
+/// Opens the session; without a person, one that would ask is told to refuse. Whether it would, and the last
+/// event before.
 pub(super) async fn open(
     place: &CommandTarget,
     settings: &mut Settings,

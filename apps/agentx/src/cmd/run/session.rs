@@ -1,4 +1,5 @@
-//! From the command line to a run: the settings, the place, the session, and what holds in it while the run lasts.
+//! From the command line to a run: the settings, the place, the session, and what holds in it while the run
+//! lasts.
 
 use agentx::runtime::UserInput;
 use agentx::types::{ApprovalMode, ConfigChange};

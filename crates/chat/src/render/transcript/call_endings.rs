@@ -19,7 +19,8 @@ const NOT_ALLOWED: &str = "Not allowed: ";
 const MODE_DENY: &str = "in the approval mode `deny` nobody is asked";
 
 impl TranscriptRenderer {
-    /// Says of calls that are refused that there is no terminal to ask on: that the session was told to refuse is not what the person said.
+    /// Says of calls that are refused that there is no terminal to ask on: that the session was told to
+    /// refuse is not what the person said.
     pub fn without_person(mut self, is_alone: bool) -> Self {
         self.is_alone = is_alone;
         self

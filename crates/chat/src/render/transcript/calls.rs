@@ -33,8 +33,8 @@ pub(super) struct CallView {
     /// The values that the call emits to listeners; none of them is left out.
     emitted: EmittedView,
     pub(super) headed: bool,
-    /// Whether a part of the call was shown before its end, so that lines of others may stand between that part
-    /// and the rest.
+    /// Whether a part of the call was shown before its end, so that lines of others may stand between that
+    /// part and the rest.
     begun: bool,
     /// Whether another call was shown while this one ran, so that its name stands before what follows.
     beside: bool,
