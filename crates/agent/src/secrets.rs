@@ -126,7 +126,6 @@ pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
 pub(crate) struct SecretGuard {
     /// The program's own files, which nothing excepts.
     own: WatchedFiles,
-    /// Files with secrets.
     secrets: WatchedFiles,
     /// Patterns of paths that only look like those of secrets.
     except: Vec<String>,

@@ -114,7 +114,6 @@ pub(crate) fn environment(
     layer
 }
 
-/// The layer of the command line.
 pub(crate) fn flags(flags: &[CommandLineSetting], mistakes: &mut Vec<ConfigMistake>) -> SettingsLayer {
     let mut layer = SettingsLayer::default();
     for flag in flags {

@@ -12,7 +12,6 @@ use crate::{ConfigMistake, MistakeLocation, SourceLocation, nearest};
 
 const KEYS: &[&str] = &["system", "input", "result", "nth", "say", "call", "calls"];
 
-/// Reads answers.
 pub(crate) fn read(file: &Path, text: &str) -> Result<Vec<ScriptedAnswer>, ConfigMistake> {
     let reader = AnswerReader { file };
     let root = parse(text).map_err(|broken| reader.mistake(broken.at.line, broken.at.column, broken.what))?;

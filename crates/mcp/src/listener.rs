@@ -95,7 +95,6 @@ impl RunningCalls {
 pub(crate) struct HeardCall {
     calls: RunningCalls,
     token: String,
-    /// The lines.
     pub(crate) lines: mpsc::Receiver<String>,
 }
 

@@ -32,7 +32,6 @@ const LOOK_BACK: u64 = 4096;
 
 /// The request of a reader.
 pub(crate) struct FollowRequest {
-    /// The session.
     pub(crate) session: SessionId,
     /// The reader has everything up to this event, or wants nothing of it.
     pub(crate) after_seq: u64,

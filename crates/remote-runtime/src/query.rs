@@ -21,11 +21,9 @@ use crate::http::new_key;
 
 /// An HTTP request without the server and the credentials.
 pub(crate) struct Query<'a> {
-    /// The method.
     pub(crate) method: Method,
     /// The path below `/v1`, each part escaped where it is needed.
     pub(crate) segments: &'a [&'a str],
-    /// The query string.
     pub(crate) query: Vec<(&'static str, String)>,
     /// Sent as JSON.
     pub(crate) body: Option<Value>,

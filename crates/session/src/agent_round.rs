@@ -23,7 +23,6 @@ pub(crate) struct AgentStep<'a> {
     pub(crate) agent: &'a AgentStateId,
     /// The run that it is said in; `None` before the agent's first.
     pub(crate) run: Option<&'a RunId>,
-    /// The output of the agent.
     pub(crate) output: AgentOutput,
 }
 

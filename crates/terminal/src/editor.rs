@@ -70,7 +70,6 @@ pub struct Editor {
     stashed: Option<(String, usize)>,
     /// Texts that came back, for the line after this one.
     later: VecDeque<String>,
-    /// The search in the history.
     wanted: Option<HistorySearch>,
     pastes: Pastes,
     undo: Undo,

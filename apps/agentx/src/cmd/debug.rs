@@ -15,7 +15,6 @@ use crate::exit::Exit;
 /// The largest body that is read.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Runs one of the commands.
 pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit, ChatError> {
     let DebugCommand::Decode { api, file } = command;
     let api = match api {

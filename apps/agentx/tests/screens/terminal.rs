@@ -12,7 +12,6 @@ const QUESTIONS: [(&[u8], &str); 2] = [
     (b"\x1b[>0q", "\u{1b}P>|model(1)\u{1b}\\"),
 ];
 
-/// A terminal.
 pub(crate) struct Terminal {
     parser: vt100::Parser,
     /// The last bytes, in which a question may have begun.

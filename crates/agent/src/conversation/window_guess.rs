@@ -34,7 +34,6 @@ pub(super) struct BeforeGuess {
     context_window: u64,
     /// The longest answer in the configuration, in tokens.
     max_output_tokens: u64,
-    /// The start of the window.
     window_start: usize,
     /// The messages that were sent although the window had moved past them.
     stays: Vec<(Arc<Message>, u64)>,

@@ -12,7 +12,6 @@ use super::intent::Intent;
 /// The places of the variables in a text, from and to, in bytes.
 pub(super) type Spans = Vec<(usize, usize)>;
 
-/// A reading of an input.
 pub(super) struct InputReading {
     /// The meaning of the input in this reading.
     pub(super) intent: Intent,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-/// The workspace.
 pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()

@@ -38,7 +38,6 @@ pub(crate) struct Display<'a> {
     pub(super) spoken: String,
     pub(super) prompt: Prompt,
     pub(super) pace: Pace,
-    /// The title of the terminal.
     pub(super) title: TerminalTitle,
     /// The last answer with words, for `/copy` while the server is away.
     pub(super) last_answer: Option<String>,

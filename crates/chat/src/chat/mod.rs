@@ -120,7 +120,6 @@ pub struct Chat<'a> {
     approvals: Approvals,
     /// The session, and who takes part in it.
     connection: ChatConnection,
-    /// The status of the session.
     status: SessionStatus,
     /// The programs that run beside it.
     programs: Programs,

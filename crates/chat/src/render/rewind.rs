@@ -203,7 +203,6 @@ pub fn diffs(plan: &RestorePlan, whole: bool, style: Paint, width: usize) -> Str
     text
 }
 
-/// The diff of one file.
 pub(crate) fn diff_of(file: &PlannedFile, most: usize, style: Paint, width: usize) -> String {
     let mut text = format!("{}\n", style.bold(&visible(&file.shown)));
     if file.diff.is_empty() {

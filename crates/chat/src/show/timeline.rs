@@ -53,7 +53,6 @@ impl Timeline {
         Ok(Self::new(session.clone(), facts))
     }
 
-    /// The id of the session.
     pub(super) fn session(&self) -> &SessionId {
         &self.session
     }

@@ -25,7 +25,6 @@ pub(crate) fn processor() -> (Duration, Duration) {
     (lanes, read("/proc/thread-self/schedstat".into()))
 }
 
-/// The threads of lanes.
 fn lane_threads() -> impl Iterator<Item = std::path::PathBuf> {
     let tasks = std::fs::read_dir("/proc/self/task")
         .into_iter()

@@ -145,7 +145,6 @@ pub(super) struct Socket {
     nonce: String,
 }
 
-/// An event of the socket.
 pub(super) enum SocketEvent {
     Frame(Result<IncomingFrame, String>),
     /// A sign of life.

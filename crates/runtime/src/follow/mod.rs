@@ -244,7 +244,6 @@ impl<S: EventSource + 'static> Follower<S> {
 /// The parts that a follower of a session of this process needs.
 #[derive(Clone)]
 pub(crate) struct LiveSource {
-    /// The session.
     pub(crate) session: SessionId,
     /// The log in which its past is read.
     pub(crate) log: Arc<dyn SessionLog>,

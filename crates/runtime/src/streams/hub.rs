@@ -40,7 +40,6 @@ pub(super) struct StreamHubState {
     /// The state there, or before, and its place.
     pub(super) at_begin: (StreamFold, EventCursor),
     has_begun: bool,
-    /// Streams of one agent.
     by_agent: HashMap<AgentStateId, Vec<Arc<StreamSlot>>>,
     /// All others.
     others: Vec<Arc<StreamSlot>>,

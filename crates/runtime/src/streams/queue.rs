@@ -19,7 +19,6 @@ use agentx_session::EventCursor;
 pub(super) struct StreamSlot {
     /// The selection of events that the stream is of.
     pub(super) select: Select,
-    /// The policy for a slow reader.
     pub(super) policy: SlowReaderPolicy,
     /// Wakes the reader.
     pub(super) news: Notify,

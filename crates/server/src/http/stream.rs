@@ -101,7 +101,6 @@ fn connection_state(session: &SessionId, visitor: bool) -> String {
     format!("event: {tag}\ndata: {frame}\n\n")
 }
 
-/// Writes the event id of a cursor.
 fn write_id(view: WireView, EventCursor { seq, index }: EventCursor, out: &mut String) {
     use std::fmt::Write as _;
     // Writing to memory has no way to fail.

@@ -53,7 +53,6 @@ struct RunningSession {
     opened: mpsc::Sender<Subscription>,
 }
 
-/// The parts of a room.
 pub(crate) struct RoomParts {
     pub(crate) id: SessionId,
     pub(crate) owner: OwnerId,

@@ -117,7 +117,6 @@ impl Shop {
         }
     }
 
-    /// One of the models.
     pub(crate) fn model(&self, random: &mut Random) -> ModelSpec {
         let (provider, id) = random.one_of(MODELS).unwrap();
         let left_out = [

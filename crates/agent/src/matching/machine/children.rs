@@ -53,7 +53,6 @@ pub(super) struct SentInput {
 /// The child that does something now. There is at most one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct WorkingChild {
-    /// The id of the child.
     pub(super) child: AgentStateId,
     /// The rule by which it was given its task; `None` for what no rule fits.
     pub(super) rule: Option<String>,
