@@ -148,7 +148,7 @@ async fn facts(log: &SqliteLog, session: &SessionId) -> Vec<Fact> {
     log.read(session, 0, usize::MAX).await.unwrap()
 }
 
-/// What was printed is in the log, and the log is whole.
+/// What was printed is in the log, and the log is complete.
 async fn check_after_death(log: &SqliteLog, session: &SessionId, frames: &[serde_json::Value], what: &str) {
     let facts = facts(log, session).await;
     for (index, fact) in facts.iter().enumerate() {

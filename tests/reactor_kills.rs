@@ -106,7 +106,7 @@ struct Settled {
     results: BTreeMap<String, Vec<ToolStatus>>,
     /// How often each call was handed in.
     started: BTreeMap<String, usize>,
-    /// Calls of answers that are whole.
+    /// Calls of answers that are complete.
     called: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Condensing the recorded sessions at each of their events: exchanges stay whole, and what is taken out
+//! Condensing the recorded sessions at each of their events: exchanges stay complete, and what is taken out
 //! again leaves the next request as it was, to the byte.
 
 use std::collections::BTreeSet;

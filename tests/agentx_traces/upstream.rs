@@ -264,7 +264,7 @@ impl Theirs {
         let mut states: Vec<&str> = Vec::new();
         for (event, step) in self.events.iter().zip(&self.steps) {
             match event.kind() {
-                // tool_executing comes before the arguments: until they are whole, the call is planned.
+                // tool_executing comes before the arguments: until they are complete, the call is planned.
                 "tool_use_start" => {
                     open += 1;
                     states.push("planning_tool");
@@ -287,7 +287,7 @@ impl Theirs {
     }
 }
 
-/// Cuts an answer after the calls that were answered before it was whole.
+/// Cuts an answer after the calls that were answered before it was complete.
 fn cut(parts: Vec<Part>, early: &mut Vec<Seen>, called: &mut BTreeSet<String>, out: &mut Vec<Seen>) {
     let mut current = Vec::new();
     for part in parts {

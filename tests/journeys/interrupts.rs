@@ -26,7 +26,7 @@ fn interrupted(running: Running) -> Ran {
     ran
 }
 
-/// The next input is answered, and the log is whole.
+/// The next input is answered, and the log is complete.
 fn goes_on(world: &World, model: &Model, ran: &Ran) -> String {
     model.only([Model::words(&["here ", "again"])]);
     let session = ran.session();

@@ -18,7 +18,7 @@ use agentx_tests::{Running, World, workspace_root};
 /// What Python needs.
 const PACKAGES: [&str; 2] = ["websockets>=13", "cryptography>=41"];
 
-/// What cannot be run here fails where checks are to be whole, and is said elsewhere.
+/// What cannot be run here fails where checks are to be complete, and is said elsewhere.
 fn passed_by(why: &str) {
     assert!(!agentx_tests::every_check_must_run(), "not run: {why}");
     eprintln!("not run: {why}");

@@ -124,7 +124,7 @@ impl Driver {
         }
     }
 
-    /// Goes on until it is told to stop; returns the `seq` of each message by its key.
+    /// Continues until it is asked to stop; returns the `seq` of each message by its key.
     async fn run(
         mut self,
         mut ended: watch::Receiver<Vec<String>>,

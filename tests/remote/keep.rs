@@ -332,7 +332,7 @@ async fn another_session_of_the_same_id_is_left_as_it_is() {
         "{refused}"
     );
     assert_eq!(kept(&log, &id).await, text(&parted), "nothing is lost");
-    // The beginning of the same one is gone on with, however it was laid out.
+    // The beginning of the same one is continued, however it was laid out.
     let log = with_facts(&id, facts[..5].to_vec()).await;
     keep_now(&place, &id, &log).await.unwrap();
     assert_eq!(kept(&log, &id).await, text(&facts));

@@ -31,7 +31,7 @@ const SESSIONS: usize = 5;
 const WATCHERS: usize = 3;
 /// Of so many deaths one comes before the server has done much; the others come while sessions stream.
 const EARLY: usize = 4;
-/// A server that comes to nothing is killed after so long.
+/// A server that fails is killed after so long.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// A server that is asked to end is gone within this, with what the machine is slow.

@@ -16,7 +16,7 @@ pub struct Signed {
     pub answer: ModelAnswer,
     /// How long each event of the stream waits.
     pub pace: Duration,
-    /// After so many events nothing more is sent. `None` sends the whole answer.
+    /// After so many events nothing more is sent. `None` sends the complete answer.
     pub stalls_after: Option<usize>,
 }
 

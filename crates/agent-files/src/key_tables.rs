@@ -119,9 +119,9 @@ pub(crate) enum Shape {
     Some(&'static Shape),
     /// A choice of these shapes, decided by whether the value is a text, a list or a mapping, and by markers.
     Either(&'static [Shape]),
-    /// A whole tool, chosen by its `type`.
+    /// A complete tool, chosen by its `type`.
     Tool,
-    /// A whole agent, chosen by its `type`.
+    /// A complete agent, chosen by its `type`.
     Agent,
     /// A state of an agent, chosen by its `state_type`.
     State,

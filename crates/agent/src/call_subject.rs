@@ -238,8 +238,8 @@ impl<'a> CallSubject<'a> {
 
     /// The rules that together allow every part of the call.
     ///
-    /// One that allows the whole call is enough. Else each command of the line needs a rule of its own, and a
-    /// line that cannot be taken apart for certain has none. `None` if a part is left.
+    /// A rule that allows the entire call is enough. Else each command of the line needs a rule of its own,
+    /// and a line that cannot be taken apart for certain has none. `None` if a part is left.
     pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
         let rules: Vec<(usize, &Rule)> = rules
             .iter()

@@ -20,8 +20,8 @@ use crate::pattern::literal;
 /// space is part of a word.
 pub(crate) const BLANKS: &[char] = &[' ', '\t', '\n', '\r'];
 
-/// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is no
-/// blank: to a shell it belongs to a word.
+/// A command line without what is blank at its ends. From version 7 of the rules on a carriage return is not
+/// a blank: to a shell it belongs to a word.
 pub(crate) fn trimmed(line: &str, version: u32) -> &str {
     match version {
         since::CARRIAGE_RETURNS_ARE_WORDS.. => line.trim_matches([' ', '\t', '\n']),

@@ -167,7 +167,7 @@ impl ToolLedger {
             .any(|entry| matches!(&entry.stage, CallStage::Running { action_id, .. } if action_id == action))
     }
 
-    /// Gives a call the result that `action` came to.
+    /// Gives a call the result of `action`.
     ///
     /// `false` if that is not the action by which the call is open: the call is unknown, waits for a
     /// decision, has its result already, or the result is of an earlier call with the same id.

@@ -174,7 +174,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the limits of each run, instead of the configuration's; a field that is `None` is no limit.
+    /// Sets the limits of each run, instead of the configuration's; a field that is `None` is not a limit.
     /// Without this, and without a configuration, a model is answered with tool results 50 times. A run that
     /// reaches a limit ends with [`AgentError::Ended`], which holds the text until then.
     ///
@@ -272,7 +272,7 @@ impl AgentBuilder {
         self.assemble().await?.start().await
     }
 
-    /// Goes on with a session of [its directory](AgentBuilder::data_dir) or [log](AgentBuilder::log), as it
+    /// Continues with a session of [its directory](AgentBuilder::data_dir) or [log](AgentBuilder::log), as it
     /// stands there: instructions, model, rules and the conversation are the session's, and a question that
     /// was asked is still asked. Only the tools are this builder's.
     ///

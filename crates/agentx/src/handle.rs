@@ -258,7 +258,7 @@ impl AgentHandle {
         Ok(self.state().await?.last_seq)
     }
 
-    /// Another session that begins with all of this one. Both go on by themselves.
+    /// Another session that begins with all of this one. Both continue by themselves.
     ///
     /// # Errors
     /// Returns an error if the log says no.

@@ -75,7 +75,7 @@ impl Drop for RunningReactor {
 }
 
 impl<B: Clone + Send + Sync + 'static> Reactors<B> {
-    /// A set without reactors. What happens to them is told to `reporter`, which must be quick.
+    /// A set without reactors. Changes are reported to `reporter`, which must be quick.
     pub fn new(bus: B, reporter: impl Fn(ReactorReport) + Send + Sync + 'static) -> Self {
         Self {
             bus,

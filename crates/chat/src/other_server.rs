@@ -1,6 +1,6 @@
 //! A session whose model was asked at another server than the one where its provider is now: nothing of it is
 //! sent there before a person says so. The runtime refuses such requests; here a person learns of it before,
-//! and how to go on.
+//! and how to continue.
 
 use agentx::config::Settings;
 use agentx::llm::origin;
@@ -86,7 +86,7 @@ pub(crate) fn moved(settings: &Settings, model: &ModelSpec) -> Option<MovedProvi
     })
 }
 
-/// Refuses to go on with a session of this machine at another server than before.
+/// Refuses to continue with a session of this machine at another server than before.
 ///
 /// # Errors
 /// Returns an error with both addresses and the ways to continue, and an error if the session cannot be read.

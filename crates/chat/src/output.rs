@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::stop_request;
 
-/// Maximum time for a write after the program was told to stop.
+/// Maximum time for a write after the program was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum number of bytes that may wait to be written before the next write waits for them.
 const WAITING: usize = 64 * 1024;
@@ -135,7 +135,7 @@ impl Output {
         work.error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits for something to be so. `false` if the program was told to stop and it was not so in time.
+    /// Waits for something to be so. `false` if the program was asked to stop and it was not so in time.
     fn wait(&self, is_so: impl Fn(&OutputWork) -> bool) -> (MutexGuard<'_, OutputWork>, bool) {
         let mut work = self.work();
         let mut until = None;

@@ -115,7 +115,7 @@ fn shell_on(path: &OsStr) -> &'static str {
     }
 }
 
-/// A name on one line, cut off where it is too long to be told.
+/// A name on one line, cut off where it is too long to be reported.
 fn short(name: &str) -> String {
     let short = &name[..name.floor_char_boundary(MAX_BYTES)];
     let end = if short.len() < name.len() { "…" } else { "" };

@@ -15,7 +15,7 @@ use crate::trust::digest;
 const LETTERS: usize = 16;
 
 /// The folder that lies at a path now, with its place in the repository that it is part of and the directory
-/// of that, which a `.git` file of a worktree or a submodule names; `None` if nothing can be told. Devices
+/// of that, which a `.git` file of a worktree or a submodule names; `None` if nothing can be said. Devices
 /// are left out: their numbers change between two starts of a machine.
 pub fn folder_id(folder: &Path) -> Option<FolderId> {
     let own = mark(&std::fs::metadata(folder).ok()?)?;

@@ -5,7 +5,7 @@ use agentx_types::NanoUsd;
 use crate::assemble::Getter;
 use crate::keys::KeyPath;
 
-/// The limits of a server for each person other than its operator. `None` is no limit.
+/// The limits of a server for each person other than its operator. `None` is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quotas {
     /// Sessions of a member.

@@ -34,7 +34,7 @@ fn place(answers: impl IntoIterator<Item = ModelScript>) -> Place {
     })
 }
 
-/// Runs a script once in a session: what came of it.
+/// Runs a script once in a session: its result.
 async fn run(
     script: &str,
     args: Value,

@@ -1,5 +1,5 @@
-//! The files of a keyring: written whole or not at all, one writer at a time, and not believed where others
-//! may have had their hands on them.
+//! The files of a keyring: written atomically, one writer at a time, and not believed where others may have
+//! had their hands on them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -80,7 +80,7 @@ pub(crate) fn check_directory(_: &Path) -> Result<(), KeyringError> {
     Ok(())
 }
 
-/// Writes a file whole or not at all, for its owner alone. Only the holder of the lock does.
+/// Writes a file atomically, for its owner alone. Only the holder of the lock does.
 pub(crate) fn replace(path: &Path, bytes: &[u8], _lock: &KeyringLock) -> Result<(), KeyringError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");

@@ -1,5 +1,5 @@
-//! Makes one whole answer from the events of its stream, with all that the stream said about it. The command
-//! `agentx debug decode` and tests use it; the [`Assembler`] puts the message together, as it does
+//! Makes one complete answer from the events of its stream, with all that the stream said about it. The
+//! command `agentx debug decode` and tests use it; the [`Assembler`] puts the message together, as it does
 //! everywhere.
 
 use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopReason, Usage};

@@ -233,7 +233,7 @@ impl Emitter {
         }
     }
 
-    /// Says a whole call.
+    /// Says a complete call.
     pub(crate) fn tool_call(
         &mut self,
         id: ToolCallId,

@@ -38,7 +38,7 @@
 //! | `finishReason` and the end of the bytes | `usage`, `stream_end` |
 //! | `promptFeedback.blockReason`, `error` | an error |
 //!
-//! No event says that the stream is over: it ends with the bytes, and is whole if a `finishReason` came.
+//! No event says that the stream is over: it ends with the bytes, and is complete if a `finishReason` came.
 //! `usageMetadata` is cumulative, so the last one counts. Unknown fields are ignored.
 
 mod body;

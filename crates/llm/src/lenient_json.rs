@@ -10,7 +10,7 @@
 //! | [`LenientCount`] | a text that is not a number, `true`, a list, an object | 0 |
 //! | [`Content`] | a list of blocks, one block, a number | blocks, or the text of the number |
 //!
-//! A strict reader would lose a whole answer because of one field of this kind.
+//! A strict reader would lose a complete answer because of one field of this kind.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -296,7 +296,7 @@ pub(crate) fn without_duplicates(data: &str) -> Option<String> {
 }
 
 /// The same JSON with U+FFFD where an escape is half of a character, as servers write that cut text in the
-/// middle of one: `"\ud83d"`. No reader takes those. `None` if every character is whole.
+/// middle of one: `"\ud83d"`. No reader takes those. `None` if every character is complete.
 pub(crate) fn with_whole_characters(data: &str) -> Option<String> {
     let mut whole = String::new();
     let mut kept = 0;

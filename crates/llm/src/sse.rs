@@ -4,10 +4,10 @@
 //! It follows the WHATWG event stream format: lines end in LF, CR or CRLF (even if CR and LF arrive in
 //! different pieces), a byte order mark at the start is skipped, comments and unknown fields are ignored,
 //! `data` lines of one event are joined by LF. Bytes that are not UTF-8 are replaced by U+FFFD, event by
-//! event, so a character that is cut between two pieces is whole again. A line `error: {…}`, which the format
-//! does not know and some servers send, is an event of that name. Unlike a browser, [`SseDecoder::finish`]
-//! also delivers an event that the end of the stream cut off from its blank line, because some servers end
-//! like that.
+//! event, so a character that is cut between two pieces is complete again. A line `error: {…}`, which the
+//! format does not know and some servers send, is an event of that name. Unlike a browser,
+//! [`SseDecoder::finish`] also delivers an event that the end of the stream cut off from its blank line,
+//! because some servers end like that.
 //!
 //! An event whose one `data` line arrived in one piece is lent from the caller's bytes; nothing is copied.
 

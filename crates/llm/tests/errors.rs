@@ -720,7 +720,7 @@ fn a_model_without_eyes_refuses_pictures_whatever_the_status() {
     }
 }
 
-/// Status and body of refusals for want of money; the words are those of vendors, what else is in them is
+/// Status and body of refusals for lack of money; the words are those of vendors, what else is in them is
 /// made up.
 const NO_MONEY: &[(u16, &str)] = &[
     (

@@ -433,7 +433,7 @@ fn a_last_whole_message_adds_what_did_not_come_piece_by_piece() {
         let said = short(&said.message.content);
         assert_eq!(said.iter().collect::<Vec<_>>(), expected, "{delta}");
     }
-    // Perplexity repeats the message so far beside each delta: no call of it is taken before it is whole.
+    // Perplexity repeats the message so far beside each delta: no call of it is taken before it is complete.
     let mut so_far = last.clone();
     so_far["choices"][0]["finish_reason"] = Value::Null;
     so_far["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json!("{\"pa");

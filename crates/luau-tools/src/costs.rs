@@ -178,7 +178,7 @@ fn measure(name: &str, calls: &[&str], n: usize) -> Vec<One> {
     tally.all.take()
 }
 
-/// Lets it go on until it ends, or until what is measured waits.
+/// Lets it continue until it ends, or until what is measured waits.
 fn go_on(
     vm: &Vm,
     run: &Rc<ScriptRun>,

@@ -2,7 +2,7 @@
 //! pieces.
 //!
 //! What is written is what `serde_json` writes, without spaces. Names of objects come in the order that they
-//! have in the value. The text is handed out only when it is whole.
+//! have in the value. The text is handed out only when it is complete.
 
 use std::io::Write;
 

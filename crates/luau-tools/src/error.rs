@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::limits::LimitExceeded;
 
-/// A script that did not come to a result. It is an observation for the model, not a failure of the program.
+/// A script that failed. It is an observation for the model, not a failure of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     /// The script as it was named when it was compiled.
@@ -28,7 +28,7 @@ pub struct ScriptError {
     pub reason: Reason,
 }
 
-/// Why a script came to no result.
+/// The reason why a script has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The text is not Luau, is too long, or is not text at all.

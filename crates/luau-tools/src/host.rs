@@ -17,7 +17,7 @@
 //! # Errors
 //!
 //! What an outcome says with an [`EffectError`] is an error in the script, with the code in front: `denied:
-//! the host example.com is not allowed`. A script may catch it with `pcall` and go on. Only limits and
+//! the host example.com is not allowed`. A script may catch it with `pcall` and continue. Only limits and
 //! cancelling end a script from outside, and cannot be caught.
 //!
 //! # After a crash
@@ -207,8 +207,8 @@ kinds! {
     /// `{agent, input}` → null, as soon as the child has it.
     AgentInput = "agent_input",
     /// `{agent}` → `{chunk, restarted?}`, or null where the child's turn has ended. With `restarted` the
-    /// message began again, as after a crash: the chunk is all of it so far, and takes the place of what came
-    /// of it before.
+    /// message began again, as after a crash: the chunk is all of it so far, and takes the place of its
+    /// result before.
     AgentNext = "agent_next",
     /// `{agent}` → the whole text of the child's turn.
     AgentCollect = "agent_collect",

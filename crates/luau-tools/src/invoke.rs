@@ -155,7 +155,7 @@ struct Invocation<'l> {
     // Before `seat`: that the run shall stop is on its line before its lane is told.
     /// The lane's messages.
     listener: RunListener,
-    /// `None` once the run was told to stop.
+    /// `None` once the run was asked to stop.
     seat: Option<RunHandle<'l>>,
     /// The strategy for waiting for the lane's messages.
     looks: SpinWaiter<'l>,

@@ -187,7 +187,7 @@ impl<'l> RunHandle<'l> {
         self.lane.desk.load.load(Ordering::Relaxed)
     }
 
-    /// Tells the lane what an effect of this run came to.
+    /// Sends the lane the outcome of an effect of this run.
     pub(crate) fn outcome(&self, step: u64, outcome: Result<FlatValue, EffectError>) {
         // A lane that is gone says so by closing the other way.
         self.lane.inbox.tell(LaneCommand::Outcome {

@@ -204,7 +204,7 @@ impl LaneWorker {
         self.runs.insert(id, instance);
     }
 
-    /// Lets the run go on that has waited longest for its turn: its id, if there is one.
+    /// Lets the run continue that has waited longest for its turn: its id, if there is one.
     fn next_turn(&mut self) -> Option<u64> {
         let id = self.ready.pop_front()?;
         self.go_on(id);
@@ -270,7 +270,7 @@ impl Instance {
         gone.unwrap_or_else(|error| Some(Err(self.failed(&error))))
     }
 
-    /// Lets the script go on until it waits, has had its turn, or ends.
+    /// Lets the script continue until it waits, has had its turn, or ends.
     fn go_on(&mut self) -> mlua::Result<Option<Result<(), ScriptError>>> {
         let mut from = None;
         while !self.waits() {

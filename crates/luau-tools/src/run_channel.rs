@@ -76,7 +76,7 @@ struct MessageWords {
 impl RunChannel {
     /// Locks the messages.
     fn words(&self) -> MutexGuard<'_, MessageWords> {
-        // What is behind it is whole after every single step.
+        // What is behind it is complete after every single step.
         self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -48,7 +48,7 @@ pub(crate) struct Compiled {
     pub(crate) main: Vec<u8>,
     /// The sources that `require` finds.
     pub(crate) libraries: Libraries,
-    /// Bytecode by the name that errors show, `libs/…`; of what is no script, the line and what is wrong.
+    /// Bytecode by the name that errors show, `libs/…`; of what is not a script, the line and what is wrong.
     pub(crate) compiled: BTreeMap<String, Result<Vec<u8>, String>>,
     /// The hash over all texts.
     pub(crate) hash: String,

@@ -110,7 +110,7 @@ impl WaitSpot {
 
 impl HandedWaiters {
     fn with<T>(&self, work: impl FnOnce(&mut Vec<Waker>) -> T) -> T {
-        // A list is whole after every single step.
+        // A list is complete after every single step.
         work(&mut self.all.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

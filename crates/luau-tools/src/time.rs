@@ -1,4 +1,4 @@
-//! `parse_time`: a date of ISO 8601 as seconds since 1970. Pure, so it is no effect.
+//! `parse_time`: a date of ISO 8601 as seconds since 1970. Pure, so it is not an effect.
 //!
 //! Years are those of the Gregorian calendar, before its time too. A date without a zone is one in UTC,
 //! because a script must not see where its host runs. Leap seconds do not count.

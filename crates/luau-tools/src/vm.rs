@@ -4,7 +4,7 @@
 //! A VM takes about 370 KiB whatever runs in it, a script in it about 5 and a run about 8. So the scripts of
 //! one [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners
 //! never do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
-//! How a VM comes to be is in `vm_template.rs`, what a run is charged with in `memory.rs`.
+//! `vm_template.rs` creates VMs, what a run is charged with in `memory.rs`.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ const MOST_SCRIPTS: usize = 256;
 /// A VM and the doors into it. It belongs to one lane, and never leaves its thread.
 pub(crate) struct Vm {
     // Before `lua`: what refers to values of the VM goes first.
-    /// Lets a run go on.
+    /// Lets a run continue.
     go: Function,
     /// Begins a run.
     start: Function,

@@ -110,9 +110,9 @@ end"#;
 #[derive(Debug, Default)]
 struct Tried {
     all: u32,
-    /// Those that had all their values and went on to their statements.
+    /// Those that had all their values and continued to their statements.
     began: u32,
-    /// Those that went on after the last of them.
+    /// Those that continued after the last of them.
     came_through: u32,
 }
 

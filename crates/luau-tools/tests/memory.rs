@@ -143,7 +143,7 @@ fn is_right(ends: Ends, said: &str) -> bool {
     }
 }
 
-/// Whether it ended for want of memory: by the limit, or by an error where a stack or a walk found no room.
+/// Whether it ended for lack of memory: by the limit, or by an error where a stack or a walk found no room.
 fn is_in_want(said: &str) -> bool {
     let no_room = [
         "no memory to go through it",

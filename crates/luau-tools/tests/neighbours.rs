@@ -181,7 +181,7 @@ const MAKES_GARBAGE: &str = "function invoke(ctx)
     for i = 1, 150 do local s = ('x'):rep(3e5) .. i ctx.now() end
     return 'done'
 end";
-/// Holds more and more, and lets go of it, again and again, until it is told to end.
+/// Holds more and more, and lets go of it, again and again, until it is asked to end.
 const HOLDS: &str = "function invoke(ctx, args)
     for i = 1, 40 do
         local kept = {}

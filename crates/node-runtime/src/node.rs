@@ -256,7 +256,7 @@ impl NodeRuntime {
         Ok(info)
     }
 
-    /// A session whose process died before its first event is no session.
+    /// A session whose process died before its first event is not a session.
     pub(crate) async fn list(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, RuntimeError> {
         let limit = query.limit;
         let all = SessionQuery {

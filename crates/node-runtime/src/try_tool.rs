@@ -1,5 +1,5 @@
 //! Running a tool outside of any session: to try it. What it would keep of a session is forgotten, and
-//! nothing is recorded; what it says meanwhile is told to who tries it.
+//! nothing is recorded; what it says meanwhile is reported to the caller.
 //!
 //! The call has the id `call_1` in a session `ses_none` that no log has. Its journal has no steps from
 //! before, so a tool that records its steps ([`Journal`]) does every one of them. Blobs that it makes belong

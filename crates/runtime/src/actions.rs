@@ -97,13 +97,13 @@ pub struct ActionDispatcher(Arc<ActionsInner>);
 
 struct ActionsInner {
     requests: Dispatcher<ActionRequest>,
-    /// The effectors that are told when sessions come and go.
+    /// The effectors that are notified when sessions come and go.
     effectors: Mutex<BTreeMap<ResponderId, AttachedEffector>>,
 }
 
 /// An effector that is attached.
 struct AttachedEffector {
-    /// The effector, which is told when sessions come and go.
+    /// The effector, which is notified when sessions come and go.
     effector: Arc<dyn Effector>,
     /// The tasks that it performs.
     work: TaskTracker,

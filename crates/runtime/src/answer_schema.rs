@@ -9,7 +9,7 @@ use agentx_types::{AnswerChecked, CheckAnswer};
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// The number of mistakes that are told.
+/// The number of mistakes that are reported.
 #[cfg(feature = "answers")]
 const MAX_MISTAKES: usize = 5;
 /// The longest word about a mistake, in characters: validators repeat the value.

@@ -1,5 +1,5 @@
-//! The effector that has summaries written: it asks a model as any call is asked, and says what came of it as
-//! one fact.
+//! The effector that has summaries written: it asks a model as any call is asked, and says its result as one
+//! fact.
 //!
 //! The words that the model writes one by one are nobody's answer, so they are not part of the session; what
 //! they cost is.
@@ -170,7 +170,7 @@ struct SummaryProgress {
 }
 
 impl SummaryProgress {
-    /// Takes the next event; says what the model came to, where that was the last.
+    /// Applies the next event; returns the model's result if it was the last.
     async fn hear(
         &mut self,
         event: EnvironmentEvent,
@@ -240,7 +240,7 @@ impl SummaryProgress {
     }
 }
 
-/// The one fact that a summary comes to.
+/// The one fact that a summary results in.
 ///
 /// A summary that is not shorter than what it stands for is refused here: it would free nothing. Its cost
 /// is reported in any case.

@@ -24,8 +24,8 @@ const SCAN_PAGE: usize = 4_096;
 /// Maximum number of ids to which a prefix is resolved.
 const RESOLVED: usize = 10;
 
-/// A store of sessions. Facts are appended in batches, each batch whole or not at all; nothing is ever
-/// rewritten in a way that a reader could see.
+/// A store of sessions. Facts are appended in batches, each batch atomically; nothing is ever rewritten in a
+/// way that a reader could see.
 ///
 /// Required methods come first: agents run, resume and are listed with them and those of [`BlobStore`]. The
 /// rest have defaults, which a store with an index should override. Some defaults only report that the log

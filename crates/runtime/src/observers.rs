@@ -1,4 +1,5 @@
-//! Reactors that only listen: one that writes a line for each event, and one that counts what runs come to.
+//! Reactors that only listen: one that writes a line for each event, and one that counts the outcomes of
+//! runs.
 //!
 //! Both lose events rather than hold anybody up: one that is [`BEHIND`] ignores the oldest. So the figures of
 //! a very busy runtime may be too low; bills are made from the log, not from them.
@@ -140,8 +141,8 @@ impl RunCounts {
     }
 }
 
-/// Counts into `counts` what the runs of a runtime come to.
-/// It is to be attached once: each one that is counts again.
+/// Counts into `counts` the outcomes of a runtime's runs. It is to be attached once: each one that is counts
+/// again.
 pub fn run_counter(counts: Arc<RunCounts>) -> impl Reactor<SystemBus> {
     let counted = ["run_finished", "turn_response", "tool_completed", "tool_failed"];
     let filter = counted

@@ -4,7 +4,7 @@
 use agentx_types::{AgentConfig, EnvironmentEvent, LeftRunning, RequestedCall};
 use serde_json::Value;
 
-/// The most letters of a command line that are told.
+/// The most letters of a command line that are reported.
 const SHOWN: usize = 60;
 /// The most jobs that are remembered; a toolbox lets fewer run.
 const MOST: usize = 64;
@@ -12,7 +12,7 @@ const MOST: usize = 64;
 /// The jobs that run, by what is recorded.
 ///
 /// A tool that runs command lines (its spec has `command_argument`) names the job in `details.job` of its
-/// result where the command went on in the background. `running: false` beside the name in a result of any
+/// result where the command continued in the background. `running: false` beside the name in a result of any
 /// tool, or `job_ended`, says that it ended. More than [`MOST`] are not remembered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BackgroundJobs {

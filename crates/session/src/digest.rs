@@ -1,10 +1,10 @@
 //! The digest of what was derived: what a replay is compared with. It begins anew with each writer and each
 //! fork, so that a session can be opened without deriving its frames again.
 //!
-//! The driver adds each fact with what followed from it, and commits the value with each batch. A replay that
-//! comes to another value at the same `seq` was derived by other code, or from another log: that is how
-//! recorded sessions hold the rules of agents in place (`crates/history/tests/recorded.rs`). Why it begins
-//! anew is in decision 005 in `issues/`.
+//! The driver adds each fact with what followed from it, and commits the value with each batch. A replay with
+//! another value at the same `seq` was derived by other code, or from another log: that is how recorded
+//! sessions hold the rules of agents in place (`crates/history/tests/recorded.rs`). Why it begins anew is in
+//! decision 005 in `issues/`.
 
 use agentx_types::{ActionBody, Envelope, EnvironmentEvent};
 

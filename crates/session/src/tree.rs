@@ -1,5 +1,5 @@
-//! The agents of a session: a tree. Each takes the facts that concern it; what a child comes to is heard by
-//! the agent that made it, in the same step of the fold.
+//! The agents of a session: a tree. Each takes the facts that concern it; a child's result goes to the agent
+//! that made it, in the same step of the fold.
 //!
 //! The tree decides who takes a fact and in which order; what an agent makes of it is the agent's. It also
 //! carries what holds for an agent because of where it lies: limits of those above, their rules, how deep it

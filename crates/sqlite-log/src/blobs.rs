@@ -84,7 +84,7 @@ pub(crate) fn keep_aside(connection: &Connection, session: i64, aside: &SideOutp
     Ok(())
 }
 
-/// A whole payload, checked against its hash.
+/// A complete payload, checked against its hash.
 pub(crate) fn payload(connection: &Connection, hash: &Digest) -> Result<String, Fault> {
     let bytes: Option<Vec<u8>> = connection
         .prepare_cached("SELECT data FROM blobs WHERE hash = ?1")?

@@ -1,6 +1,6 @@
 //! Checking every stored byte of a session: order, hashes, records, blobs. Called by `SessionLog::verify`.
 //!
-//! What is wrong is told in words, with the first event that cannot be trusted; nothing is changed.
+//! What is wrong is written in words, with the first event that cannot be trusted; nothing is changed.
 
 use std::ops::ControlFlow;
 

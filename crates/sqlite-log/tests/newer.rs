@@ -72,7 +72,7 @@ fn what_a_newer_version_wrote_is_kept_to_the_byte() {
     });
 }
 
-/// What is damaged is told from what is new: it is found, and not handed out.
+/// What is damaged is distinguished from what is new: it is found, and not handed out.
 #[test]
 fn another_shape_is_damage_still() {
     let frame = |payload: &str| {

@@ -194,7 +194,7 @@ pub fn visible(text: &str) -> String {
 }
 
 /// Returns one line without characters that drive a terminal, reverse text, end the line or take no room:
-/// they are shown as in [`visible`]. Composed emoji stay whole.
+/// they are shown as in [`visible`]. Composed emoji stay complete.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     let hides = |c: char| drives(c) || (shows_nothing(c) && !joins(c));
     if !text.contains(hides) {

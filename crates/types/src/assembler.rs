@@ -122,7 +122,7 @@ impl Assembler {
         }
     }
 
-    /// The whole answer; the assembler is empty afterwards. Text of white space alone is left out.
+    /// The complete answer; the assembler is empty afterwards. Text of white space alone is left out.
     pub fn finish(&mut self) -> AssembledAnswer {
         self.parts.retain(|part| !is_blank(part));
         self.finish_verbatim()

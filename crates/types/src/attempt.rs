@@ -6,7 +6,7 @@ use crate::RequestPart;
 use crate::vocabulary::payloads;
 
 payloads! {
-    /// An attempt to reach a model came to nothing.
+    /// A model call attempt failed.
     AttemptFailed {
         /// The number of the attempt, from 1.
         attempt: u32,

@@ -63,7 +63,7 @@ pub struct Condense {
     /// The request to the model.
     pub request: Arc<ModelRequest>,
     /// Whether a model that is away is not waited for: the next request of the conversation fits without the
-    /// summary, or the last summary came to nothing.
+    /// summary, or the last summary failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub brief: bool,
 }
@@ -93,7 +93,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
     }
-    /// A summary came to nothing; the conversation stays as it is.
+    /// A summary failed; the conversation stays as it is.
     CondensingFailed {
         /// Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, …
         code: String,

@@ -210,7 +210,7 @@ impl Instructions {
     }
 }
 
-/// The limits of a run. `None` is no limit.
+/// The limits of a run. `None` is not a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

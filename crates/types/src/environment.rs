@@ -43,7 +43,7 @@ vocabulary! {
         ToolCallStart = "tool_call_start",
         /// A piece of the arguments, as text.
         ToolCallChunk = "tool_call_chunk",
-        /// A model asks for a tool: the whole call.
+        /// A model asks for a tool: the complete call.
         ToolCall = "tool_call",
         /// Something that only the provider understands.
         ProviderPart = "provider_part",
@@ -57,7 +57,7 @@ vocabulary! {
         StreamEnd = "stream_end",
         /// An answer was held against the schema of the run's answer.
         AnswerChecked = "answer_checked",
-        /// An attempt to reach a model came to nothing.
+        /// A model call attempt failed.
         AttemptFailed = "attempt_failed",
         /// An action is about to be performed: written before any of its effects.
         ActionStarted = "action_started",
@@ -112,7 +112,7 @@ vocabulary! {
         CondenseRequested = "condense_requested",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
-        /// A summary came to nothing.
+        /// A summary failed.
         CondensingFailed = "condensing_failed",
         /// A range that was condensed is again as it was.
         ContextRestored = "context_restored",

@@ -57,7 +57,7 @@ pub enum StreamOutput {
         /// JSON text.
         json: String,
     },
-    /// The call is whole.
+    /// The call is complete.
     ToolUseStop {
         /// The call.
         tool_call_id: ToolCallId,

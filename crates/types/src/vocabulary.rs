@@ -21,7 +21,7 @@ pub trait Vocabulary: Sized {
     /// Returns the errors of the serializer.
     fn serialize_payload<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Reads an event from its two parts. A tag that this version does not know is kept whole.
+    /// Reads an event from its two parts. A tag that this version does not know is kept unchanged.
     ///
     /// # Errors
     /// Returns an error if the tag is known but the payload is not of its shape.
@@ -36,7 +36,7 @@ pub trait Vocabulary: Sized {
     fn from_json(tag: &str, payload: &str) -> Result<Self, serde_json::Error>;
 
     /// The same for what a newer version may have written: an unknown word is read as the least specific one,
-    /// and an event with more in it that this version does not know is kept whole. Requests are read by
+    /// and an event with more in it that this version does not know is kept unchanged. Requests are read by
     /// [`Vocabulary::from_json`] instead: nobody is served by a guess at what was asked.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ macro_rules! vocabulary {
         #[derive(Clone, Debug, PartialEq)]
         pub enum $enum {
             $($(#[$vdoc])* $variant($variant),)*
-            /// An event of a newer version, kept whole.
+            /// An event of a newer version, kept unchanged.
             Unknown($crate::UnknownEvent),
         }
 

@@ -23,7 +23,7 @@ const BETWEEN: Duration = Duration::from_millis(35);
 /// No echo takes longer.
 const LOST: Duration = Duration::from_secs(2);
 /// Letters that no answer has in it. A line has each once, and the next line others, so that what is painted
-/// again is no echo.
+/// again is not an echo.
 const LETTERS: [&str; 2] = ["абвгдежзиклмнопрстуфхцчшщэюя", "αβγδεζηθικλμνξοπρστυφχψω"];
 
 /// A chat in a terminal.

@@ -41,7 +41,7 @@ fn tell(whom: &str, pace: u64, mut delays: Vec<f64>) {
 #[derive(Default)]
 struct Seen {
     words: HashSet<u128>,
-    /// Digits that may go on.
+    /// Digits that may continue.
     digits: String,
     delays: Vec<f64>,
 }

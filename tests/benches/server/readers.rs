@@ -204,7 +204,7 @@ struct Mirror {
     behind: usize,
 }
 
-/// Something that is no event.
+/// Something that is not an event.
 enum Notice {
     Said(Value),
     Ping,

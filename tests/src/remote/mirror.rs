@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::BOUND;
 use crate::remote::{Lost, Seen, Socket, Web, Who};
 
-/// So often may a reader be told that it cannot go on; else it would come back for ever.
+/// So often may a reader be told that it cannot continue; else it would come back for ever.
 const PATIENCE: usize = 10_000;
 
 /// The `seq` and index of an event.
@@ -117,7 +117,7 @@ async fn one_stream(
 }
 
 /// Follows a session over a WebSocket by what the protocol says alone: it subscribes after the last event
-/// that is whole, and throws away what it has seen of the next one.
+/// that is complete, and throws away what it has seen of the next one.
 pub fn socket(
     address: SocketAddr,
     who: &Who,

@@ -184,7 +184,8 @@ impl Raw {
         }
     }
 
-    /// If the first frame begins and ends, where it is whole. What a server sends is not masked.
+    /// Returns the start and the end of the first frame, if it is complete. What a server sends is not
+    /// masked.
     fn whole(&self) -> Option<(u8, usize, usize)> {
         let opcode = self.rest.first()? & 0x0f;
         let short = usize::from(*self.rest.get(1)? & 0x7f);

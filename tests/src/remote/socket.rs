@@ -144,8 +144,7 @@ impl Socket {
         }
     }
 
-    /// Sends a frame and waits for its answer: what came of it, or the problem. What else comes is kept for
-    /// later.
+    /// Sends a frame and waits for its answer: its result, or the problem. What else comes is kept for later.
     ///
     /// # Errors
     /// Where the connection is lost before.

@@ -304,7 +304,7 @@ impl Web {
     /// Follows a session as an event stream from after what was seen last.
     ///
     /// # Errors
-    /// If there is no answer, or it is no stream.
+    /// If there is no answer, or it is not a stream.
     pub async fn follow(&self, session: &str, view: &str, last: Option<&str>) -> Result<Stream, Lost> {
         let path = format!("/v1/sessions/{session}/events?view={view}");
         let mut headers = vec![("accept", "text/event-stream")];

@@ -124,7 +124,7 @@ impl Teller {
         lock(&self.book).trap = Some(Trap { left: bytes, told });
     }
 
-    /// Goes on as before.
+    /// Continues as before.
     pub fn go_on(&self) {
         lock(&self.book).trap = None;
     }

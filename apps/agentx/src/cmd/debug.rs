@@ -46,7 +46,7 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
     Ok(bytes)
 }
 
-/// Prints the events, a line each, and the message that they make; of a broken stream, what came of it, if an
+/// Prints the events, a line each, and the message that they make; of a broken stream, its result, if an
 /// answer began.
 fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, ChatError> {
     let mut events = Vec::new();

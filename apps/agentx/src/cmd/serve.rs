@@ -1,5 +1,5 @@
 //! `agentx serve`: the sessions of this data directory for other terminals, machines and people, until it is
-//! told to end.
+//! asked to end.
 
 use std::num::NonZero;
 use std::path::PathBuf;

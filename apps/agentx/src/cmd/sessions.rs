@@ -1,4 +1,4 @@
-//! `agentx sessions`: what there is, what was said, whether it is whole.
+//! `agentx sessions`: what there is, what was said, whether it is complete.
 
 mod export;
 mod share;

@@ -1,5 +1,5 @@
-//! `agentx serve` and other programs that run until they are told to end; what they say is waited for, within
-//! a bound.
+//! `agentx serve` and other programs that run until they are asked to end; what they say is waited for,
+//! within a bound.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, ExitStatus};

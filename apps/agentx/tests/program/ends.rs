@@ -269,7 +269,7 @@ fn latest(sandbox: &Sandbox) -> String {
     list[0]["session_id"].as_str().unwrap().to_owned()
 }
 
-/// The session can be checked, replayed and gone on with.
+/// The session can be checked, replayed and continued.
 fn is_whole(sandbox: &Sandbox, id: &str) {
     for args in [&["sessions", "verify", id][..], &["replay", id]] {
         let ran = sandbox.run(args);

@@ -25,7 +25,7 @@ fn allowed() -> Sandbox {
     sandbox
 }
 
-/// Goes on with the latest session, and whether its command ran.
+/// Continues with the latest session, and whether its command ran.
 fn runs(sandbox: &Sandbox, flags: &[&str]) -> (bool, Ran) {
     let made = sandbox.path("ws/made");
     let _ = std::fs::remove_file(&made);

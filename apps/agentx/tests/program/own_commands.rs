@@ -219,7 +219,7 @@ fn a_question_that_comes_meanwhile_is_answered_at_once() {
     chat.wait_for("bash runs");
     chat.keys("!until [ -e three ]; do sleep 0.05; done\r");
     chat.wait_for("! running until [ -e three ]");
-    // Sent before anybody asked: it is no answer.
+    // Sent before anybody asked: it is not an answer.
     chat.keys("y\r");
     chat.wait_for("  … y · sent when it has ended");
     sandbox.write("ws/one", "");

@@ -339,7 +339,7 @@ fn limits_hold_with_a_server_that_reports_no_usage() {
     }
 }
 
-/// Asks for a tool until a conversation was condensed and went on.
+/// Asks for a tool until a conversation was condensed and continued.
 fn works_until_condensed(request: &Value) -> ModelAnswer {
     let text = request.to_string();
     let results = text.matches("\"role\":\"tool\"").count();

@@ -332,7 +332,7 @@ fn a_mirror_goes_on_when_the_server_was_killed_and_is_there_again() {
         &sandbox,
         &["--json", "--connect", &server.url, "sessions", "show", &id],
     );
-    // What was said after the last words may not have come any more when it was told to end.
+    // What was said after the last words may not have come any more when it was asked to end.
     let whole = out.lines().count();
     assert!(shown.lines().count() - whole < 30, "{whole}");
     assert_eq!(

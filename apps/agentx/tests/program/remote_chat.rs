@@ -336,7 +336,7 @@ fn limits_of_a_chat_end_when_it_leaves() {
     assert_eq!(limits, [7, 50], "{export}");
 }
 
-/// A run of a member waits for the operator, for as long as it says, and is gone on with when they have
+/// A run of a member waits for the operator, for as long as it says, and is continued when they have
 /// answered.
 #[test]
 fn a_run_of_a_member_waits_for_the_operator() {

@@ -1,8 +1,8 @@
 //! Mistakes in rules: names that an answer cannot hold, variables that are not declared, words that are
 //! empty.
 //!
-//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. All mistakes are told at
-//! once.
+//! A reader of rule files calls [`mistakes`] and adds where in the file each one is. All mistakes are
+//! reported at once.
 //!
 //! | part | must not |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! The values that words of a variable come to, by its kind.
+//! The values of a variable's words, by its kind.
 //!
 //! | kind | words | value |
 //! | --- | --- | --- |

@@ -24,7 +24,7 @@ use crate::run_lifecycle::{PendingCheck, RunStep, StopCause};
 
 impl ReactAgent {
     /// Ends the run with the last answer, after a check where the run has a schema. `reason` says why the
-    /// answer may not be whole.
+    /// answer may not be complete.
     pub(super) fn end_with_answer(&mut self, reason: Option<String>, step: &mut RunStep<'_>) {
         let Some(schema) = self.answer_schema() else {
             return self.finish_run(RunStatus::Completed, reason, step);

@@ -35,7 +35,7 @@ pub(super) struct ReactChild {
     /// The final status of its run; `None` while it is at work.
     ended: Option<RunStatus>,
     text: String,
-    /// Whether it was told to stop.
+    /// Whether it was asked to stop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stopping: bool,
 }

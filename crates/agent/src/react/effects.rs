@@ -13,7 +13,7 @@ use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
     /// Stops the run where a tool is about to ask a model and a limit forbids it. The tool asks once this
-    /// fact is recorded, and by then it was told to stop.
+    /// fact is recorded, and by then it was asked to stop.
     pub(super) fn on_effect_started(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

@@ -9,7 +9,7 @@
 //! error, refusal, second failed attempt ─▶ Report(Fallback) ─▶ fallback_asked ─▶ call_model
 //! ```
 //!
-//! Invariant: the switch is a fact before the other model is asked, and is told (`context_changed`).
+//! Invariant: the switch is a fact before the other model is asked, and is reported (`context_changed`).
 
 use std::sync::Arc;
 

@@ -362,8 +362,8 @@ impl ReactAgent {
 
     /// Applies a change of the configuration, and adjusts the counts and caches of requests.
     ///
-    /// Calls that wait for a decision go on waiting, whatever changes, until another writer takes over: the
-    /// change may be written before that one, and must not start what it then finds started.
+    /// Calls that wait for a decision continue waiting, whatever changes, until another writer takes over:
+    /// the change may be written before that one, and must not start what it then finds started.
     fn on_config_changed(&mut self, change: &ConfigChange, step: &mut RunStep<'_>) {
         let before = self.config.clone();
         self.lifecycle

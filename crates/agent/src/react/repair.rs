@@ -4,8 +4,8 @@
 //! the refused part from known messages of providers and puts it into `attempt_failed`; `crate::conversation`
 //! has what each form leaves out. A replay derives the repairs again from those facts.
 //!
-//! Invariant: a repair is told (`context_changed`), asks exactly once more, and is taken back where all was
-//! in vain. Each form is tried once between two answers, so the attempts end.
+//! Invariant: a repair is reported (`context_changed`), asks exactly once more, and is taken back where all
+//! was in vain. Each form is tried once between two answers, so the attempts end.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunLifecycle, RunStep};
 
-/// An input that waits, or opens a run: what a person said, or what an agent in the background came to.
+/// An input that waits, or opens a run: what a person said, or the result of a background agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunInput {
     /// The id of the run that it opens, if it opens one. The id follows from `seq`, so it exists before the

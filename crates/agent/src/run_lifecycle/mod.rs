@@ -120,7 +120,7 @@ impl RunLifecycle {
     ///
     /// No run may be in progress. Says `run_started`, and the request of the turn where anybody listens.
     /// `max_wall_ms` is the limit of the run in milliseconds; without one there is no timer. An input of an
-    /// agent in the background makes the new run go on for the last one.
+    /// agent in the background makes the new run continue for the last one.
     pub(crate) fn open(
         &mut self,
         input: RunInput,

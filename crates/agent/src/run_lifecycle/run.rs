@@ -91,7 +91,7 @@ pub struct PendingRun {
     pub stop: Option<StopCause>,
     /// Whether a tool that ends the run has succeeded.
     pub quit: bool,
-    /// The limit of iterations that the model was warned of, so that it is told once for each limit.
+    /// The limit of iterations that the model was warned of, so that it is reported once for each limit.
     pub warned_of: Option<u32>,
     /// The refusal of the last request for its form, between the failed attempt that tells it and the error
     /// that ends the call: then the request is repaired by it.
@@ -118,7 +118,7 @@ pub struct PendingRun {
 pub struct PendingCheck {
     /// The action.
     pub action_id: ActionId,
-    /// Why the answer may not be whole, which the end of the run repeats.
+    /// Why the answer may not be complete, which the end of the run repeats.
     pub reason: Option<String>,
 }
 
@@ -333,7 +333,7 @@ impl<'a> RunStep<'a> {
         self.say(AgentOutput::State(output));
     }
 
-    /// Says that a message is whole and in the conversation.
+    /// Says that a message is complete and in the conversation.
     pub(crate) fn message(&mut self, output: MessageOutput) {
         self.say(AgentOutput::Message(output));
     }

@@ -51,7 +51,7 @@ impl Session {
         self.fact(Some(&action.action_id), action.run_id, condensed);
     }
 
-    /// The summary that is asked for comes to nothing.
+    /// The summary that is asked for fails.
     pub(crate) fn no_summary(&mut self, code: &str) {
         let (action, _) = self.condense().expect("a summary is asked for");
         self.open.retain(|open| open.action_id != action.action_id);

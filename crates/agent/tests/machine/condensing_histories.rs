@@ -1,6 +1,6 @@
-//! Random long sessions that are condensed: exchanges stay whole (the harness checks each request), goals and
-//! pins stay, nothing is tried again and again, and what is taken out leaves the context as if it had never
-//! been there, to the byte.
+//! Random long sessions that are condensed: exchanges stay complete (the harness checks each request), goals
+//! and pins stay, nothing is tried again and again, and what is taken out leaves the context as if it had
+//! never been there, to the byte.
 
 use agentx_types::*;
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! A window that is full before the answer is whole, a summary that comes to nothing when one is needed, and
-//! an input that never fits: the session continues after each of them.
+//! A window that is full before the answer is complete, a summary that fails when one is needed, and an input
+//! that never fits: the session continues after each of them.
 
 use agentx_types::*;
 

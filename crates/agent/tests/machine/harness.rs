@@ -283,12 +283,12 @@ impl Session {
         }
     }
 
-    /// A whole answer of words.
+    /// A complete answer of words.
     pub(crate) fn answer(&mut self, text: &str) {
         self.model(stream([words(text)], StopReason::EndTurn));
     }
 
-    /// A whole answer of calls.
+    /// A complete answer of calls.
     pub(crate) fn calls(&mut self, calls: &[(&str, &str, Value)]) {
         let calls = calls
             .iter()

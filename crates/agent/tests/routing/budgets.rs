@@ -236,7 +236,7 @@ fn what_comes_from_the_background_after_the_limit_is_known_to_the_next_run() {
         look(&mut family, "worker");
         family.calls("boss", "look", json!({"path": "a"}));
         assert_eq!(family.ends()[0].0, RunStatus::TimedOut);
-        // It has its answer, or wants to go on.
+        // It has its answer, or wants to continue.
         if text == "found" {
             family.answer("worker", text);
             assert_eq!(family.ends_of(&worker)[0].0, RunStatus::Completed);

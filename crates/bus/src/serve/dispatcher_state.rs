@@ -185,7 +185,7 @@ impl<Q: Addressed> DispatcherShared<Q> {
     }
 
     /// Abandons a request whose caller is gone: a waiting request is removed, and the responder that has it
-    /// is told to drop it.
+    /// is asked to drop it.
     pub(super) fn abandon(self: &Arc<Self>, id: RequestId) {
         self.cancel(id);
         let abandoned = self

@@ -38,7 +38,7 @@ impl Routed for Event {
     }
 }
 
-/// An event that is told from others by its number alone.
+/// An event that is distinguished from others by its number alone.
 pub(crate) fn event(number: u32) -> Event {
     on_topic(number, "notes")
 }

@@ -36,7 +36,7 @@ impl Chat<'_> {
         self.put_the_question(&history, at + 1, None, true).await
     }
 
-    /// Goes on in a copy of the session, whole or up to an event.
+    /// Continues in a copy of the session, complete or up to an event.
     pub(super) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there is nothing to fork yet".to_owned());

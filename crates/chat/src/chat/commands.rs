@@ -342,7 +342,7 @@ impl Chat<'_> {
         self.connection.company.wish(wish).await
     }
 
-    /// Ends a command in the background, or all of them. How one of the agent's ended is told when the
+    /// Ends a command in the background, or all of them. The end of an agent's command is reported when the
     /// session says so.
     async fn stop_job(&mut self, wanted: &str) -> Result<String, ChatError> {
         let names = match wanted {

@@ -34,7 +34,7 @@ pub(crate) struct Display<'a> {
     pub(super) status_row: StatusRow,
     /// The open queries to the terminal about itself.
     pub(super) queries: TerminalQueries,
-    /// The line that has not ended, where only whole ones are printed.
+    /// The line that has not ended, where only complete ones are printed.
     pub(super) spoken: String,
     pub(super) prompt: Prompt,
     pub(super) pace: Pace,

@@ -197,7 +197,7 @@ impl JobList {
     }
 
     /// The warning, once, before a `command` that ends jobs of which the person may not know. Those of a
-    /// server go on there.
+    /// server continue there.
     pub(crate) fn warning(&mut self, command: &str, is_here: bool) -> Option<String> {
         let ends: Vec<&ShownJob> = self.that_end(is_here).collect();
         let warning = self.warning_about(command, &ends)?;

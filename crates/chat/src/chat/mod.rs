@@ -124,7 +124,7 @@ pub struct Chat<'a> {
     /// The programs that run beside it.
     programs: Programs,
     signals: Signals,
-    /// The chat was told to end while it waited for something.
+    /// The chat was asked to end while it waited for something.
     leaving: Option<Exit>,
 }
 

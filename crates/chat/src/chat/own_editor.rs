@@ -24,7 +24,7 @@ const NO_PROGRAM: [i32; 2] = [127, 126];
 pub(super) enum Visit {
     /// The editor has ended with this status.
     Over(ExitStatus),
-    /// The program is told to leave.
+    /// The program is asked to leave.
     Leaves(Exit),
 }
 

@@ -12,8 +12,8 @@ use crate::render::diff;
 use crate::render::style::Paint;
 use crate::render::units::counted;
 
-/// Maximum number of lines of one difference. A file is shown whole: a part that is cut off could be the one
-/// that matters.
+/// Maximum number of lines of one difference. A file is shown in full: a part that is cut off could be the
+/// one that matters.
 const MOST_DIFF: usize = 1_000_000;
 
 /// Describes the folder, and what else a person should know about the place.

@@ -80,7 +80,7 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// Notes that all current work is told to stop.
+    /// Notes that all current work is asked to stop.
     pub(crate) fn stopping(&mut self) {
         self.cut_off = self.finished;
     }
@@ -150,8 +150,8 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// A call came to nothing in a run that has nobody to ask; whether for that reason, the reason says. A
-    /// call that a rule denies would have been refused anyway.
+    /// A call failed in a run that has nobody to ask; whether for that reason, the reason says. A call that a
+    /// rule denies would have been refused anyway.
     pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
         if failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why)) {
             self.refused += 1;
@@ -164,7 +164,7 @@ impl RunOutcomeCollector {
         }
     }
 
-    /// The result; `signal` is how the program was told to stop, if it was.
+    /// The result; `signal` is how the program was asked to stop, if it was.
     pub(crate) fn into_result(mut self, signal: Option<Exit>) -> RunResult {
         if self.result.text.is_empty() {
             self.result.text = std::mem::take(&mut self.partial);
@@ -187,7 +187,7 @@ impl RunOutcomeCollector {
                 let (calls, allow) = (self.refused, self.allow.clone().unwrap_or_default());
                 ChatError::NobodyAsked { calls, allow }
             }
-            // What went on behind it was stopped.
+            // What continued behind it was stopped.
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
             (Some(RunStatus::Completed), _) => return self.lack(),
             (Some(RunStatus::TimedOut), _) => error(

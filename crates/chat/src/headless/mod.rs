@@ -316,7 +316,7 @@ impl Headless {
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
                 self.stop().await?;
             }
-            // It may go on behind the run, and what it comes to begins another one.
+            // It may continue behind the run, and what it comes to begins another one.
             RuntimeEvent::AgentStarted(started) => self.is_onward |= started.parent.is_some(),
             _ => {}
         }

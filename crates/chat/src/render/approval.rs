@@ -14,7 +14,7 @@ use super::table::cut;
 use super::tool::arguments;
 use super::units;
 
-/// A rule that is longer is not shown whole, where it is a text that stands above.
+/// A rule that is longer is not shown in full, where it is a text that stands above.
 const LONGEST_RULE: usize = 160;
 
 /// The hint at another answer, if a rule is kept.

@@ -41,7 +41,7 @@ pub struct TranscriptRenderer {
     style: Paint,
     width: usize,
     calls: HashMap<ToolCallId, CallView>,
-    /// Whether a call is told when it has ended; while it runs it is shown by who asks for
+    /// Whether a call is printed when it has ended; while it runs it is shown by who asks for
     /// [`TranscriptRenderer::running`].
     holds_calls: bool,
     /// The time of the event that is being rendered.
@@ -243,7 +243,7 @@ impl TranscriptRenderer {
     }
 
     /// An answer has ended. That it is not all that it would have been is said: nothing else tells it from
-    /// one that is whole.
+    /// one that is complete.
     fn message_end(&mut self, why: StopReason) {
         // What broke off is told by the error that follows, or else by the answer that is begun again.
         self.answers &= why == StopReason::Broken;
@@ -329,7 +329,7 @@ impl TranscriptRenderer {
         self.attempt = message;
     }
 
-    /// An error after which the run went on.
+    /// An error after which the run continued.
     fn error_in_passing(&mut self) {
         if let Some(failure) = self.failure.take() {
             let line = format!("{} {}", self.style.bad("error:"), failure.message);

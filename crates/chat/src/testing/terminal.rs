@@ -1,4 +1,4 @@
-//! A small terminal: enough of one to see what the bytes of a screen come to.
+//! A small terminal: enough of one to see the result of a screen's bytes.
 
 #![allow(clippy::panic, reason = "what a screen should not write fails its test")]
 

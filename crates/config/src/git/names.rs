@@ -219,7 +219,7 @@ fn without_passwords(setting: &Setting) -> Option<(String, String)> {
 }
 
 /// A text without what stands before the `@` of its addresses; `None` if there is none. The name of a person
-/// at a server of SSH is no secret.
+/// at a server of SSH is not a secret.
 fn without_sign_in(text: &str) -> Option<String> {
     let mut pieces = text.split("://");
     let mut before = pieces.next()?;

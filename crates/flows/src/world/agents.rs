@@ -179,7 +179,7 @@ pub(crate) async fn next(call: &FileToolCall, asked: &Value) -> Outcome {
     }
 }
 
-/// Returns the whole answer of an agent's turn: its last message.
+/// Returns the complete answer of an agent's turn: its last message.
 pub(crate) async fn collect(call: &FileToolCall, asked: &Value) -> Outcome {
     let child = call.children.find(asked)?;
     let mut turn = child.turn.lock().await;

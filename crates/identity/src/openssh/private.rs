@@ -15,7 +15,7 @@ const END: &str = "-----END OPENSSH PRIVATE KEY-----";
 /// The magic bytes of a file's content.
 const MAGIC: &[u8] = b"openssh-key-v1\0";
 /// The most rounds of bcrypt that a passphrase is hashed with, about a minute; `ssh-keygen` writes 16 or 24
-/// unless it is told otherwise.
+/// unless it is configured otherwise.
 const MAX_ROUNDS: u32 = 10_000;
 
 /// Reads a private key file that has no passphrase.

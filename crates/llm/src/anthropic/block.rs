@@ -1,6 +1,6 @@
 //! Content blocks while they stream. Text, thinking and tool calls are said as they come; every other block
-//! is put together here, deltas and all, and said whole, because it must be sent back as if it had never been
-//! in pieces.
+//! is put together here, deltas and all, and said in full, because it must be sent back as if it had never
+//! been in pieces.
 //!
 //! | type of the block | while it streams | when it ends |
 //! | --- | --- | --- |

@@ -65,10 +65,10 @@ impl AnthropicDecoder {
         self.0.push(bytes, out)
     }
 
-    /// Ends the stream: the server has closed the connection. An answer that says why it stops is whole: some
-    /// gateways send no `message_stop`
-    /// (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and Anthropic's own SDK asks for a
-    /// `stop_reason` alone (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
+    /// Ends the stream: the server has closed the connection. An answer that says why it stops is complete:
+    /// some gateways send no `message_stop` (<https://github.com/esengine/DeepSeek-Reasonix/pull/8756>), and
+    /// Anthropic's own SDK asks for a `stop_reason` alone
+    /// (<https://github.com/anthropics/anthropic-sdk-typescript/pull/920>).
     ///
     /// # Errors
     /// Returns [`StreamError::Truncated`] if neither `message_stop` nor a reason to stop came, and

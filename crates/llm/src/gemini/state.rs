@@ -195,7 +195,7 @@ impl GeminiState {
         self.open = None;
     }
 
-    /// A whole call, or a piece of one. A piece without a name continues the call before it, and ends it
+    /// A complete call, or a piece of one. A piece without a name continues the call before it, and ends it
     /// unless it says that more follows.
     fn function_call(
         &mut self,

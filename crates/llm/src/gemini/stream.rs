@@ -8,8 +8,8 @@ use crate::stream::{StreamContext, StreamError};
 
 /// Decodes one stream of Gemini; see [`StreamDecoder`](crate::StreamDecoder) for the order of calls.
 ///
-/// The answer ends with the bytes, and is whole if a `finishReason` came before: no event says that it is the
-/// last.
+/// The answer ends with the bytes, and is complete if a `finishReason` came before: no event says that it is
+/// the last.
 ///
 /// ```
 /// use agentx_llm::StreamContext;

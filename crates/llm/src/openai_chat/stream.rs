@@ -19,7 +19,7 @@ use crate::stream::{StreamContext, StreamError};
 ///
 /// The answer has ended when a `finish_reason` came and then `[DONE]` or the end of the bytes: some servers
 /// send no `[DONE]`, and the usage comes after the reason. Tool calls are said at that end, usage after them,
-/// because only then both are known to be whole.
+/// because only then both are known to be complete.
 ///
 /// ```
 /// use agentx_llm::StreamContext;

@@ -103,7 +103,7 @@ impl ThinkTags {
         }
     }
 
-    /// Goes on by one place. `false` if more has to come first.
+    /// Continues by one place. `false` if more has to come first.
     fn step(&mut self, out: &mut Vec<ThinkPiece>) -> bool {
         let begins = self.held.trim_start();
         match self.place {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The first piece of a call becomes `tool_call_start`, each piece of arguments a `tool_call_chunk`. The
-//! complete `tool_call` follows at the end of the answer, when its arguments are known to be whole.
+//! complete `tool_call` follows at the end of the answer, when its arguments are known to be complete.
 
 use agentx_types::{EnvironmentEvent, ToolCallId};
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ impl ToolCallBuffer {
         }
     }
 
-    /// The call that a piece belongs to, or a new one; none if a server says a whole call again.
+    /// The call that a piece belongs to, or a new one; none if a server says a complete call again.
     fn find(
         &mut self,
         index: Option<u64>,
@@ -153,9 +153,9 @@ impl OpenToolCall {
 
     /// Returns whether a piece with this id and name begins another call under the same index or id: a server
     /// that numbers all calls 0, or names all of them alike, sends each of them whole
-    /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is whole too, where the next
-    /// one has an id of its own. An id that changes in the middle of a call is none: there are servers that
-    /// give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
+    /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is complete too, where the
+    /// next one has an id of its own. An id that changes in the middle of a call is none: there are servers
+    /// that give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let another_id = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
         let same_id = !given_id.is_empty() && given_id == self.given_id;

@@ -1,4 +1,4 @@
-//! Decodes a whole answer of Responses.
+//! Decodes a complete answer of Responses.
 
 use agentx_types::EnvironmentEvent;
 
@@ -7,7 +7,7 @@ use super::wire::ResponseWire;
 use crate::error;
 use crate::stream::{StreamContext, StreamError};
 
-/// Decodes a whole answer that was not streamed, and adds its events to `out`: the same ones as a stream
+/// Decodes a complete answer that was not streamed, and adds its events to `out`: the same ones as a stream
 /// gives.
 ///
 /// `output` has the answer:

@@ -66,7 +66,7 @@ fn user_side<'a>(
     }
 }
 
-/// A medium; sounds are told in words, because the API takes none.
+/// A medium; sounds are written in words, because the API takes none.
 fn medium<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> OpenAiMedium<'a> {
     match OpenAiMedium::of(part, blobs) {
         OpenAiMedium::Audio { .. } => {

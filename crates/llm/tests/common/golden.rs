@@ -1,5 +1,5 @@
-//! What a whole answer in a vendor's own JSON says, in the words of our types: the oracle for decoded streams
-//! and bodies.
+//! What a complete answer in a vendor's own JSON says, in the words of our types: the oracle for decoded
+//! streams and bodies.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use agentx_llm::Accumulated;

@@ -65,7 +65,7 @@ pub async fn serve(
     ended
 }
 
-/// Reads lines until the end. One that is too long is told as `None`, and ignored.
+/// Reads lines until the end. One that is too long is ignored, and reported as `None`.
 async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<io::Result<Option<Vec<u8>>>>) {
     let most = u64::try_from(MESSAGE_BYTES).unwrap_or(u64::MAX);
     let mut is_rest = false;

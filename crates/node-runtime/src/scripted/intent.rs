@@ -58,7 +58,7 @@ pub(super) enum ToolWish {
     Search { pattern: String, path: Option<String> },
 }
 
-/// Words anywhere in a text, and what it then asks for; the first that fits. ASCII words have to be whole
+/// Words anywhere in a text, and what it then asks for; the first that fits. ASCII words have to be complete
 /// ones.
 const TALK: &[(&[&str], DemoIntent)] = &[
     (

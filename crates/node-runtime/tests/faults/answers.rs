@@ -1,4 +1,4 @@
-//! What goes right: the request on the wire, whole answers, and how little it takes.
+//! What goes right: the request on the wire, complete answers, and how little it takes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

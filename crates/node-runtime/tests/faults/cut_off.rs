@@ -19,7 +19,7 @@ fn uncounted(text: &str) -> String {
     pieces.filter(|piece| !piece.contains("prompt_tokens")).collect()
 }
 
-/// What is booked for a whole answer that comes like this.
+/// What is booked for a complete answer that comes like this.
 async fn answered(api: Api, reply: ServerReply) -> Usage {
     let server = TestServer::start([reply]).await;
     let said = Caller::with(&server.url(), api, |_| {}).call().await;

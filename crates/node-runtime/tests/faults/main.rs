@@ -174,7 +174,7 @@ pub(crate) fn line(event: &E) -> String {
     }
 }
 
-/// The lines of a whole answer `hello` in this attempt.
+/// The lines of a complete answer `hello` in this attempt.
 pub(crate) fn answered(attempt: u32) -> Vec<String> {
     vec![
         format!("stream_start {attempt}"),

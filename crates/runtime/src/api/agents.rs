@@ -64,7 +64,7 @@ impl NamedAgent {
     }
 }
 
-/// Limits of which some are named: `Some(None)`, in JSON `null`, is no limit.
+/// Limits of which some are named: `Some(None)`, in JSON `null`, is not a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 pub(super) struct PendingFact {
     /// The event, without a number yet.
     draft: EventDraft<EnvironmentEvent>,
-    /// The front end or effector that is told when it is committed, if any.
+    /// The front end or effector that is notified when it is committed, if any.
     waits: Option<CommitWaiter>,
     /// Whether a responder says it, about an action that it has.
     of_responder: bool,
@@ -75,7 +75,7 @@ impl PendingFact {
         }
     }
 
-    /// An item for what a front end wants on record; it is told when it is.
+    /// An item for a front end's request; the front end is notified when it is recorded.
     pub(super) fn from_request(draft: EventDraft<EnvironmentEvent>, reply: ReplySender<u64>) -> Self {
         Self {
             waits: Some(CommitWaiter::FrontEnd(reply)),
@@ -83,7 +83,7 @@ impl PendingFact {
         }
     }
 
-    /// Items for what an effector said at once; it is told when the last of them is recorded.
+    /// Items for events that an effector emitted together; it is notified when the last of them is recorded.
     pub(super) fn all(said: FactBatch) -> Vec<Self> {
         let of_responder = |draft| Self {
             of_responder: true,

@@ -226,7 +226,7 @@ impl SessionDriver {
         }
     }
 
-    /// Takes what comes until the session is closed; returns who is to be told of that.
+    /// Takes what comes until the session is closed; returns who is to be notified of that.
     ///
     /// # Errors
     /// Returns an error if a commit failed: the session cannot continue.
@@ -336,7 +336,7 @@ impl SessionDriver {
     }
 
     /// An action has ended. What its responder said last is taken in first; if the agent then still waits, it
-    /// is told so.
+    /// is notified.
     async fn effect_ended(&mut self, action: &ActionId, end: ActionEnd) -> Result<(), LogError> {
         while let Ok(said) = self.inbound.try_recv() {
             self.take_in(PendingFact::all(said)).await?;

@@ -248,7 +248,7 @@ impl Voice {
         })
     }
 
-    /// Returns the body of a chunk that came at once. The parts of an answer come again when it is whole:
+    /// Returns the body of a chunk that came at once. The parts of an answer come again when it is complete:
     /// parts that were emitted piece by piece are not emitted again.
     fn whole(&self, chunk: &Chunk) -> Option<StreamBody> {
         let is_known = chunk.tool_call_id.is_none()

@@ -22,7 +22,7 @@ pub struct AgentStream {
     pub(super) slot: Arc<StreamSlot>,
     /// The reader's own way through the log, while it is behind the others.
     pub(super) behind: Option<Box<CatchUp>>,
-    /// The end of the stream, once the reader was told.
+    /// The end of the stream, once the reader was notified.
     pub(super) ended: Option<StreamEnd>,
 }
 

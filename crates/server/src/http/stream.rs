@@ -273,7 +273,7 @@ impl Drop for LiveStream {
     }
 }
 
-/// Formats a notice, which is no event: it has no id, so no reader resumes from it.
+/// Formats a notice, which is not an event: it has no id, so no reader resumes from it.
 fn notice(notice: &ServerNotice) -> String {
     let json = serde_json::to_string(notice).unwrap_or_default();
     format!("event: {}\ndata: {json}\n\n", notice.tag())

@@ -87,7 +87,7 @@ async fn pages(desk: &Desk, session: &str, view: &str, limit: usize) -> Vec<Valu
 async fn a_page_and_a_stream_have_the_same_events() {
     let desk = Desk::new().await;
     let session = desk.session(&desk.ann).await;
-    // So long that later pages go on from earlier ones.
+    // So long that later pages continue from earlier ones.
     for _ in 0..16 {
         desk.say(&desk.ann, &session, json!("hello")).await;
     }

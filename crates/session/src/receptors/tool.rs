@@ -25,7 +25,7 @@ const HEAD_CHARS: usize = 160;
 /// Emits `tool_planned`, `tool_executing`, `tool_output`, `tool_completed`, `tool_failed`, `job_finished`,
 /// `command_finished`.
 ///
-/// A call goes one way, and each step is told once:
+/// A call goes one way, and each step is reported once:
 ///
 /// | fact | event | from then on |
 /// | --- | --- | --- |

@@ -87,8 +87,8 @@ pub enum PastRequest {
     Facts(u64),
 }
 
-/// Facts that should have come and did not: the source is broken.
-/// It is no cut: to begin again would bring the same. The reader has to be told.
+/// Facts that should have come and did not: the source is broken. It is not a cut: to begin again would bring
+/// the same. The reader has to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The first of them.

@@ -115,7 +115,7 @@ fn kind_at(text: &str, at: usize, big: bool) -> Option<CharClass> {
     Some(kind(grapheme, big))
 }
 
-/// Goes on from `at` while what stands there is of this kind.
+/// Continues from `at` while what stands there is of this kind.
 fn past(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     while kind_at(text, at, big) == Some(of) {
         at = after(text, at);

@@ -49,7 +49,7 @@ pub(super) const COUNT: VendorRule = VendorRule {
     date: "2026-11-22",
 };
 
-/// A picture that is whole.
+/// A complete picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VendorPicture {
     /// The media type.

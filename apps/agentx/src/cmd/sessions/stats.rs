@@ -1,4 +1,4 @@
-//! `agentx sessions stats`: what sessions came to.
+//! `agentx sessions stats`: the totals of sessions.
 
 use agentx::history::{SessionStats, stats_of};
 use agentx::runtime::{Runtime, SessionInfo, SessionQuery, UsageBy, UsageQuery};

@@ -82,8 +82,7 @@ fn planted(attempt: &Attempt, address: &str) -> Sandbox {
     sandbox
 }
 
-/// What an attempt came to in a folder that nobody trusts, or that a person trusts; `None` if it came to
-/// nothing.
+/// What an attempt came to in a folder that nobody trusts, or that a person trusts; `None` if it failed.
 fn outcome(attempt: &Attempt, is_trusted: bool) -> Option<String> {
     let (address, heard) = thief();
     let sandbox = planted(attempt, &address);

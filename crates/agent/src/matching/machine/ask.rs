@@ -159,7 +159,8 @@ impl MatchAgent {
         }
     }
 
-    /// Takes a whole answer: pays for it, shows it, and does what it means, unless the run is being stopped.
+    /// Takes a complete answer: pays for it, shows it, and does what it means, unless the run is being
+    /// stopped.
     fn on_answer(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish();
         self.lifecycle.pay(answer.usage, &self.config.model, step);
@@ -222,7 +223,7 @@ impl MatchAgent {
         }
     }
 
-    /// Forgets what the open stream has come to, and pays for it; another attempt begins, or an error
+    /// Forgets the open stream's partial answer, and pays for it; another attempt begins, or an error
     /// follows.
     pub(super) fn set_aside(&mut self, step: &mut RunStep<'_>) {
         let answer = self.lifecycle.assembler.finish_partial();

@@ -56,7 +56,7 @@ pub(super) struct WorkingChild {
     pub(super) child: AgentStateId,
     /// The rule by which it was given its task; `None` for what no rule fits.
     pub(super) rule: Option<String>,
-    /// Whether it was told to stop because something else was asked for.
+    /// Whether it was asked to stop because something else was asked for.
     pub(super) leaving: bool,
 }
 
@@ -142,7 +142,7 @@ impl MatchAgent {
         self.act(ActionBody::SendInput(SendInput { to, message }), step);
     }
 
-    /// Has a child told to stop; it says itself when it has.
+    /// Asks a child to stop; the child reports when it has.
     pub(super) fn interrupt_child(&self, to: AgentStateId, reason: &str, step: &mut RunStep<'_>) {
         let reason = Some(reason.to_owned());
         self.act(ActionBody::InterruptAgent(InterruptAgent { to, reason }), step);

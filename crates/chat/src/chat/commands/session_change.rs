@@ -25,7 +25,7 @@ pub(in crate::chat) const EVERYWHERE: &str = "all";
 /// The notice where no terminal can show a list of sessions.
 const NAME_ONE: &str = "which one? /resume ID; /sessions lists the latest";
 
-/// A command that leaves the session, as it is typed, by which a second one is told from another.
+/// A command that leaves the session, as it is typed, by which a repeated one is distinguished from another.
 pub(in crate::chat) fn session_command(name: &str, argument: Option<impl std::fmt::Display>) -> String {
     match argument {
         Some(argument) => format!("/{name} {argument}"),
@@ -102,7 +102,7 @@ impl Chat<'_> {
     }
 
     /// The warning, once, that a command ends the jobs of the agent because it leaves the session. Those of
-    /// the user go on.
+    /// the user continue.
     pub(in crate::chat) fn warning_of_jobs(&mut self, command: &str) -> Option<String> {
         let is_here = self.place.remote().is_none();
         let warning = self.programs.jobs.warning_of_session(command, is_here)?;

@@ -60,7 +60,7 @@ impl TranscriptRenderer {
         format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
     }
 
-    /// The whole answer is there. A run says at its end what is wrong with it.
+    /// The complete answer is there. A run says at its end what is wrong with it.
     pub(super) fn answered(&mut self, turn: &TurnResponse) {
         if !self.silent_end && is_written_call(&turn.text) {
             self.warn_of_answer(WRITTEN_CALL);

@@ -1,6 +1,6 @@
 //! Tool calls: what is called with what, what it says, and how it ended. If they run side by side on a screen
-//! that has room for them, each is told whole when it has ended, and shown in a row while it runs; else as it
-//! comes.
+//! that has room for them, each is shown in full when it has ended, and shown in a row while it runs; else as
+//! it comes.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! The model that answers, apart from the one that is chosen for the next call: a person can choose another
-//! one in the middle of an answer, and a provider can let another one go on with it.
+//! one in the middle of an answer, and a provider can let another one continue with it.
 
 use crate::render::clean::visible;
 

@@ -180,7 +180,8 @@ impl Editor {
         })
     }
 
-    /// A motion that cannot go on: above the first row and below the last is what was typed before and after.
+    /// A motion that cannot continue: above the first row and below the last is what was typed before and
+    /// after.
     fn edge(&mut self, c: char) -> EditOutcome {
         let operates = vi_operates(self.vi.as_ref());
         match c {
