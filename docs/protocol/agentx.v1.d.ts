@@ -799,7 +799,7 @@ export interface AnswerChecked {
   problems?: string[];
 }
 
-/** An attempt to reach a model came to nothing. */
+/** A model call attempt failed. */
 export interface AttemptFailed {
   /** The number of the attempt, from 1. */
   attempt: number;
@@ -1210,7 +1210,7 @@ export interface Instructions {
 /** The default for a call that no rule allows or denies. */
 export type ApprovalMode = "ask" | "auto" | "deny";
 
-/** The limits of a run. `None` is no limit. */
+/** The limits of a run. `None` is not a limit. */
 export interface Limits {
   /** Maximum number of times in one run that the model is answered with tool results. */
   max_iterations?: number | null;
@@ -1388,7 +1388,7 @@ export interface WriterAttached {
  * session ends; or a command in the background that ended with its program.
  */
 export interface LeftRunning {
-  /** The call that was cut off; absent where the call had ended, and this went on in the background. */
+  /** The call that was cut off; absent where the call had ended, and this continued in the background. */
   tool_call_id?: ToolCallId | null;
   /**
    * The name of the first program, as the system shows it, or `!` and the command that a person ran; the
@@ -1561,7 +1561,7 @@ export interface ContextCondensed {
   bill?: EffectBill | null;
 }
 
-/** A summary came to nothing; the conversation stays as it is. */
+/** A summary failed; the conversation stays as it is. */
 export interface CondensingFailed {
   /** Stable, for programs: that of the model's error, `interrupted`, `refused`, `no_summary`, … */
   code: string;

@@ -80,7 +80,7 @@ async fn an_ask_that_waits_its_turn_is_stopped_alone() {
     assert_eq!(story, RunStatus::Interrupted);
 }
 
-/// How a run ended, as the log has it.
+/// Lists the ends of runs, as the log has them.
 trait ListenAgain {
     fn listen_again(&self, run: &agentx::types::RunId) -> impl Future<Output = RunStatus> + Send;
 }

@@ -37,7 +37,7 @@ async fn here() -> Result<String, String> {
     Ok("Rome".to_owned())
 }
 
-/// What the log has of checks: the number of the attempt, and what did not fit.
+/// Returns the checks in the log: the number of the attempt, and the violations.
 async fn checks(agent: &AgentHandle) -> Vec<(u32, Vec<String>)> {
     let last = agent.seq().await.unwrap();
     let mut facts = agent.session().subscribe(0, View::Environment).await.unwrap();

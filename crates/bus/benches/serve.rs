@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use agentx_bus::{Addressed, Dispatcher, KeyPattern, Serve};
 
-/// How many requests one round makes, one after the other.
+/// The number of requests in a round, one after the other.
 const REQUESTS: u32 = 20_000;
-/// How many rounds; the median counts.
+/// The number of rounds; the median counts.
 const ROUNDS: usize = 9;
 
 struct Call(String);

@@ -43,7 +43,7 @@ fn serve(name: &str, keys: &str) -> Serve {
     Serve::new(name).on("tools.requests", KeyPattern::new(keys))
 }
 
-/// What is there for a responder now, without waiting.
+/// Returns the requests that are ready for a responder, without waiting.
 async fn now(requests: &mut Requests<Call>) -> Option<Claim<Call>> {
     tokio::time::timeout(Duration::ZERO, requests.next())
         .await
@@ -210,7 +210,7 @@ struct World {
     requests: Vec<Requests<Call>>,
     claims: Vec<Claim<Call>>,
     tickets: BTreeMap<String, Ticket<Call>>,
-    /// How often each request was taken.
+    /// The number of times that each request was taken.
     taken: BTreeMap<String, usize>,
     made: usize,
 }

@@ -86,7 +86,7 @@ impl Desk {
         })
     }
 
-    /// What is said about mistakes, with the temporary directory left out.
+    /// Returns the reported mistakes, with the temporary directory left out.
     fn said(&self) -> Vec<String> {
         let error = match self.load() {
             // A folder that is not trusted keeps nobody from working.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{PublicKey, SecretKey, Signature, token_text};
 
 /// The separator between the random part of a nonce and the key of its server. Neither of the two contains
-/// it. Neither of the two has it.
+/// it.
 const BEFORE_KEY: char = '.';
 
 /// The challenge of a server.

@@ -21,7 +21,7 @@ use agentx_types::Api;
 use futures_core::Stream;
 use serde_json::Value;
 
-/// How the bytes arrive: about what one read of a socket gives.
+/// The size of a piece of input: about what one read of a socket gives.
 const PIECE: usize = 4_096;
 const ROUNDS: usize = 41;
 

@@ -246,7 +246,7 @@ fn what_the_api_does_not_take_in_a_block_is_not_sent_back() {
     assert_eq!(body["messages"][1]["content"], expected);
 }
 
-/// What a stream of Chat Completions comes to.
+/// Returns the decoded stream of Chat Completions.
 fn chat_said(chunks: &[Value]) -> agentx_llm::Accumulated {
     let (events, result) = decode(Api::OpenaiChat, [sse(chunks).as_bytes()]);
     result.expect("the stream is whole");

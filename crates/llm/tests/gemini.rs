@@ -871,7 +871,7 @@ fn from_recorded(model: &str, body: &Value) -> ModelRequest {
     asked
 }
 
-/// What both sides can say of a request.
+/// Returns the parts of a request that both sides can express.
 fn normal(body: &Value) -> Value {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let contents: Vec<Value> = list(&body["contents"])

@@ -485,7 +485,7 @@ fn from_recorded(body: &Value) -> ModelRequest {
     asked
 }
 
-/// What both sides can say of a request.
+/// Returns the parts of a request that both sides can express.
 fn normal(body: &Value) -> Value {
     let items = body["input"].as_array().into_iter().flatten();
     let items: Vec<Value> = items

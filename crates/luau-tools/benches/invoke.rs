@@ -48,7 +48,7 @@ const TRIVIAL: &str = "function invoke(ctx, args) return { city = args.city, n =
 const WAITS: &str = "function invoke(ctx, args) return ctx.http.get('https://a').status end";
 const COMPUTES: &str =
     "function invoke() local sum = 0 for turn = 1, 5e6 do sum = (sum + turn) % 1009 end return sum end";
-/// Of the loop in it.
+/// The number of iterations of its loop.
 const TURNS: u32 = 5_000_000;
 const ROUNDS: usize = 20_000;
 
@@ -100,8 +100,8 @@ impl Warm {
         }
     }
 
-    /// One after the other, or so many at once: microseconds of each on the lane, for the caller, and by the
-    /// clock.
+    /// Runs the script sequentially, or this many times at once: microseconds of each on the lane, for the
+    /// caller, and by the clock.
     async fn rounds(&self, rounds: usize, at_once: usize) -> [f64; 3] {
         let (began, before) = (Instant::now(), processor());
         let calls = (0..rounds).map(|_| invoke(&self.script, &self.host, self.args.clone()));
@@ -200,14 +200,14 @@ fn profiled(runtime: &tokio::runtime::Runtime, at_once: usize) {
 /// Whose scripts they are.
 #[derive(Clone, Copy)]
 enum Owners {
-    /// One owner's: they share VMs.
+    /// Scripts of one owner, which share VMs.
     One,
     /// Each somebody else's: a VM each.
     Each,
 }
 
 impl Owners {
-    /// So many scripts of the same text.
+    /// Compiles `count` scripts of the same text.
     fn scripts(self, lanes: &Arc<Lanes>, text: &str, count: usize) -> Vec<Script> {
         let one = Owner::on(Arc::clone(lanes));
         let owner = || match self {
@@ -270,8 +270,8 @@ fn empty(vms: usize) -> (f64, Vec<Lua>) {
     ((status("VmRSS") - before) / vms as f64, all)
 }
 
-/// So many runs that wait for the web at once, of so many scripts: KiB for each, and the threads that there
-/// are more.
+/// Measures `runs` runs of `scripts` scripts that wait for the web at once: KiB for each, and the additional
+/// threads.
 async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64) {
     let lanes = Lanes::new(2);
     let scripts = owners.scripts(&lanes, WAITS, scripts);
@@ -298,7 +298,8 @@ async fn waiting(runs: usize, scripts: usize, owners: Owners) -> (f64, f64, f64)
     (took, each, more)
 }
 
-/// What waiting takes, each measured in a process of its own: one that freed memory before would give that.
+/// Measures the memory of waiting runs, each in a process of its own, because freed memory would distort the
+/// next figure.
 fn memory() {
     let (alone, _kept) = empty(200);
     println!("a VM of mlua with nothing in it: {alone:.1} KiB");

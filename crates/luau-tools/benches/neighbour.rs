@@ -1,4 +1,4 @@
-//! How late a script continues that shares its thread with a hostile one. Prints milliseconds, judges
+//! Measures the delay of a script that shares its thread with a hostile one. Prints milliseconds, judges
 //! nothing.
 //!
 //! `cargo bench -p agentx-luau-tools --bench neighbour`, or `-- WORD` for the calls that have the word in
@@ -56,7 +56,7 @@ impl Host for Nothing {
     }
 }
 
-/// How late the neighbour was, sorted, and how the hostile script ended.
+/// Returns the delays of the neighbour, sorted, and the end of the hostile script.
 async fn beside(body: &str) -> (Vec<Duration>, String) {
     let lanes = Lanes::new(1);
     let script = |text: &str| Script::compile_on(Arc::clone(&lanes), "x", text, Libraries::new()).unwrap();

@@ -1,5 +1,5 @@
-//! What a hostile script tries, as data: each ends by its limit with a result that says why, and while it
-//! lasts another script continues.
+//! Attacks by hostile scripts, as data: each ends by its limit with a result that says why, and meanwhile
+//! another script continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn deep(levels: usize) -> Value {
     (0..levels).fold(Value::Null, |inner, _| json!([inner]))
 }
 
-/// What an attack came to, in one line: the value, or the code and the message.
+/// Returns the outcome of an attack in one line: the value, or the code and the message.
 async fn outcome(lanes: &Arc<Lanes>, attack: &Attack) -> (String, Duration) {
     let libraries = Libraries::new()
         .with("evil", "while true do end")

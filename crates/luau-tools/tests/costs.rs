@@ -14,7 +14,7 @@ use serde_json::json;
 use table::COSTS;
 use tokio_util::sync::CancellationToken;
 
-/// Where a function has no body of its own.
+/// The body for functions without one of their own.
 const LARGE: &str = "local f, text, list = NAME, ('a'):rep(1e6), table.create(1e5, 1)
     for _, call in {
         function() f(text) end, function() f(list) end, function() f(text, text) end, function() f(list, 1, 1e9) end,

@@ -9,7 +9,7 @@ use agentx_luau_tools::{Libraries, Script, ScriptLimits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// What becomes of a script whose function has this text; its first line is line 2.
+/// Returns the error of a script whose function has this text; its first line is line 2.
 async fn fails(body: &str) -> String {
     let source = format!("function invoke(ctx, args)\n{body}\nend");
     let libraries = Libraries::new()

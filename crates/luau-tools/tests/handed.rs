@@ -106,13 +106,13 @@ function invoke(ctx)
     }
 end"#;
 
-/// What became of random programs.
+/// The outcome of random programs.
 #[derive(Debug, Default)]
 struct Tried {
     all: u32,
-    /// Those that had all their values and continued to their statements.
+    /// The programs that had all their values and reached their statements.
     began: u32,
-    /// Those that continued after the last of them.
+    /// The programs that continued after the last statement.
     came_through: u32,
 }
 
@@ -151,10 +151,10 @@ enum Beside {
     InTurns,
 }
 
-/// What a run of the victim shows: its result, and every effect that it asked for.
+/// The observable result of the victim's run: its result, and every effect that it requested.
 type Shown = (Result<Value, ScriptError>, Vec<String>);
 
-/// What random programs are tried against.
+/// The environment of random programs.
 struct Trial<'h> {
     host: &'h dyn Fn() -> Arc<Answers>,
     older: bool,

@@ -86,7 +86,7 @@ fn two(attack: &str) -> (Script, Script) {
     (script("victim", VICTIM), script("attacker", &attacker(attack)))
 }
 
-/// What a victim sees that is alone.
+/// Returns the result of a victim that runs alone.
 async fn undisturbed() -> Value {
     begin(&two("").0, false).end().await.unwrap()
 }

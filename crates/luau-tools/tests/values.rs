@@ -29,7 +29,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What a script can make of a value: a field that is null is none.
+/// Returns a value as a script sees it: a field that is null is absent.
 fn seen(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(seen).collect(),

@@ -18,7 +18,7 @@ use agentx_types::{Access, ToolSpec};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// How long the test may take.
+/// The maximum time of the test.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Says what it does and whether it waits for others.

@@ -32,7 +32,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 const EVENTS: usize = 100_000;
 /// Deltas of one answer.
 const DELTAS: usize = 45;
-/// How often each is measured.
+/// The number of measurements of each.
 const RUNS: usize = 9;
 
 type Frames = Arc<Vec<String>>;

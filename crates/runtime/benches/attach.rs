@@ -24,7 +24,7 @@ use agentx_types::{Access, ActionKind, AgentConfig, EnvironmentEvent, RuntimeEve
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// How often a reactor is attached.
+/// The number of times that a reactor is attached.
 const ROUNDS: usize = 1_000;
 /// Long enough for all that a reactor has to end.
 const PATIENCE: Duration = Duration::from_secs(10);

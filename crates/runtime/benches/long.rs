@@ -19,7 +19,7 @@ use agentx_types::*;
 const RUN: usize = 100;
 /// After which calls the cost is shown.
 const SHOWN: [usize; 7] = [100, 500, 1_000, 2_000, 8_000, 13_000, 34_000];
-/// How often a session is folded again; the best counts.
+/// The number of times that a session is folded again; the best counts.
 const OPENINGS: usize = 5;
 /// Actions that effectors still hold: the request of the call under way and of the one before.
 const HELD: usize = 2;

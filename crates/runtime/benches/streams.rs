@@ -116,7 +116,7 @@ async fn by_bus(words: &[Event], readers: usize) -> Duration {
     publish(&bus, words, &tally).await
 }
 
-/// What a follower of a session does: from the bus to whoever reads.
+/// A session whose follower reads from the bus.
 struct Session {
     bus: Bus<SystemEvent>,
     arrivals: Vec<Event>,

@@ -73,7 +73,7 @@ impl World {
         self.session.send(input).await.unwrap()
     }
 
-    /// How the run after this event ended.
+    /// Waits for the end of the run after this event.
     pub(crate) async fn finished(&self, after: u64) -> RunStatus {
         let ended = run_ended(&*self.session, after);
         tokio::time::timeout(PATIENCE, ended).await.unwrap()

@@ -192,7 +192,7 @@ fn listed() -> Vec<ModelSpec> {
     vec![usual, free, dear]
 }
 
-/// One of these, mostly, or one that the server does not list.
+/// Usually one of these models, or one that the server does not list.
 fn models() -> impl Strategy<Value = ModelSpec> {
     let mut unlisted = fixture::config().model;
     unlisted.id = "made-up-elsewhere".into();
@@ -352,17 +352,17 @@ const SEQUENCES: u32 = 512;
 struct Tally {
     /// Sessions that were made.
     made: Cell<u32>,
-    /// Of those, with agents to which people are routed.
+    /// The number of those with agents to which people are routed.
     routed: Cell<u32>,
     /// Changes that were taken.
     taken: Cell<u32>,
-    /// Of those, after the settings had changed.
+    /// The number of those taken after the settings had changed.
     taken_later: Cell<u32>,
 }
 
 impl Tally {
-    /// So many sessions were made, half as many changes taken, and some of them after the settings had
-    /// changed.
+    /// Checks that this many sessions were made, half as many changes taken, and some of them after the
+    /// settings had changed.
     fn is_enough(&self, made: u32) {
         let counts = [&self.made, &self.taken, &self.taken_later].map(Cell::get);
         eprintln!(
@@ -394,7 +394,7 @@ fn try_all<S: Strategy>(of: &S, test: impl Fn(S::Value) -> TestCaseResult) {
 struct World<'t> {
     /// The session as it is now.
     now: AgentConfig,
-    /// As it would be, had nobody but the operator changed anything.
+    /// The configuration if nobody but the operator had changed anything.
     before: AgentConfig,
     bounds: MemberBounds,
     /// The loosest approval mode of all settings that there were.

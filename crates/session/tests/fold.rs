@@ -94,7 +94,7 @@ impl World {
         calls.unwrap()
     }
 
-    /// Who said what, last.
+    /// Returns the last message of each agent.
     fn said(&self) -> Vec<(&str, String)> {
         let said = self.last.events.iter().map(|frame| {
             let agent = frame.agent_state_id.as_ref().unwrap().as_str();
@@ -236,7 +236,7 @@ fn rules_and_the_guard_reach_agents_that_are_there_already() {
     );
 }
 
-/// What a model call under way is billed with at an event that ends it.
+/// Returns the cost of a model call in progress at an event that ends it.
 fn billed_at(end: impl Into<EnvironmentEvent>) -> Vec<Projection> {
     let mut world = World::open();
     world.say("agt_1");

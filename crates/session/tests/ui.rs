@@ -7,7 +7,7 @@ use agentx_testing::{LogBuilder, fixture};
 use agentx_types::*;
 use serde_json::{Value, json};
 
-/// What is shown of events that all follow from one fact: tags and payloads.
+/// Returns the wire view of events that all follow from one fact: tags and payloads.
 fn shown(events: Vec<RuntimeEvent>) -> Vec<Value> {
     let mut projection = UiProjection::new("own_1".into());
     let mut frames = Vec::new();

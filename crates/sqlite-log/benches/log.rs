@@ -265,7 +265,7 @@ fn history() -> Vec<Fact> {
         .collect()
 }
 
-/// How long it takes from no file at all to the first event that is durable.
+/// Returns the time from no file at all to the first durable event.
 async fn first_event(path: &Path) -> Duration {
     let started = Instant::now();
     let (fresh, writer) = begin(path).await;

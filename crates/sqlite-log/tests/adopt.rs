@@ -115,7 +115,7 @@ async fn head(log: &SqliteLog, id: &str) -> String {
     log.verify(&SessionId::new(id)).await.unwrap().head
 }
 
-/// What happens in a step of a history, by chance.
+/// A random step of a history.
 type Chance = (u8, usize, usize);
 
 proptest! {
@@ -269,7 +269,7 @@ fn no_more_leaves_than_a_fork_shares() {
 /// A change, and a part of why it is refused.
 type Forgery = (&'static str, fn(&mut Adoption));
 
-/// What somebody may change about rows on their way.
+/// The forgeries of rows on their way.
 const FORGERIES: [Forgery; 14] = [
     ("hash", |a| a.rows[1].hash[0] ^= 1),
     ("hash", |a| a.rows[0].data[20] ^= 1),

@@ -1,4 +1,4 @@
-//! What the bytes of frames come to on a screen, as an independent terminal model sees them.
+//! The result of a frame's bytes on a screen, as an independent terminal model sees them.
 
 use agentx_terminal::{LongRows, Markdown, Painter, Row, Style, Theme};
 use proptest::prelude::*;
@@ -376,7 +376,7 @@ fn a_narrower_terminal_breaks_code_that_lives_anew() {
     }
 }
 
-/// What rows come to on a terminal that has become narrower.
+/// Returns the rows on a terminal that has become narrower.
 fn narrowed(rows: &[String], columns: usize, long: LongRows) -> Vec<String> {
     let pieces = |row: &String| {
         let letters: Vec<char> = row.chars().collect();

@@ -199,7 +199,7 @@ fn words(text: &str, replace: impl Fn(&str) -> Option<String>) -> String {
     out
 }
 
-/// One space where a table has several: how wide it is depends on the length of the temporary directory's
+/// Replaces runs of spaces in a table by one: their width depends on the length of the temporary directory's
 /// name.
 pub(crate) fn squeezed(text: impl std::fmt::Display) -> String {
     let text = text.to_string();
@@ -209,7 +209,7 @@ pub(crate) fn squeezed(text: impl std::fmt::Display) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// How a run of the program ended.
+/// The end of a run of the program.
 pub(crate) struct Ran {
     pub(crate) line: String,
     pub(crate) code: Option<i32>,

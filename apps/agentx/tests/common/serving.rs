@@ -21,7 +21,7 @@ pub(crate) struct Running {
     err: Lines,
 }
 
-/// What a stream has said.
+/// The lines of a stream.
 struct Lines {
     source: Receiver<String>,
     said: Vec<String>,
@@ -139,7 +139,7 @@ impl Serving {
         Self { running, url }
     }
 
-    /// Its address without the scheme.
+    /// Returns the address without the scheme.
     pub(crate) fn address(&self) -> String {
         self.url.trim_start_matches("http://").to_owned()
     }

@@ -119,7 +119,7 @@ impl Tube {
         kill(program, signal).unwrap();
     }
 
-    /// Its exit code, once it has ended.
+    /// Returns the exit code, once the program has ended.
     pub(crate) fn code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }

@@ -42,7 +42,7 @@ fn kept(sandbox: &Sandbox) -> String {
     ran.stdout
 }
 
-/// What is decided about the line that the rule is about.
+/// Returns the decision about the line of the rule.
 fn decided(sandbox: &Sandbox) -> String {
     let tested = sandbox.run(&["approvals", "test", "bash", "echo hello"]);
     tested.stdout.split(':').next().unwrap_or_default().to_owned()

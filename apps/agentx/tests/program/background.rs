@@ -8,8 +8,7 @@ use std::process::Stdio;
 use crate::common::Sandbox;
 use crate::serving::Running;
 
-/// Who looks does so for a while, and not for ever where a test that killed its program is over and the
-/// folder gone.
+/// Polls for a limited time, so that it ends after a test that killed its program and removed the folder.
 const SCRIPT: &str = r#"
 - { system: "You look.*", result: "*", say: The hill is empty. }
 - { system: "You look.*", call: { tool: bash, input: { command: "n=0; until [ -e seen ] || [ $((n += 1)) -gt 6000 ]; do sleep 0.01; done" } } }

@@ -16,7 +16,7 @@ lua: |
   end
 ";
 
-/// How often the tool was called and gave what it gives.
+/// Returns the number of calls of the tool with its result.
 fn greetings(ran: &Ran) -> usize {
     let events = ran
         .stdout

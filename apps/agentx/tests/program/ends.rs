@@ -316,7 +316,7 @@ fn a_terminal_that_is_closed_while_a_tool_runs_takes_the_tool_with_it() {
 struct Bystander(Child);
 
 impl Bystander {
-    /// One that carries this mark.
+    /// Starts a process with this mark.
     fn marked(mark: &str, seconds: &str) -> Self {
         let mut sleep = Command::new("sleep");
         Self(sleep.arg(seconds).env("AGENTX_CALL", mark).spawn().unwrap())

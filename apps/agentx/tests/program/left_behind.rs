@@ -1,5 +1,5 @@
-//! What is left when a program ends: a server continues with what a killed server was at, and with nothing
-//! else; jobs at a server stay.
+//! The remains of an ended program: a server continues the work of a killed server, and nothing else; jobs at
+//! a server stay.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct World {
     sandbox: Sandbox,
     asked: Arc<Mutex<Vec<String>>>,
-    /// How long the command sleeps, as no other process does.
+    /// The time that the command sleeps, which no other process uses.
     long: String,
 }
 

@@ -32,7 +32,7 @@ fn configure(sandbox: &Sandbox, how: &str, more: &str) {
     ));
 }
 
-/// What the server wrote down.
+/// Returns the server's record.
 fn ledger(sandbox: &Sandbox) -> String {
     std::fs::read_to_string(sandbox.path("home/ledger")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a run says when the model's server says no, against a server on this machine.
+//! The output of a run when the model's server refuses, against a server on this machine.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;

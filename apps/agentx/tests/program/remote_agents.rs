@@ -185,7 +185,7 @@ fn limits_of_a_servers_agent_are_what_flags_name_and_none_is_none() {
     server.stop();
 }
 
-/// What the story's script emitted.
+/// Returns the events of the story's script.
 fn story(sandbox: &Sandbox, server: &Serving, session: &str) -> String {
     let shown = there(sandbox, server, &["sessions", "show", session, "--json"]).output();
     let mut text = String::new();

@@ -236,7 +236,7 @@ fn a_copy_of_the_middle_of_an_answer_is_at_rest_at_once() {
     assert_eq!(desk.end(), Some(0));
 }
 
-/// What a killed server left running is ended by the next one, and `--yes` ended with it: both are said.
+/// The next server ends what a killed server left running, and `--yes` ended with it: both are reported.
 #[test]
 fn a_server_that_was_killed_says_what_it_ended_and_that_calls_are_asked_about() {
     let sandbox = Sandbox::new();
@@ -406,7 +406,7 @@ fn a_server_reads_changed_settings_and_says_so() {
     is_denied();
 }
 
-/// Where visitors are let in, somebody whose key is unknown is told that they are one.
+/// If visitors are allowed, somebody with an unknown key learns that they are a visitor.
 #[test]
 fn somebody_unknown_is_told_that_they_are_a_visitor() {
     let sandbox = Sandbox::new();

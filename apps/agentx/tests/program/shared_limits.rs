@@ -6,7 +6,7 @@
 use crate::common::Sandbox;
 use serde_json::Value;
 
-/// Who looks continues looking for ever; each answer of the scripted environment costs some 25 tokens.
+/// A watcher polls forever; each answer of the scripted environment costs some 25 tokens.
 const SCRIPT: &str = r#"
 - { system: "You look.*", result: "*", call: { tool: bash, input: { command: "true" } } }
 - { system: "You look.*", call: { tool: bash, input: { command: "true" } } }

@@ -10,7 +10,7 @@ use crate::model::Part;
 use crate::stage::{Stage, World};
 use crate::svg::svg;
 
-/// How wide these terminals are.
+/// The width of these terminals.
 const COLUMNS: u16 = 84;
 
 /// The picture of what is on the screen now is the one in `docs/screens`.

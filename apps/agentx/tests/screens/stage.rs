@@ -12,13 +12,13 @@ use crate::stable::stable;
 use crate::terminal::Terminal;
 use crate::tube::Tube;
 
-/// How high every terminal is here.
+/// The height of every terminal here.
 pub(crate) const ROWS: u16 = 24;
 /// Longer than anything takes; a journey that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What stands where words are written.
+/// The prompt of the input line.
 pub(crate) const PROMPT: &str = "›";
-/// What stands there while a call is asked about.
+/// The prompt while a call is asked about.
 pub(crate) const QUESTION: &str = "allow? y once · s session · a always · n no · Alt+letter at once ›";
 
 /// A home and a workspace, and perhaps a model.
@@ -28,7 +28,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Where the offline demo answers.
+    /// Starts a stage with the offline demo.
     pub(crate) fn of_demo() -> Self {
         Self {
             sandbox: Sandbox::within("/tmp"),
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// Where the model listens.
+    /// Returns the address of the model's server.
     pub(crate) fn address(&self) -> String {
         self.model.as_ref().unwrap().url.clone()
     }
@@ -83,7 +83,7 @@ impl World {
         self.model.as_ref().unwrap().go_on();
     }
 
-    /// How many requests have come to the model.
+    /// Returns the number of requests that have reached the model.
     pub(crate) fn requests(&self) -> usize {
         self.model.as_ref().unwrap().requests()
     }
@@ -317,7 +317,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What to say when a journey fails.
+    /// Returns the description of a failed journey.
     fn told(&mut self) -> String {
         let (row, column) = self.terminal.cursor();
         format!(
@@ -334,7 +334,7 @@ impl<'a> Stage<'a> {
         stable(&self.terminal.all(), &self.world.root())
     }
 
-    /// What is on the screen now, as it is in every run.
+    /// Returns the current screen, equal in every run.
     pub(crate) fn screen(&self) -> Vec<String> {
         stable(&self.terminal.screen(), &self.world.root())
     }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 /// More than any journey writes.
 const SCROLLBACK: usize = 50_000;
-/// What a terminal is asked, and what this one answers: for the colour of the background, which is dark, and
-/// what it is.
+/// The queries to a terminal, and this one's answers: the colour of the background, which is dark, and its
+/// identity.
 const QUESTIONS: [(&[u8], &str); 2] = [
     (b"\x1b]11;?", "\u{1b}]11;rgb:1616/1818/1d1d\u{1b}\\"),
     (b"\x1b[>0q", "\u{1b}P>|model(1)\u{1b}\\"),
@@ -16,7 +16,7 @@ pub(crate) struct Terminal {
     parser: vt100::Parser,
     /// The last bytes, in which a question may have begun.
     tail: Vec<u8>,
-    /// It was resized, and so has broken rows itself.
+    /// Whether the terminal was resized, and so has broken rows itself.
     broken: bool,
 }
 
@@ -74,7 +74,7 @@ impl Terminal {
             .collect()
     }
 
-    /// What is on the screen, without what is empty at its end.
+    /// Returns the screen without the empty rows at its end.
     pub(crate) fn screen(&self) -> Vec<String> {
         let (_, columns) = self.parser.screen().size();
         trimmed(self.parser.screen().rows(0, columns).collect())

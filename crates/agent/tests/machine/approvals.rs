@@ -1,4 +1,4 @@
-//! What people decide about calls.
+//! Decisions of people about calls.
 
 use std::sync::Arc;
 

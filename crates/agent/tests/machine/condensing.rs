@@ -99,7 +99,7 @@ impl Session {
         true
     }
 
-    /// What was said of the context, by its kind.
+    /// Returns the kinds of the reported context changes.
     pub(crate) fn changes(&self) -> Vec<&'static str> {
         let kind = |state: &StateOutput| match state {
             StateOutput::Context { change } => Some(match change {
@@ -459,7 +459,7 @@ fn recall_finds_what_a_summary_stands_for() {
     session.check_replay();
 }
 
-/// How many rounds pass until a summary is asked for again after one failed.
+/// Returns the number of rounds until a summary is requested again after a failure.
 fn rounds_after_a_failure(version: u32) -> usize {
     let mut session = Session::started(|config| {
         small(config);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::*;
 
-/// What a server reads of so many tokens.
+/// The number of tokens that a server reads of those sent.
 type Reads = fn(u64) -> u64;
 
 const WINDOW: u64 = 4_096;
@@ -21,7 +21,7 @@ fn half(sent: u64) -> u64 {
     if sent > WINDOW { WINDOW / 2 + 2 } else { sent }
 }
 
-/// It drops whole messages, so that what is left differs from request to request.
+/// Drops whole messages, so that the rest differs from request to request.
 fn whole_messages(sent: u64) -> u64 {
     if sent > WINDOW {
         WINDOW - sent % 1_500
@@ -48,7 +48,7 @@ fn local(config: &mut AgentConfig) {
     config.rules_version = RULES_VERSION;
 }
 
-/// So many rounds of a tool; returns how many requests were cut.
+/// Runs this number of tool rounds; returns the number of cut requests.
 fn work(session: &mut Session, rounds: usize, reads: Reads) -> usize {
     let (mut round, mut cut) = (0, 0);
     session.say("go");

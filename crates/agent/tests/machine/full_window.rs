@@ -6,7 +6,8 @@ use agentx_types::*;
 use crate::harness::*;
 use crate::overflow::too_long;
 
-/// What both APIs call `model_context_window_exceeded`: the model was stopped because its window was full.
+/// The event that both APIs call `model_context_window_exceeded`: the model was stopped because its window
+/// was full.
 fn full(read: u64, written: u64, text: Option<&str>) -> Vec<Event> {
     let said = text.map(words);
     stream(

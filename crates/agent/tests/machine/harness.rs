@@ -14,7 +14,7 @@ pub(crate) use crate::facts::*;
 /// oldest ones.
 pub(crate) const OLDEST_AND_NEWEST: [u32; 2] = [0, RULES_VERSION];
 
-/// What the world is asked to do and has not answered.
+/// The actions that are requested and not answered yet.
 pub(crate) struct Session {
     pub(crate) agent: Agent,
     pub(crate) first: Agent,
@@ -152,7 +152,7 @@ impl Session {
         transition
     }
 
-    /// What a driver puts on record for an action at once.
+    /// Records the immediate fact of an action, as a driver does.
     fn begin(&mut self, action: Action) {
         let started = |tool_call_id| ActionStarted {
             kind: action.body.kind(),
@@ -404,7 +404,7 @@ impl Session {
         })
     }
 
-    /// How the runs ended, in order, with the reason.
+    /// Returns the ends of the runs, in order, with the reason.
     pub(crate) fn ends_of_runs(&self) -> Vec<(RunStatus, Option<String>)> {
         let end = |state: &StateOutput| match state {
             StateOutput::RunFinished { status, reason, .. } => Some((*status, reason.clone())),
@@ -418,7 +418,7 @@ impl Session {
         self.react().messages().map(|message| line(message)).collect()
     }
 
-    /// What the open model call sends, a line each.
+    /// Returns the messages of the open model call, a line each.
     pub(crate) fn sent(&self) -> Vec<String> {
         self.request()
             .messages
@@ -427,7 +427,7 @@ impl Session {
             .collect()
     }
 
-    /// What is on record of reports and errors.
+    /// Returns the recorded reports and errors.
     pub(crate) fn reports(&self) -> Vec<&str> {
         let tags = self.log.iter().map(|fact| fact.event.tag());
         tags.filter(|tag| matches!(*tag, "interrupted" | "error"))
@@ -451,7 +451,7 @@ impl Session {
     }
 }
 
-/// What is left of a step that nobody outside of the session's agents hears.
+/// Checks the rest of a step that nobody outside of the session's agents observes.
 fn check_unheard(unheard: &Transition, whole: &Transition, heard_by: HeardBy) {
     let is_said = |output: &&AgentOutput| match heard_by {
         HeardBy::Everybody => true,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// One thing that happens: what, and three choices about it.
+/// An event of a history: its kind, and three choices about it.
 type Op = (u8, u8, u8, u8);
 
 fn pick<T: Clone>(from: &[T], choice: u8) -> T {
@@ -400,7 +400,7 @@ fn check_runs(session: &Session) {
     assert_eq!(begun, ended);
 }
 
-/// What people said is in the conversation, once, or still waits in an agent that is closed.
+/// Checks that each message is in the conversation once, or still waits in an agent that is closed.
 fn check_inputs(session: &Session) {
     let said = session.log.iter().filter_map(|fact| match &fact.event {
         Event::UserMessage(message) => Some(message.message_id.clone()),

@@ -6,15 +6,14 @@ use serde_json::json;
 
 use crate::harness::*;
 
-/// What a server does that was started with a small window. It is made up: how it counts is not how we
-/// estimate.
+/// A server that was started with a small window. It is made up: how it counts is not how we estimate.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     /// Tokens that really fit.
     window: u64,
     /// Whether it says so where it refuses, and how much was asked with.
     says: bool,
-    /// How many bytes it takes for one token.
+    /// The number of bytes per token.
     bytes: usize,
 }
 
@@ -50,7 +49,7 @@ impl Server {
         vec![failed.into(), error_event("context_window", "too long")]
     }
 
-    /// One input with three rounds of tools; returns how often the server refused.
+    /// Runs one input with three tool rounds; returns the number of refusals.
     fn run(&self, session: &mut Session, n: usize, words: usize) -> u32 {
         session.say(&format!("task {n}"));
         let (mut rounds, mut refused) = (0, 0);

@@ -70,7 +70,7 @@ impl Session {
         self.model(vec![failed.into(), error_event(code, "no")]);
     }
 
-    /// What was said of repairs.
+    /// Returns the reported repairs.
     pub(crate) fn repairs(&self) -> Vec<RequestPart> {
         let repaired = |state: &StateOutput| match state {
             StateOutput::Context {
@@ -242,7 +242,7 @@ fn recall_is_on_offer_from_the_start_beside_other_tools() {
     }
 }
 
-/// What has parts left out is no longer than what was counted, so that no longer answer fits beside it.
+/// A request with parts left out is no longer than the counted one, so that no longer answer fits beside it.
 #[test]
 fn a_repaired_request_asks_for_no_longer_answer() {
     for (version, stays) in [(RULES_VERSION, true), (8, false)] {
@@ -329,7 +329,7 @@ fn a_refused_picture_is_replaced_by_words_for_good() {
     }
 }
 
-/// Which of the pictures that were sent one by one are left out of the next request.
+/// Returns which of the pictures are left out of the next request.
 fn left_out(session: &Session) -> Vec<bool> {
     let sent = session.sent();
     let pictures = sent.iter().filter(|message| message.contains("look"));

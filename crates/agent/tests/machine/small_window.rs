@@ -20,7 +20,7 @@ impl Server {
         agentx_agent::estimate_request(request) * 6 / 5
     }
 
-    /// What is asked for the answer, as it is sent.
+    /// Returns the maximum length of the answer in the request.
     fn answer(request: &ModelRequest) -> u64 {
         let model = &request.model;
         let most = model.max_output_tokens.min(model.context_window / 2);
@@ -30,7 +30,7 @@ impl Server {
             .map_or(0, |wished| wished.min(most))
     }
 
-    /// One input with three rounds of a tool; returns how often the server refused.
+    /// Runs one input with three tool rounds; returns the number of refusals.
     fn run(self, session: &mut Session, n: usize) -> u32 {
         session.say(&format!("task {n}"));
         let (mut rounds, mut refused) = (0, 0);

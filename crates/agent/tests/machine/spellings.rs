@@ -230,7 +230,8 @@ fn what_was_kept_holds_in_its_project_alone() {
     }
 }
 
-/// What a part of a line runs lies where the line went before: a `Makefile` of another project.
+/// The files that a part of a line uses are in the folder that the line entered: a `Makefile` of another
+/// project.
 #[test]
 fn what_was_kept_in_a_project_allows_no_part_of_a_line_that_goes_out_of_it() {
     let mut config = now(&["allow bash: cd *", "allow bash: pushd *"]);

@@ -23,7 +23,7 @@ pub(crate) fn said(choice: u8) -> &'static str {
     )
 }
 
-/// What a model says: to a router, and to anybody.
+/// Returns the answer of a model to a router, and to anybody.
 pub(crate) fn answer(choice: u8) -> &'static str {
     pick(
         &[
@@ -66,7 +66,7 @@ pub(crate) fn limits(choice: u8) -> Limits {
     }
 }
 
-/// What becomes of an input that waits; `None` takes it back.
+/// Returns the change of an input that waits; `None` takes it back.
 pub(crate) fn revised(choice: u8) -> Option<InputMode> {
     pick(
         &[

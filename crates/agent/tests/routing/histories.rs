@@ -13,7 +13,7 @@ use crate::budgets::boss;
 use crate::choices::*;
 use crate::family::*;
 
-/// One thing that happens: what, and two choices about it.
+/// An event of a history: its kind, and two choices about it.
 type Op = (u8, u8, u8);
 
 fn of_kind(family: &Family, kind: ActionKind) -> Vec<Action> {
@@ -296,7 +296,7 @@ fn check_runs(family: &Family) {
     assert_eq!(root.at_work(), None);
 }
 
-/// What was said to an agent is taken up by it once, or it is closed.
+/// Checks that an agent takes up each input once, or is closed.
 fn check_inputs(family: &Family) {
     let mut closed: BTreeSet<&AgentStateId> = BTreeSet::new();
     let (mut said, mut taken_back) = (Vec::new(), BTreeSet::new());
@@ -329,7 +329,7 @@ fn check_inputs(family: &Family) {
     }
 }
 
-/// Who gets what no rule fits: nobody special, a router, or one that gives work to others.
+/// Returns the default route: no special agent, a router, or one that delegates.
 fn default(nested: u8) -> AgentConfig {
     let inner = AgentConfig {
         name: "inner".into(),

@@ -58,7 +58,7 @@ impl<'a> GeminiChunk<'a> {
     }
 }
 
-/// One of several answers. Only one is requested.
+/// One of several answers; a request asks for one only.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {

@@ -1,4 +1,4 @@
-//! What the system says of this process: memory, processor time, threads that sleep.
+//! The system's figures about this process: memory, processor time, threads that sleep.
 
 use std::time::Duration;
 

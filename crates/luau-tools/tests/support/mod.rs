@@ -64,7 +64,8 @@ impl Host for Answers {
     }
 }
 
-/// What a small world answers: models echo, `kv` and `cache` are empty, hosts are those of the test.
+/// Returns the outcome of an effect in a small world: models echo, `kv` and `cache` are empty, hosts are
+/// those of the test.
 pub(crate) fn world(effect: &HostEffect) -> Outcome {
     let request = &effect.request;
     let text = |key: &str| request[key].as_str().unwrap_or_default().to_owned();

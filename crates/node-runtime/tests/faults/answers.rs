@@ -1,4 +1,4 @@
-//! What goes right: the request on the wire, complete answers, and how little it takes.
+//! Successful requests: the bytes on the wire, complete answers, and the low cost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

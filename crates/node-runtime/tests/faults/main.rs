@@ -128,7 +128,7 @@ impl Caller {
         fixture::request(self.api, vec![fixture::user("hello")])
     }
 
-    /// One call to its end; nothing that was said holds the key.
+    /// Performs one call to its end; no event contains the key.
     pub(crate) async fn call(&self) -> EffectorOutput {
         let performed = perform(&self.effector, fixture::call(self.request()));
         let said = tokio::time::timeout(Duration::from_secs(20), performed)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::http_api::desk::{Ask, Desk, wide};
 
-/// One event of a stream.
+/// An event of a stream.
 #[derive(Clone, Debug, PartialEq)]
 struct Said {
     id: Option<String>,

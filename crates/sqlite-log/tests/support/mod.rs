@@ -1,4 +1,4 @@
-//! What the tests of the log share: facts of every kind, logs in a directory of their own, a place to run
+//! Shared parts of the log's tests: facts of every kind, logs in a directory of their own, a place to run
 //! futures.
 #![allow(
     dead_code,
@@ -189,7 +189,8 @@ pub async fn all(log: &dyn SessionLog, id: &str) -> Vec<Fact> {
     read
 }
 
-/// What is lent is what is read: fact by fact, but for chunks in one context, which may come as one.
+/// Checks that lent facts are those that are read: fact by fact, but for chunks in one context, which may
+/// come as one.
 pub fn assert_lent(lent: &[Fact], read: &[Fact]) {
     let mut left = read.iter();
     for one in lent {

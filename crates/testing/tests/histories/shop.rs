@@ -59,7 +59,7 @@ pub(crate) struct Asked {
     pub(crate) stream: String,
     /// The number of dropped thinking blocks.
     pub(crate) dropped: u64,
-    /// Those of them that were dropped because what stands before them had changed.
+    /// The number of those that were dropped because an earlier part had changed.
     pub(crate) changed_prefixes: u64,
     /// Whether the beginning was cut off without a word.
     pub(crate) is_cut: bool,

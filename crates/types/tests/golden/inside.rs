@@ -317,7 +317,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
     bodies
 }
 
-/// What an agent wants of others.
+/// Actions of agents that concern other agents.
 fn of_agents() -> [ActionBody; 4] {
     let message = UserMessage {
         message_id: "msg_1".into(),

@@ -55,7 +55,7 @@ impl<'a> Validator<'a> {
         Ok(())
     }
 
-    /// What is checked piece by piece.
+    /// Returns the parts of a value that are checked one by one.
     fn parts(&self, keyword: &str, says: &'a Value, value: &Value) -> Result<(), String> {
         match keyword {
             "properties" => {

@@ -15,7 +15,7 @@ pub(crate) enum Plant {
 pub(crate) struct Attempt {
     pub(crate) name: String,
     pub(crate) plants: Vec<Plant>,
-    /// What the scripted model calls.
+    /// The calls of the scripted model.
     pub(crate) calls: &'static str,
     /// Whether what would be asked is refused, in place of being done.
     pub(crate) is_denied: bool,
