@@ -58,7 +58,7 @@ impl CommandTarget {
         }
     }
 
-    /// Writes a line for each event, where the level of the log wants it.
+    /// Writes a line for each event, if the level of the log wants it.
     async fn log_events(&self) {
         if let Some(node) = &self.node {
             node.runtime.log_events().await;

@@ -12,7 +12,7 @@
 //!   └ grandchild  asks a model                    ┘  and the agent whose limit it is
 //! ```
 //!
-//! Invariant: no model is asked where a limit of any agent above is reached (invariant 18).
+//! Invariant: no model is asked if a limit of any agent above is reached (invariant 18).
 
 use std::sync::Arc;
 

@@ -96,7 +96,7 @@ fn mode_of(config: &AgentConfig) -> ApprovalMode {
     }
 }
 
-/// The directory that a member works in, where this is the session of one.
+/// The directory that a member works in, if this is the session of one.
 pub fn member_directory(config: &AgentConfig) -> Option<&str> {
     config.server_rules.as_ref()?.member_directory.as_deref()
 }
@@ -331,7 +331,7 @@ pub fn refused_where_it_leads(
 /// Returns whether a tool may make this call of `tool`, such as a script with `invoke`. A refusal says what
 /// helps.
 ///
-/// The rules count as they do for a model's call: what they deny is refused, and a person is asked where they
+/// The rules count as they do for a model's call: what they deny is refused, and a person is asked if they
 /// ask. If no rule says anything, a person who allowed the tool that calls has allowed the tools that its
 /// file names (`named`): it is not asked about again. That does not hold for files that programs run by
 /// themselves, and for a tool that took the name of another one.

@@ -13,8 +13,8 @@ impl CallSubject<'_> {
     /// Returns whether the rule names this tool.
     ///
     /// A rule that denies files to the tool `read`, or asks about them, is about command lines too: they may
-    /// read the file as well. A tool of the user is not replaced behind a rule that allows it: where a
-    /// folder's file takes its name, only a rule that names the file allows it.
+    /// read the file as well. A tool of the user is not replaced behind a rule that allows it: if a folder's
+    /// file takes its name, only a rule that names the file allows it.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
         if rule.tool == MCP && self.server_tool().is_some() {
             return rule.effect != RuleEffect::Allow || !needs_own_rule(self.tool);

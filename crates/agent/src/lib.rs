@@ -226,7 +226,7 @@ impl Agent {
                 (rules.len() > self.config().rules.len()).then_some(ConfigChange::Rules(rules))
             }
             ConfigChange::Guard(_) | ConfigChange::RulesVersion(_) => Some(change.clone()),
-            // Whatever is asked of its provider is asked where a person named a model of it.
+            // Whatever is asked of its provider is asked if a person named a model of it.
             ConfigChange::Model(named) => {
                 let own = &self.config().model;
                 let moves = own.provider == named.provider && own.server != named.server;

@@ -38,7 +38,7 @@ struct ShortOptions<'c> {
     words: String,
     /// Letters of its options, as they come.
     letters: Vec<char>,
-    /// The options that are not short ones, where they are taken apart too.
+    /// The options that are not short ones, if they are taken apart too.
     long: Vec<&'c str>,
 }
 

@@ -25,7 +25,7 @@ const AROUND: usize = 400;
 /// The maximum number of characters per call.
 const PAGE: usize = 12_000;
 
-/// The tool, where it is on offer and where the agent has no other of this name.
+/// The tool, if it is on offer and where the agent has no other of this name.
 ///
 /// It is on offer from the start, beside other tools: the beginning of a request must not change, because
 /// caches and what models thought hang on it. An agent without tools is offered it once something is

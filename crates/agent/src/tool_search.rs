@@ -1,5 +1,5 @@
-//! `find_tools`: tools of MCP servers that a model gets by searching, where all of them would take too much
-//! of its window. The machine answers by itself, from the configuration that is in the log.
+//! `find_tools`: tools of MCP servers that a model gets by searching, if all of them would take too much of
+//! its window. The machine answers by itself, from the configuration that is in the log.
 //!
 //! | in a request | when |
 //! | --- | --- |
@@ -37,7 +37,7 @@ fn server_of(tool: &ToolSpec) -> Option<&str> {
 }
 
 /// Returns whether the tools of servers are searched: together they take more than their share of the window.
-/// Never where the window is not known, and not where the agent has a tool of its own with the name.
+/// Never if the window is not known, and not if the agent has a tool of its own with the name.
 pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     let share = config.tool_search?;
     let room = config

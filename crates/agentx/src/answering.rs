@@ -242,7 +242,7 @@ impl AnswerProgress {
         self.update_of_child(event)
     }
 
-    /// The same, where what is said is not part of the answer.
+    /// The same, if what is said is not part of the answer.
     fn update_of_child(&mut self, event: &RuntimeEvent) -> Option<Update> {
         Some(match event {
             RuntimeEvent::TextDelta(delta) => Update::Text(delta.text.clone()),

@@ -35,8 +35,8 @@ impl Ask {
 
     /// A value for the tools of this run, and of no other: they have it with `context.get::<T>()`. It is in
     /// no log and does not outlive the process; helpers do not get it. It is for the tools that the agent
-    /// brings itself: where the agent is on a server or on a runtime that was there already, asking with a
-    /// value is an error.
+    /// brings itself: if the agent is on a server or on a runtime that was there already, asking with a value
+    /// is an error.
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.values = self.values.with(value);
         self

@@ -107,8 +107,8 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Forbids other properties in each object whose properties stand in one place. Where alternatives stand
-/// beside properties, both together describe the object, and it stays open.
+/// Forbids other properties in each object whose properties stand in one place. If alternatives stand beside
+/// properties, both together describe the object, and it stays open.
 fn close(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else {
         return;

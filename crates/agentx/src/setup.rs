@@ -52,7 +52,7 @@ pub(crate) struct BuiltParts {
     /// The tools of the runtime besides those that the definition brings.
     offered: Arc<[ToolSpec]>,
     runtime: Arc<dyn Runtime>,
-    /// The same, where it is the builder's own.
+    /// The same, if it is the builder's own.
     own: Option<Arc<NodeRuntime>>,
     asks: Arc<AskValues>,
 }

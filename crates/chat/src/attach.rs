@@ -35,8 +35,8 @@ pub struct MessageWithFiles {
 }
 
 /// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word;
-/// where a file may have been meant, a note says so. A blank in a name is written with a backslash, and `~/`
-/// is the home directory.
+/// if a file may have been meant, a note says so. A blank in a name is written with a backslash, and `~/` is
+/// the home directory.
 ///
 /// # Errors
 /// Returns an error if a file that is there cannot go along, or a link leads to another one than its name

@@ -62,7 +62,7 @@ pub async fn with_own_servers(settings: &mut Settings, models: &mut Vec<ModelInf
     notes
 }
 
-/// Adds a model of this name, where the list has none and it can be asked.
+/// Adds a model of this name, if the list has none and it can be asked.
 fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
     if models.iter().any(|info| is_called(info, name)) || name.ends_with('/') {
         return;

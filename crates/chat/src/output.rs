@@ -114,8 +114,8 @@ impl Output {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands something over to the thread. Where too much waits already, it waits for that, or until waiting
-    /// is over; then it is left unwritten.
+    /// Hands something over to the thread. If too much waits already, it waits for that, or until waiting is
+    /// over; then it is left unwritten.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let (mut work, has_room) = self.wait(|work| work.waiting.len() < WAITING || work.error.is_some());
         if let Some(error) = work.error.take() {

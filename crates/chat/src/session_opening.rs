@@ -89,7 +89,7 @@ pub async fn find(
     }
 }
 
-/// The latest session of this directory. On a server that is the directory that its agents work in; where
+/// The latest session of this directory. On a server that is the directory that its agents work in; if
 /// nothing was done there yet, the latest of all is meant.
 async fn latest(place: &Place, settings: &Settings) -> Result<SessionId, ChatError> {
     let workspace = workspace(place, settings).await?;

@@ -1,7 +1,7 @@
 //! Signals to stop: the first asks, the second ends the program.
 //!
 //! A thread of its own hears them, because the one that does the work may wait for an output that nobody
-//! reads. It tells whoever listens of the first. Where another one comes before that was acted upon, it kills
+//! reads. It tells whoever listens of the first. If another one comes before that was acted upon, it kills
 //! what commands run and ends the process itself.
 
 use std::sync::OnceLock;

@@ -129,7 +129,7 @@ impl Spectator {
         }
     }
 
-    /// Says something beside what is shown; where both are on one screen, in a line of its own.
+    /// Says something beside what is shown; if both are on one screen, in a line of its own.
     pub fn say(&mut self, text: &str, console: &mut Console) -> Result<(), ChatError> {
         if matches!(self.stage, SpectatorStage::Screen { .. }) {
             self.transcript.aside(text);

@@ -22,7 +22,7 @@ pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     let Some(after) = noted(&before, session.as_str(), what) else {
         return false;
     };
-    // In one piece, also where another process does the same.
+    // In one piece, also if another process does the same.
     let new = data_dir.join(format!("{FILE}.{}", std::process::id()));
     if fs::write(&new, after)
         .and_then(|()| fs::rename(&new, &file))

@@ -95,7 +95,7 @@ fn rule_line(rule: &Rule, folder: Option<&FolderId>) -> String {
 }
 
 /// The text with the rule in its list, or `None` if there is no safe place. The order of rules has no
-/// meaning, so the new one goes to the front, where the position is known exactly.
+/// meaning, so the new one goes to the front, if the position is known exactly.
 fn insert(text: &str, rule: &str) -> Option<String> {
     let Ok(YamlNode {
         value: Yaml::Map(map),

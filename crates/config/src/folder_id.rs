@@ -40,7 +40,7 @@ pub fn folder_now(folder: &Path) -> Option<FolderNow> {
 }
 
 /// Returns whether the folder that was written down is the one that lies at a path now. The index of its
-/// repository, which may be large, is read only where another folder lies at its place.
+/// repository, which may be large, is read only if another folder lies at its place.
 pub(crate) fn is_folder_at(known: &FolderId, folder: &Path) -> bool {
     folder_id(folder)
         .is_some_and(|now| known.matches(Some(&now)) || (known.is_remade_as(&now) && is_checked_out(folder)))

@@ -28,8 +28,8 @@ struct SeenFolder {
     came_later: bool,
 }
 
-/// Looks which folder lies at a path, and takes note of it. Since when it has been there, where another one
-/// was there before; `None` if none was, or nothing can be said.
+/// Looks which folder lies at a path, and takes note of it. Since when it has been there, if another one was
+/// there before; `None` if none was, or nothing can be said.
 pub fn lying_since(data_dir: &Path, path: &Path) -> Option<Timestamp> {
     let (key, id) = (path.to_str()?, folder_id(path)?);
     let known = read(data_dir).ok()?.remove(key);

@@ -216,7 +216,7 @@ impl ProviderSettings {
     }
 
     /// The variable whose value is missing; `None` if the provider can be asked. A server on this machine
-    /// needs a key too, where its provider does.
+    /// needs a key too, if its provider does.
     pub fn missing_variable(&self) -> Option<&str> {
         match &self.key {
             ProviderKey::Env { name, value: None } if self.needs_key => Some(name),

@@ -12,7 +12,7 @@ use agentx_types::is_control_or_bidi;
 /// A text of JSON with all of them as `\u001b`, so that a reader gets the same values. Line breaks and tabs
 /// between values stay.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
-    // Whatever a writer of JSON leaves of these stands within a string, where it may be escaped.
+    // Whatever a writer of JSON leaves of these stands within a string, if it may be escaped.
     let acts = |c: char| is_control_or_bidi(c) && !matches!(c, '\n' | '\t' | '\r');
     if !json.contains(acts) {
         return Cow::Borrowed(json);

@@ -41,8 +41,8 @@ const NOT_AT_ANTHROPIC: &[&str] = &[
     "if",
 ];
 
-/// The request as it is built: where the model has no mode for its schema, the schema is an instruction
-/// behind the others, and the request has none.
+/// The request as it is built: if the model has no mode for its schema, the schema is an instruction behind
+/// the others, and the request has none.
 pub(crate) fn fitted<'a>(request: &'a ModelRequest, options: &WireOptions) -> Cow<'a, ModelRequest> {
     let Some(answer) = &request.answer_schema else {
         return Cow::Borrowed(request);

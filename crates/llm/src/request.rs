@@ -199,7 +199,7 @@ impl<'a> Media<'a> {
         }
     }
 
-    /// The text in it, where it is text.
+    /// The text in it, if it is text.
     pub(crate) fn text(&self) -> Option<String> {
         match self {
             Self::Base64(data) => {

@@ -22,7 +22,7 @@ pub struct ScriptError {
     pub script: String,
     /// The library in which it happened, as it was required; `None` for the script itself.
     pub library: Option<String>,
-    /// The line, from 1, where one is known.
+    /// The line, from 1, if one is known.
     pub line: Option<u32>,
     /// The kind of error.
     pub reason: Reason,

@@ -108,7 +108,7 @@ impl FlatValue {
             .unwrap_or_else(|| Self(Vec::with_capacity(ROOM)))
     }
 
-    /// Keeps its memory, where it is little, for what comes next on this thread.
+    /// Keeps its memory, if it is little, for what comes next on this thread.
     pub(crate) fn spare_it(mut self) {
         if self.0.capacity() <= SPARE_SIZE {
             self.clear();
@@ -121,8 +121,8 @@ impl FlatValue {
         }
     }
 
-    /// Asks for its memory, where it is little. Another processor wrote it: all of it comes at once, where it
-    /// would come piece by piece when it is read.
+    /// Asks for its memory, if it is little. Another processor wrote it: all of it comes at once, if it would
+    /// come piece by piece when it is read.
     pub(crate) fn fetch(&self) {
         if self.0.len() <= SPARE_SIZE {
             let each = self.0.iter().step_by(LINE);

@@ -248,7 +248,7 @@ impl Instance {
         &self.run.script().name
     }
 
-    /// Keeps an outcome; true where the run waited for it.
+    /// Keeps an outcome; true if the run waited for it.
     fn keep(&mut self, step: u64, outcome: Result<FlatValue, EffectError>) -> bool {
         if self.run.detached.borrow_mut().remove(&step) {
             self.run.settled();

@@ -1,4 +1,4 @@
-//! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; where a
+//! Long work of a run that is done a piece at a time: JSON of large values. A run has one such work; if a
 //! script begins another, the first is given up, so that what lies outside the VM stays little.
 //!
 //! A piece takes well below a millisecond. Between two pieces the script is at a safepoint, so that its

@@ -30,7 +30,7 @@ impl<'f> ValueReader<'f> {
         }
     }
 
-    /// The bytes that come next; none where there are not so many.
+    /// The bytes that come next; none if there are not so many.
     pub(crate) fn bytes(&self, count: usize) -> &'f [u8] {
         let from = self.at.get();
         let bytes = self.flat.get(from..from.saturating_add(count));

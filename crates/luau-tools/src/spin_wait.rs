@@ -176,9 +176,9 @@ impl<'l> SpinWaiter<'l> {
         }
     }
 
-    /// The lane was told something, and has so many runs. Where others come at the same time as this one,
-    /// they are begun before it looks: one who looks holds them up, and the lane would have one run at a
-    /// time. That they come is seen when some have begun.
+    /// The lane was told something, and has so many runs. If others come at the same time as this one, they
+    /// are begun before it looks: one who looks holds them up, and the lane would have one run at a time.
+    /// That they come is seen when some have begun.
     pub(crate) fn begin(&mut self, runs: usize) {
         if self.looks || self.spot.take() {
             self.looks = true;

@@ -10,8 +10,8 @@
 //! first argument, so that no safe function can take what is not there or reach below. **The two ways of
 //! unwinding do not meet**: errors of the VM are exceptions of C++, and Rust may not catch them, just as C++
 //! may not catch a panic. So the way out of the VM calls nothing that raises an error, and its panics are
-//! caught; on the way in, where the VM may find no memory at any step, all that could panic is caught by
-//! itself, before the VM is called.
+//! caught; on the way in, if the VM may find no memory at any step, all that could panic is caught by itself,
+//! before the VM is called.
 #![allow(
     unsafe_code,
     reason = "the VM's own functions have no other form; each use says why it is sound"
@@ -313,7 +313,7 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
         let mut stack = Stack(state);
         let top = stack.top();
         let given = catch_unwind(AssertUnwindSafe(|| crate::value::gives(&mut stack)));
-        // SAFETY: where the walk was left by a panic, what it pushed goes; there is room for the answer.
+        // SAFETY: if the walk was left by a panic, what it pushed goes; there is room for the answer.
         unsafe { ffi::lua_settop(state, top) };
         match given.unwrap_or_else(|_| Some("internal error with this value".to_owned())) {
             None => StackSlot(&mut stack).nil(),

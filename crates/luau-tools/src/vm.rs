@@ -61,7 +61,7 @@ pub(crate) struct Home {
     pub(crate) owner: u64,
     /// Whether it has the globals of the older API.
     older: bool,
-    /// The only script that may, where it is one that takes much memory.
+    /// The only script that may, if it is one that takes much memory.
     alone: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! The cached facts about servers that do not run: their tools as they were listed last, and as a person
 //! accepted them. A file for each server, so that its tools are offered without starting it.
 //!
-//! A file belongs to a command line or an address: where that changes, nothing is known of the server. What
-//! was listed first counts as accepted. If a server describes a tool in another way later, the accepted
+//! A file belongs to a command line or an address: if that changes, nothing is known of the server. What was
+//! listed first counts as accepted. If a server describes a tool in another way later, the accepted
 //! description stays in the file until a person allows a call of the tool as it is now.
 
 use std::collections::BTreeMap;

@@ -37,7 +37,7 @@ pub(crate) struct FollowRequest {
     pub(crate) after_seq: u64,
     /// Facts, or what they mean.
     pub(crate) view: View,
-    /// The fact at `after_seq`, where the reader has it: the server has to have the same one.
+    /// The fact at `after_seq`, if the reader has it: the server has to have the same one.
     pub(crate) has: Option<Fact>,
     /// Whether it continues after all that is there now.
     pub(crate) on: bool,

@@ -68,7 +68,7 @@ pub(crate) struct ServerChallenge<'a> {
     pub(crate) proof: Option<&'a str>,
     /// The value that was sent to it as [`NONCE_HEADER`](agentx_types::wire::NONCE_HEADER)
     pub(crate) nonce: &'a str,
-    /// Keying material of the connection, where the answer belongs to one connection.
+    /// Keying material of the connection, if the answer belongs to one connection.
     pub(crate) exported: Option<[u8; 32]>,
 }
 

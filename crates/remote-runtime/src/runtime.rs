@@ -113,12 +113,12 @@ impl RemoteRuntime {
         self.core.connection.state()
     }
 
-    /// The calls in sessions of members that wait, where this person may decide about them.
+    /// The calls in sessions of members that wait, if this person may decide about them.
     pub fn calls_waiting(&self) -> CallsWaiting {
         self.core.connection.calls_waiting()
     }
 
-    /// Tries to connect again now, where it waits or gave up.
+    /// Tries to connect again now, if it waits or gave up.
     pub async fn dial_now(&self) {
         self.core.connection.dial_now().await;
     }

@@ -31,7 +31,7 @@ pub struct CapturedEffect {
 
 impl CapturedEffect {
     /// Begins `action`; it is performed while [`CapturedEffect::next`] is waited for. Its sink knows
-    /// `session`, where one is named.
+    /// `session`, if one is named.
     pub fn of(
         effector: &dyn Effector,
         action: Arc<Action>,

@@ -112,7 +112,7 @@ pub struct SessionScope {
     slots: CallSlots,
     /// The decisions about calls that the action's tool wants to make.
     pub(crate) decisions: Decisions,
-    /// The configuration that the agent has now, where a driver tells it.
+    /// The configuration that the agent has now, if a driver tells it.
     pub(crate) config_now: ConfigNow,
 }
 

@@ -11,8 +11,8 @@ use crate::api::RuntimeError;
 use crate::log::SessionLog;
 use agentx_session::SessionFold;
 
-/// The fold of a session's facts up to and including `last`.
-/// Facts after it are not looked at; where the log ends before it, the fold ends there.
+/// The fold of a session's facts up to and including `last`. Facts after it are not looked at; if the log
+/// ends before it, the fold ends there.
 ///
 /// # Errors
 /// Returns an error if the log cannot be read.

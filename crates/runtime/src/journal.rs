@@ -111,7 +111,7 @@ impl Journal {
         }
     }
 
-    /// This journal, where a person said beforehand whether calls that would be asked about may be made.
+    /// This journal, if a person said beforehand whether calls that would be asked about may be made.
     #[must_use]
     pub fn with_answer_to_questions(self, allows_asked: bool) -> Self {
         Self { allows_asked, ..self }

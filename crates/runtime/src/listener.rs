@@ -129,7 +129,7 @@ impl AgentHearing {
         }
     }
 
-    /// The event of a delivery, where it is this agent's: the log has what all agents mean.
+    /// The event of a delivery, if it is this agent's: the log has what all agents mean.
     fn wanted(&self, delivery: Delivery) -> Option<Arc<Envelope<RuntimeEvent>>> {
         match delivery {
             Delivery::Runtime(event) if event.agent_state_id.as_ref() == Some(&self.agent) => Some(event),

@@ -294,9 +294,9 @@ pub trait SessionLog: BlobStore {
         Ok(())
     }
 
-    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches;
-    /// where there were none, by how much the store became smaller anyway. A log that keeps no garbage has
-    /// nothing to remove.
+    /// Removes what nothing refers to any more. Returns the number of bytes of removed blobs and batches; if
+    /// there were none, by how much the store became smaller anyway. A log that keeps no garbage has nothing
+    /// to remove.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.

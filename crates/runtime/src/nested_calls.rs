@@ -42,7 +42,7 @@ impl ConfigNow {
         *lock(&self.0) = Some(Arc::clone(config));
     }
 
-    /// The configuration of now, where it was told.
+    /// The configuration of now, if it was told.
     pub(crate) fn get(&self) -> Option<Arc<AgentConfig>> {
         lock(&self.0).clone()
     }

@@ -136,8 +136,8 @@ async fn create(
 
 /// Takes over a session that exists, and works out what is recorded first.
 ///
-/// Refused, with the lock given back, where a newer version wrote it, if nothing was ever said in it, and
-/// where a call would have to continue with a tool that is not here.
+/// Refused, with the lock given back, if a newer version wrote it, if nothing was ever said in it, and where
+/// a call would have to continue with a tool that is not here.
 async fn load(
     parts: &DriverParts,
     session: &SessionId,
@@ -271,7 +271,7 @@ fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Opt
     (kept != own).then(|| ConfigChange::ServerRules(own.cloned()))
 }
 
-/// The mode of this program, where the session asks nobody and nobody says now that it should.
+/// The mode of this program, if the session asks nobody and nobody says now that it should.
 fn asks_again(
     fold: &SessionFold,
     own: Option<ApprovalMode>,

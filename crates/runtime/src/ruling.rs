@@ -54,7 +54,7 @@ pub struct Ruling {
     pub because: String,
     /// The rules that make it so; none if a default or the mode does.
     pub rules: Vec<Rule>,
-    /// The rule that "always" would keep, where a person is asked.
+    /// The rule that "always" would keep, if a person is asked.
     pub always: Option<Rule>,
     /// The reason why a similar call would still be asked about: an `ask` rule beats the kept `allow` rule.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -35,7 +35,7 @@ pub struct LocalSession {
     live: LiveSource,
     /// The bus on which its agents are heard inside their own boundaries.
     agents: AgentEventBus,
-    /// The person who acts by this handle, where it is not the owner of the session: it is recorded with all
+    /// The person who acts by this handle, if it is not the owner of the session: it is recorded with all
     /// that they cause.
     by: Option<OwnerId>,
 }

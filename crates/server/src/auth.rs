@@ -158,7 +158,7 @@ impl Authenticator {
         })
     }
 
-    /// Returns a challenge over HTTP, where it cannot belong to a connection: it is remembered until it is
+    /// Returns a challenge over HTTP, if it cannot belong to a connection: it is remembered until it is
     /// answered. If `address` has too many open challenges, its oldest one is forgotten.
     ///
     /// # Errors

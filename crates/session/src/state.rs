@@ -113,7 +113,7 @@ pub struct PendingApproval {
     /// session of a member, and nobody with the role `drive` does in a session of the operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
-    /// The answers of whoever asked a server for the state that count; absent where all do.
+    /// The answers of whoever asked a server for the state that count; absent if all do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<ApprovalDecision>>,
 }

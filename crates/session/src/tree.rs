@@ -196,8 +196,7 @@ impl AgentTree {
         round.actions
     }
 
-    /// Gives one agent an input that follows from the fact.
-    /// Nothing happens where that agent is gone by now.
+    /// Gives one agent an input that follows from the fact. Nothing happens if that agent is gone by now.
     fn give<H: FnMut(AgentStep<'_>)>(
         &mut self,
         id: &AgentStateId,

@@ -121,8 +121,8 @@ impl UiProjection {
         })
     }
 
-    /// The complete answer stands beside the end of a call; `short` is said where it does not. It does not
-    /// where the call was answered before, or by another fact than the one that ends it.
+    /// The complete answer stands beside the end of a call; `short` is said where it does not. It does not if
+    /// the call was answered before, or by another fact than the one that ends it.
     fn finished(&mut self, id: &ToolCallId, name: &str, status: UiToolStatus, short: &str) -> UiEvent {
         let answer = self.answer.take().filter(|(answered, _)| answered == id);
         UiToolCallFinished {

@@ -115,7 +115,7 @@ impl Taking<'_> {
         Ok(Some((tail, last.last_seq)))
     }
 
-    /// The part that is the session's own, where the parts follow each other.
+    /// The part that is the session's own, if the parts follow each other.
     fn own_part(&self) -> Result<&LogPart, Fault> {
         let mut after = 0;
         let parts = &self.adoption.parts;

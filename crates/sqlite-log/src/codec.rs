@@ -186,7 +186,7 @@ impl StoredBody<'_> {
         }
     }
 
-    /// The event itself; `payload` is what the blob holds, where it lies in one.
+    /// The event itself; `payload` is what the blob holds, if it lies in one.
     pub(crate) fn event(&self, blob: Option<&str>) -> Result<AsRead<EnvironmentEvent>, String> {
         let known = |event| Ok(AsRead { event, newer: None });
         let text = |text: &&str| (*text).to_owned();

@@ -1,7 +1,7 @@
 //! Removing what nothing refers to any more, in steps that are short enough for appends to come between them.
 //! Called by `collect_garbage` and `retain`.
 //!
-//! A session that was deleted is removed once no fork needs its events; where one does, the events after the
+//! A session that was deleted is removed once no fork needs its events; if one does, the events after the
 //! last fork go. A blob is removed when no session names it and it has not been put for the time of grace.
 
 use rusqlite::{Connection, OptionalExtension as _, params};

@@ -28,7 +28,7 @@ const LATEST: &str = "SELECT s.session_id, m.seq, m.role, m.agent_state_id, m.pr
     FROM messages m CROSS JOIN sessions s ON s.id = m.session
     WHERE m.id > ?2 AND s.owner = ?1 AND s.deleted_at IS NULL ORDER BY m.id DESC";
 
-/// The latest messages that have all the pieces, where some of the pieces are beginnings that most messages
+/// The latest messages that have all the pieces, if some of the pieces are beginnings that most messages
 /// have; `None` if the index is to be asked. There are fewer than `limit` only if there are no more.
 pub(crate) fn search(
     wanted: SearchTerms<'_>,

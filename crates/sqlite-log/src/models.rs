@@ -187,8 +187,7 @@ struct MessageExcerpt<'a> {
     preview: &'a str,
 }
 
-/// Keeps what is shown of a message, in its row; in a new one, counted, where the session has none with this
-/// id.
+/// Keeps what is shown of a message, in its row; in a new one, counted, if the session has none with this id.
 fn keep_message(
     connection: &Connection,
     session: i64,

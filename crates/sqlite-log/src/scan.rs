@@ -123,7 +123,7 @@ fn words(event: &mut EnvironmentEvent) -> Option<&mut String> {
     }
 }
 
-/// Makes a chunk that was lent into another one, where they differ in text and time alone.
+/// Makes a chunk that was lent into another one, if they differ in text and time alone.
 fn begin_again(
     fact: &mut Envelope<EnvironmentEvent>,
     decoder: &SegmentDecoder,

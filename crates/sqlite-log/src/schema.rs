@@ -189,8 +189,8 @@ pub(crate) fn refuse_to_begin_anew(path: &Path, place: &DatabaseFile) -> Result<
     )))
 }
 
-/// Makes the file and its directory where they are missing, for nobody else's eyes; where others may look
-/// into the file, not any more.
+/// Makes the file and its directory where they are missing, for nobody else's eyes; if others may look into
+/// the file, not any more.
 fn make_file(path: &Path) -> std::io::Result<()> {
     if path.exists() {
         close_to_others(path);

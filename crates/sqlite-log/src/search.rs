@@ -84,7 +84,7 @@ pub(crate) fn search(
     }
 }
 
-/// The same, where a message counts once for each session that has it.
+/// The same, if a message counts once for each session that has it.
 fn with_copies(
     connection: &Connection,
     owner: &OwnerId,

@@ -160,7 +160,7 @@ fn check_references(
     Ok(())
 }
 
-/// Read models never run ahead of the facts: where they do, the end of the log is missing.
+/// Read models never run ahead of the facts: if they do, the end of the log is missing.
 fn check_read_models(
     connection: &Connection,
     session: i64,

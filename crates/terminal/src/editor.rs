@@ -73,7 +73,7 @@ pub struct Editor {
     wanted: Option<HistorySearch>,
     pastes: Pastes,
     undo: Undo,
-    /// The keys of vi, where the person has them.
+    /// The keys of vi, if the person has them.
     vi: Option<Vi>,
     /// Ctrl-X was pressed; the next key says for what.
     chord: bool,

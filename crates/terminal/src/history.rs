@@ -48,7 +48,7 @@ impl LineHistory {
         if line.trim().is_empty() || self.lines.last().is_some_and(|last| last == line) {
             return;
         }
-        // Each line once, where it was typed last.
+        // Each line once, if it was typed last.
         self.lines.retain(|before| before != line);
         self.lines.push(line.to_owned());
         if line.len() > LONGEST {

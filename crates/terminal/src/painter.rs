@@ -30,7 +30,7 @@ pub struct Painter {
     shown: Vec<Row>,
     /// The row of the cursor among them.
     at: usize,
-    /// The column of the cursor in its row, where it is known.
+    /// The column of the cursor in its row, if it is known.
     placed: Option<usize>,
     bytes: String,
 }

@@ -50,8 +50,8 @@ struct LinePart<'a> {
     begins: bool,
 }
 
-/// A text in parts, each with whether it stands alone: where all of it is plain, whole words; else what a
-/// person sees as one character.
+/// A text in parts, each with whether it stands alone: if all of it is plain, whole words; else what a person
+/// sees as one character.
 fn parts(text: &str, verbatim: bool) -> Vec<(&str, bool)> {
     if !is_plain(text) {
         let alone = |part: &str| verbatim || part == " " || grapheme_width(part) > 1;

@@ -17,7 +17,7 @@ pub struct RequestedCall {
     pub name: String,
     /// The arguments.
     pub input: Value,
-    /// Set where the arguments are not JSON.
+    /// Set if the arguments are not JSON.
     pub invalid: Option<Box<InvalidInput>>,
 }
 
@@ -72,8 +72,8 @@ impl Assembler {
         }
     }
 
-    /// Marks thinking with the model and this API from here on, also where the provider attached nothing to
-    /// it: sent back to another model, it may be refused. `None` marks it no more.
+    /// Marks thinking with the model and this API from here on, also if the provider attached nothing to it:
+    /// sent back to another model, it may be refused. `None` marks it no more.
     pub fn marks_thinking(&mut self, api: Option<&str>) {
         if self.thinks.as_deref() != api {
             self.thinks = api.map(str::to_owned);

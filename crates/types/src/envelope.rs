@@ -45,8 +45,8 @@ pub struct Envelope<E> {
     pub cause: Option<ActionId>,
     /// The event.
     pub event: E,
-    /// The event as it was written, where a newer version did it, and `event` is only what this one makes of
-    /// it. It is passed on so.
+    /// The event as it was written, if a newer version did it, and `event` is only what this one makes of it.
+    /// It is passed on so.
     pub newer: Option<Box<UnknownEvent>>,
 }
 

@@ -217,7 +217,7 @@ payloads! {
         name: String,
         /// The arguments; `{}` where none came or they are not JSON.
         input: Value,
-        /// Set where the arguments are not JSON.
+        /// Set if the arguments are not JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         invalid: Option<Box<InvalidInput>>,
     }
@@ -261,7 +261,7 @@ payloads! {
     StreamEnd {
         /// The reason.
         stop_reason: StopReason,
-        /// The provider's own word, where it says more.
+        /// The provider's own word, if it says more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<String>,
     }

@@ -122,7 +122,7 @@ pub struct Emitted {
     /// The text of the chunk: the chunk itself, its `text` or `chunk`, or the `part` of a chunk of the older
     /// API.
     pub text: String,
-    /// The whole of it, where it is more than words.
+    /// The whole of it, if it is more than words.
     pub data: Option<Value>,
 }
 

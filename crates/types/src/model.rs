@@ -65,8 +65,8 @@ pub struct ModelSpec {
     /// The input media besides text; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputMedium>>,
-    /// The origin (`scheme://host[:port]`) of the server that is asked, where that is not the provider's own.
-    /// It is never connected to: a request is refused where the provider is at another address by then.
+    /// The origin (`scheme://host[:port]`) of the server that is asked, if that is not the provider's own. It
+    /// is never connected to: a request is refused if the provider is at another address by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }

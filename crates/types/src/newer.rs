@@ -87,8 +87,8 @@ pub(crate) fn payload<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> 
     T::deserialize(Tolerant(value))
 }
 
-/// Reads what a newer program answers, where it is not an event: words that are not known are read as the
-/// least specific ones.
+/// Reads what a newer program answers, if it is not an event: words that are not known are read as the least
+/// specific ones.
 ///
 /// # Errors
 /// Returns an error if it is not JSON, or not of its shape.

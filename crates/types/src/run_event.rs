@@ -113,7 +113,7 @@ payloads! {
     Chunk {
         /// The medium.
         medium: Medium,
-        /// The piece; where a script emitted something else than words, its JSON text.
+        /// The piece; if a script emitted something else than words, its JSON text.
         text: String,
         /// The value that a script emitted, if it is more than text.
         #[serde(
@@ -122,7 +122,7 @@ payloads! {
             skip_serializing_if = "Option::is_none"
         )]
         data: Option<Value>,
-        /// The call whose tool says it; absent where the agent itself does.
+        /// The call whose tool says it; absent if the agent itself does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call_id: Option<ToolCallId>,
     }

@@ -228,7 +228,7 @@ payloads! {
         tool_call_id: ToolCallId,
         /// The tool's name.
         name: String,
-        /// Milliseconds that it ran; 0 where it never ran.
+        /// Milliseconds that it ran; 0 if it never ran.
         duration_ms: u64,
         /// For people and programs: exit code, diff, …
         #[serde(
@@ -248,7 +248,7 @@ payloads! {
         status: ToolStatus,
         /// The beginning of the text for the model.
         error: String,
-        /// Milliseconds that it ran; 0 where it never ran.
+        /// Milliseconds that it ran; 0 if it never ran.
         duration_ms: u64,
         /// For people and programs.
         #[serde(
@@ -284,7 +284,7 @@ payloads! {
     }
     /// An input is taken up.
     ConversationStart {
-        /// The input, where a person gave it.
+        /// The input, if a person gave it.
         message_id: MessageId,
     }
     /// The model was asked.

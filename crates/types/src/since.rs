@@ -237,7 +237,7 @@ pub const CONTINUED_OPERATIONS: u32 = 9;
 pub const LINES_ARE_BOUNDED: u32 = 9;
 
 /// The parser reads the parts that bash expands a second time: subscripts, targets of `>&`, `${…}` within
-/// `${…}`. It also reads folders that a command is told, and variables that say which program runs or where a
+/// `${…}`. It also reads folders that a command is told, and variables that say which program runs or if a
 /// path leads (`PATH`, `HOME`).
 pub const EXPANDED_TWICE: u32 = 9;
 
@@ -250,7 +250,7 @@ pub const DECLINED_SORTING_FAILS: u32 = 9;
 /// A router looks at its limits before its model call is tried again.
 pub const LIMITS_BETWEEN_SORTINGS: u32 = 9;
 
-/// Kana and the marks behind them are composed as Unicode does, where an input is compared with patterns.
+/// Kana and the marks behind them are composed as Unicode does, if an input is compared with patterns.
 pub const KANA_ARE_COMPOSED: u32 = 9;
 
 /// `recall` is named among the tools, and decided about anew while a call of it waits.
@@ -287,7 +287,7 @@ pub const INPUTS_NAME_WHO_INTERRUPTS: u32 = 9;
 /// rules by path, that lie there.
 pub const WHOLE_FOLDERS_ARE_OPENED: u32 = 9;
 
-/// No star stands for a file that programs run by themselves, where a command writes the files that it names.
+/// No star stands for a file that programs run by themselves, if a command writes the files that it names.
 pub const WRITTEN_FILES_ARE_NAMED: u32 = 9;
 
 /// A tool that a refusal of a schema names without quotes is left out.

@@ -101,7 +101,7 @@ async fn list(
     Ok(Exit::Ok)
 }
 
-/// Says that files have mistakes, where they do.
+/// Says that files have mistakes, if they do.
 pub(crate) fn warn_of_mistakes(mistakes: &[DefinitionMistake], console: &mut Console) {
     if !mistakes.is_empty() {
         console.say(&format!(

@@ -166,7 +166,7 @@ fn settings(width: usize) -> String {
     )
 }
 
-/// Each key with what it takes, and below it what it means, where a table has no room.
+/// Each key with what it takes, and below it what it means, if a table has no room.
 fn in_rows(rows: &[Vec<String>], width: usize) -> String {
     let mut text = String::new();
     for row in rows.iter().skip(1) {

@@ -1,4 +1,4 @@
-//! `agentx mirror`: a session of a server as it happens, to look at; and to keep, where that is wanted.
+//! `agentx mirror`: a session of a server as it happens, to look at; and to keep, if that is wanted.
 
 use agentx::config::Settings;
 use agentx::remote::{MirrorTask, ServerEndpoint};

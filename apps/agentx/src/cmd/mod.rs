@@ -215,7 +215,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, ChatError>>) ->
     end
 }
 
-/// Says that a command is about this machine, where a server is named for it.
+/// Says that a command is about this machine, if a server is named for it.
 pub(crate) fn only_here(command: &str, global: &Global) -> Result<(), ChatError> {
     match global.connect.as_deref() {
         None | Some("local") => Ok(()),

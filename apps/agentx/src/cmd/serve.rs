@@ -63,7 +63,7 @@ async fn serve(
     until_told(server, signals, console).await
 }
 
-/// Reads the settings again where one of their files has changed.
+/// Reads the settings again if one of their files has changed.
 fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
     let files: Vec<PathBuf> = loaded.files.iter().map(|file| file.path.clone()).collect();
     let global = global.clone();

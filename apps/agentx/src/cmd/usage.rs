@@ -63,7 +63,7 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     }
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
         let command = Cli::command();
-        // The mistake is in a command of a command, where the usage names one.
+        // The mistake is in a command of a command, if the usage names one.
         let usage = text
             .lines()
             .find_map(|line| line.trim().strip_prefix("Usage: agentx "));

@@ -117,7 +117,7 @@ impl Conversation {
     /// progress, and those that a person wants to stay.
     ///
     /// `tail` is how many of the latest units stay, as far as [`longest_tail`](Self::longest_tail) goes.
-    /// `None` if no whole unit is left, or where only a summary would be summarised.
+    /// `None` if no whole unit is left, or if only a summary would be summarised.
     pub(crate) fn part(
         &mut self,
         config: &AgentConfig,
@@ -327,7 +327,7 @@ impl Conversation {
     }
 
     /// Looks at what a summary has made free: another one is of no use where that was less than a tenth, or
-    /// where the window is full anyway.
+    /// if the window is full anyway.
     pub(crate) fn weigh(&mut self, range: &ContextRange, config: &AgentConfig) {
         let freed = range.tokens.saturating_sub(range.summary_tokens);
         let before = self.size(config).saturating_add(freed);

@@ -12,8 +12,8 @@ use super::refusable_parts::has_media;
 use super::{Conversation, Entry};
 
 impl Conversation {
-    /// Limits the pictures of requests to the number that the provider names, where it refuses more. `false`
-    /// if it is about something else, or if no more than that were sent.
+    /// Limits the pictures of requests to the number that the provider names, if it refuses more. `false` if
+    /// it is about something else, or if no more than that were sent.
     pub(super) fn limit_media(&mut self, refused: RequestPart, most: Option<u64>) -> bool {
         let most = most.filter(|_| refused == RequestPart::Media);
         let Some(most) = most.and_then(|most| u32::try_from(most).ok()) else {

@@ -93,7 +93,7 @@ pub(crate) struct Conversation {
     /// The state from before a guess of the window that no answer has confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_guess: Option<Box<BeforeGuess>>,
-    /// The provider's counts of earlier requests, where that may show that it cuts them.
+    /// The provider's counts of earlier requests, if that may show that it cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<ServerCounts>,
     /// The summaries and the messages that they stand for, the latest last.
@@ -211,7 +211,7 @@ impl Conversation {
     }
 
     /// Learns from what the provider counted in the last request. Returns the window to assume from now on,
-    /// where the count shows that the server cut the request.
+    /// if the count shows that the server cut the request.
     pub(crate) fn calibrate(&mut self, usage: &Usage, config: &AgentConfig) -> Option<u64> {
         let counted = usage.read_tokens();
         if counted > 0 {

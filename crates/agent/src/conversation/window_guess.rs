@@ -45,7 +45,7 @@ pub(super) struct BeforeGuess {
     extra_percent: u64,
     /// Up to where thinking was left out.
     thinking: u64,
-    /// The number of summaries: where one came meanwhile, indexes mean other messages.
+    /// The number of summaries: if one came meanwhile, indexes mean other messages.
     condensed: usize,
     /// Messages with results of tools as they were before they were shortened, each with its event. All
     /// results of a round share one event.

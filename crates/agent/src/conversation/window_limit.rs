@@ -22,9 +22,9 @@ use super::{Conversation, MAX_EXTRA_PERCENT};
 
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;
-/// The estimate was too low by this many percent, at least, where a request is refused that should have
-/// fitted. What a server says of its size may be less than it is: vLLM counts no further than to what does
-/// not fit ("at least 4193 input tokens").
+/// The estimate was too low by this many percent, at least, if a request is refused that should have fitted.
+/// What a server says of its size may be less than it is: vLLM counts no further than to what does not fit
+/// ("at least 4193 input tokens").
 const TOO_LOW_PERCENT: u64 = 15;
 
 impl Conversation {
@@ -81,8 +81,8 @@ impl Conversation {
         self.shorten_all();
     }
 
-    /// Shortens tool results to a quarter of the window, where that is as large as assumed and the
-    /// conversation does not fit anyway: the latest exchanges are always sent.
+    /// Shortens tool results to a quarter of the window, if that is as large as assumed and the conversation
+    /// does not fit anyway: the latest exchanges are always sent.
     ///
     /// `false` if that was done before, or the session is older than version 4 of the rules.
     pub(crate) fn shorten_results(&mut self, config: &AgentConfig) -> bool {
@@ -99,8 +99,8 @@ impl Conversation {
     /// Asks for no longer answer than fits beside what is read: vLLM and others refuse a request whose
     /// longest answer does not.
     ///
-    /// `false` if no limit is sent, or too little is left; with `most`, where that is less than half of
-    /// the answer that is wanted.
+    /// `false` if no limit is sent, or too little is left; with `most`, if that is less than half of the
+    /// answer that is wanted.
     pub(crate) fn shorten_answer(&mut self, config: &AgentConfig, most: bool) -> bool {
         if config.rules_version >= since::ANSWERS_FIT {
             // Each refusal has raised the estimate, so this ends.

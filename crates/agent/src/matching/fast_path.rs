@@ -2,8 +2,8 @@
 //!
 //! Words that stand as they are count before variables: a whole pattern without any, and a pattern that has
 //! words where another has a variable and is the same besides (`play something by [artist]` before `play
-//! [title] by [artist]`). A variable takes what stands in its place if there is one way to read it; where two
-//! readings differ, a model has to decide. It has to as well where a rule tells how to read words (its
+//! [title] by [artist]`). A variable takes what stands in its place if there is one way to read it; if two
+//! readings differ, a model has to decide. It has to as well if a rule tells how to read words (its
 //! references) and the variable holds words: `用英语回复我` may have to come to `eng`; and where something else
 //! seems to be asked for within the words of a variable.
 

@@ -16,7 +16,7 @@ use agentx_types::IntentRule;
 pub(crate) enum TemplatePiece<'a> {
     /// Words as they stand.
     Words(&'a str),
-    /// `[name]`, where the rule has such a variable.
+    /// `[name]`, if the rule has such a variable.
     Var(&'a str),
     /// `[name]`, if it has none but the name could be one.
     Undeclared(&'a str),

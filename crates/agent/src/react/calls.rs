@@ -112,8 +112,7 @@ impl ReactAgent {
         }
     }
 
-    /// Answers the open call at `index` without running anything.
-    /// Nothing happens where no run is in progress.
+    /// Answers the open call at `index` without running anything. Nothing happens if no run is in progress.
     pub(super) fn answer_open(
         &mut self,
         index: usize,

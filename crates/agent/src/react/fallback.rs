@@ -87,7 +87,7 @@ impl ReactAgent {
     }
 
     /// Leaves a model that is down or limited after its second failed attempt, or at once if it wants a long
-    /// pause, where a fallback is there. The call is given up: what comes of it later is ignored.
+    /// pause, if a fallback is there. The call is given up: what comes of it later is ignored.
     pub(super) fn leave_unavailable_model(&mut self, failed: &AttemptFailed, step: &mut RunStep<'_>) {
         let Some(pause) = failed.retry_in_ms else {
             return;

@@ -12,7 +12,7 @@
 //! | [`stop`], [`recover`] | interrupts, limits and errors; what another process left open |
 //!
 //! A run goes in rounds. `call_model` asks; the stream is put together by the assembler; [`answer`] takes the
-//! calls into the ledger, where each is run, asked about or answered. After each change, `proceed` checks
+//! calls into the ledger, if each is run, asked about or answered. After each change, `proceed` checks
 //! whether any call is open; if none is, it closes the round and calls the model again, or ends the run.
 //!
 //! ```text

@@ -70,7 +70,7 @@ impl ReactAgent {
         true
     }
 
-    /// Asks again after a model call has ended with an error, where its form was refused and can be changed.
+    /// Asks again after a model call has ended with an error, if its form was refused and can be changed.
     /// `false` if the run has to end.
     ///
     /// Nothing is asked while the run is being stopped, a summary is awaited or calls are open.
@@ -99,8 +99,8 @@ impl ReactAgent {
         true
     }
 
-    /// Asks at once for a shorter answer, where the conversation and the longest answer do not fit together
-    /// and at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
+    /// Asks at once for a shorter answer, if the conversation and the longest answer do not fit together and
+    /// at least half of that answer would. Nothing is shortened for it; from version 8 of the rules on.
     pub(super) fn ask_within_what_is_left(&mut self, step: &mut RunStep<'_>) -> bool {
         let goes_on =
             self.config.rules_version >= since::ANSWERS_FIT && self.ask_for_shorter_answer(true, step);
@@ -110,7 +110,7 @@ impl ReactAgent {
         goes_on
     }
 
-    /// Asks for a shorter answer, where the conversation and the longest one do not fit together and the
+    /// Asks for a shorter answer, if the conversation and the longest one do not fit together and the
     /// conversation cannot become shorter.
     ///
     /// With `most` only where at least half of the answer that is wanted is left: see `shorten_answer` in

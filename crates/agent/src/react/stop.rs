@@ -26,8 +26,8 @@ const BY_PARENT: &str = "the agent that made it was stopped";
 impl ReactAgent {
     /// Takes a failed attempt of the model call in progress: notes what its server refused.
     ///
-    /// Where another attempt is to follow, looks whether the run may still pay for it: an answer that broke
-    /// off is paid for like a whole one (from version 5 of the rules on).
+    /// If another attempt is to follow, looks whether the run may still pay for it: an answer that broke off
+    /// is paid for like a whole one (from version 5 of the rules on).
     pub(super) fn on_attempt_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

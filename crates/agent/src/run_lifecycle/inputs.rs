@@ -187,7 +187,7 @@ fn bytes_of(part: &ContentPart) -> usize {
     PART_BYTES + texts
 }
 
-/// Bytes of a provider's data as JSON; 0 where they cannot be written.
+/// Bytes of a provider's data as JSON; 0 if they cannot be written.
 fn written(provider: &ProviderData) -> usize {
     serde_json::to_vec(provider).map_or(0, |json| json.len())
 }
@@ -270,7 +270,7 @@ impl InputQueue {
 
     /// The next input that opens a run; `None` while inputs are on hold, or if none waits.
     ///
-    /// Steering inputs come first, where the run that they were to join ended before its next model call: a
+    /// Steering inputs come first, if the run that they were to join ended before its next model call: a
     /// person's words are never lost. The run that the first of them opens takes the others along.
     pub(crate) fn next(&mut self) -> Option<RunInput> {
         if self.held {

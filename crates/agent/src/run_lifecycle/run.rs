@@ -61,7 +61,7 @@ pub struct Run {
 /// The cost of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCost {
-    /// Tokens of all its model calls, as the providers counted them or, where they did not, as estimated.
+    /// Tokens of all its model calls, as the providers counted them or, if they did not, as estimated.
     pub usage: Usage,
     /// Money of all its model calls, in nano-dollars.
     pub cost: NanoUsd,
@@ -343,7 +343,7 @@ impl<'a> RunStep<'a> {
         self.say(AgentOutput::Turn(output));
     }
 
-    /// Adds an output to what follows, where anybody hears it.
+    /// Adds an output to what follows, if anybody hears it.
     fn say(&mut self, output: AgentOutput) {
         if self.speaks() {
             self.follows.outputs.push(output);

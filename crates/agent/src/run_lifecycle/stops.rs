@@ -59,7 +59,7 @@ impl RunLifecycle {
                 if request.hold {
                     self.inputs.hold();
                 }
-                // An agent stops another one: where a limit that both share is why, that is how the run ends.
+                // An agent stops another one: if a limit that both share is why, that is how the run ends.
                 let limit = step.stops_above().filter(|_| fact.source == Source::Agent);
                 StopConsequence::Stop(limit.unwrap_or_else(|| StopCause::interrupt(reason)))
             }

@@ -313,8 +313,8 @@ impl Scheduler {
     }
 }
 
-/// Requests in order, where the sessions that wait take turns: a session with a thousand requests delays
-/// another by one.
+/// Requests in order, if the sessions that wait take turns: a session with a thousand requests delays another
+/// by one.
 #[derive(Default)]
 struct FairQueue {
     by_session: BTreeMap<Arc<str>, VecDeque<RequestId>>,

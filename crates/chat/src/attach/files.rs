@@ -65,7 +65,7 @@ impl<'a> FileWalk<'a> {
         !self.stop.load(Ordering::Relaxed) && Instant::now() < self.until
     }
 
-    /// The files whose paths begin with what is written; where there are none, those whose names contain it.
+    /// The files whose paths begin with what is written; if there are none, those whose names contain it.
     pub(crate) fn meant_by(&mut self, written: &str) -> Vec<String> {
         let found = self.beginning_with(written);
         if found.is_empty() && written.len() > 1 && !written.contains('/') {

@@ -179,8 +179,8 @@ impl Chat<'_> {
         known
     }
 
-    /// The latest sessions of this workspace but this one; those of all workspaces without one, none where
-    /// they cannot be had now.
+    /// The latest sessions of this workspace but this one; those of all workspaces without one, none if they
+    /// cannot be had now.
     pub(super) async fn known_sessions(&mut self, workspace: Option<String>) -> NameDescriptions {
         let runtime = self.place.shared();
         let own = match &self.connection.site {

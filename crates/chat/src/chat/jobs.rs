@@ -34,7 +34,7 @@ struct ShownJob {
     id: String,
     command: String,
     since: Timestamp,
-    /// The processes, where a command of the user left them running.
+    /// The processes, if a command of the user left them running.
     left: Option<LeftInGroup>,
 }
 

@@ -97,7 +97,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Opens the session again where it was closed.
+    /// Opens the session again if it was closed.
     ///
     /// # Errors
     /// Returns an error if it cannot be opened; then it is as closed as before.

@@ -297,7 +297,7 @@ impl<'a> Chat<'a> {
         if flow != ChatFlow::Continue || !self.composer.ended {
             return Ok(flow);
         }
-        // Where others are there, one of them may answer.
+        // If others are there, one of them may answer.
         if self.question().is_some() && !self.connection.company.has_others() {
             return self.refuse("nobody can answer any more").await;
         }

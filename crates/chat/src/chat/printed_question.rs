@@ -1,6 +1,6 @@
 //! Keeps the question about a call right above the line that answers it for as long as it is open. It is
-//! printed like everything else; where something stands below it, such as the end of another call, or where
-//! it has left the screen, it is shown once more.
+//! printed like everything else; if something stands below it, such as the end of another call, or if it has
+//! left the screen, it is shown once more.
 
 use agentx_terminal::{Row, Style};
 

@@ -32,7 +32,7 @@ pub(super) struct Attention {
     pressed: Option<Instant>,
     /// The time at which a run ended by itself.
     ended: Option<Instant>,
-    /// The last press of the key that leaves, where it did not.
+    /// The last press of the key that leaves, if it did not.
     wants_to_leave: Option<Instant>,
 }
 

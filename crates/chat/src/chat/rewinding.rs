@@ -307,7 +307,7 @@ impl Chat<'_> {
         self.next_file(going).await
     }
 
-    /// Asks about the next file that somebody has to be asked about; where there is none, goes back.
+    /// Asks about the next file that somebody has to be asked about; if there is none, goes back.
     async fn next_file(&mut self, going: Box<PendingRewind>) -> Result<String, ChatError> {
         let Some(file) = going.doubted() else {
             return self.go_back(going).await;

@@ -137,7 +137,7 @@ impl Screen {
         answer.push(text);
     }
 
-    /// Replaces yellow and cyan by darker colours on a light background, where they cannot be read.
+    /// Replaces yellow and cyan by darker colours on a light background, if they cannot be read.
     fn readable<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.theme.light && text.contains('\u{1b}') {
             Cow::Owned(

@@ -72,7 +72,7 @@ impl ShellEnd {
 }
 
 impl Chat<'_> {
-    /// Runs what stands behind `!` in a line, where that can do something.
+    /// Runs what stands behind `!` in a line, if that can do something.
     pub(super) async fn own_command(&mut self, line: &str, command: &str) -> Result<ChatFlow, ChatError> {
         self.display.echo(line);
         if let Some(command) = needs_terminal::wanting_terminal(command) {

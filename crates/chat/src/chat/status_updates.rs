@@ -42,7 +42,7 @@ impl Chat<'_> {
         let asked_nobody = self.status.activity.approval() == ApprovalMode::Auto;
         self.status.update(&state);
         if asked_nobody && self.status.activity.approval() != ApprovalMode::Auto {
-            // A server puts it back where it was ended, or where another one drives.
+            // A server puts it back where it was ended, or if another one drives.
             let mode = mode_sentence(self.status.activity.approval());
             let line =
                 format!("· calls no longer run without asking: {mode}; `/approve-mode auto` sets that again");
@@ -172,7 +172,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Asks the terminal what it is, and for its background, where that decides about colours.
+    /// Asks the terminal what it is, and for its background, if that decides about colours.
     pub(super) fn ask_terminal(&mut self) {
         if let ChatInterface::Editor { screen, .. } = &mut self.display.face
             && terminal::may_be_asked()

@@ -113,7 +113,7 @@ fn names(command: &str, variable: &str) -> bool {
 }
 
 impl Chat<'_> {
-    /// Says what the agent's commands go without, where that may be why one failed, which of those in the
+    /// Says what the agent's commands go without, if that may be why one failed, which of those in the
     /// background have ended, and which a server ended that was killed before. A server's commands have the
     /// server's environment.
     pub(super) fn tell_of_commands(&mut self, envelope: &Envelope<RuntimeEvent>) {

@@ -97,7 +97,7 @@ pub(super) async fn model(
     (check, settings, provider)
 }
 
-/// The model that the settings name, or that is asked where they name none.
+/// The model that the settings name, or that is asked if they name none.
 fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
     let name = "model";
     let wanted = settings.model_or_default().value;

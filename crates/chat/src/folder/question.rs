@@ -27,7 +27,7 @@ pub enum FolderDecision {
     Leave,
 }
 
-/// Asks how far the folder is trusted, if nobody said so yet or where it has changed since, and a person is
+/// Asks how far the folder is trusted, if nobody said so yet or if it has changed since, and a person is
 /// there.
 pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, ChatError> {
     let is_there = console.terminal.input && console.terminal.output;

@@ -138,7 +138,7 @@ impl PickerModel {
         self.choose_again();
     }
 
-    /// The words to search for, where that was not done yet.
+    /// The words to search for, if that was not done yet.
     pub(super) fn to_search(&self) -> Option<String> {
         let words = self.filter.trim();
         let dense = words.chars().any(|c| u32::from(c) >= 0x2e80);

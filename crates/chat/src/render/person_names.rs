@@ -11,7 +11,7 @@ use super::clean::visible;
 /// Characters of an id that are shown if they name one person only.
 const SHORT: usize = 12;
 
-/// The number of people whose ids are compared; where there are more, ids are shown in full.
+/// The number of people whose ids are compared; if there are more, ids are shown in full.
 const MOST_MET: usize = 4_096;
 
 /// The names of the people of a session.

@@ -1,4 +1,4 @@
-//! Columns that stand under each other, also with wide characters; where the terminal is too narrow for them,
+//! Columns that stand under each other, also with wide characters; if the terminal is too narrow for them,
 //! records.
 
 use agentx_terminal::{Line, Row};

@@ -197,7 +197,7 @@ impl SessionStatus {
     }
 
     /// An input that waited was taken back, or waits otherwise: it begins no run of its own any more. Returns
-    /// it as it was, where that is news.
+    /// it as it was, if that is news.
     pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let begins = self.is_held() && mode.is_some_and(|mode| mode != InputMode::Queue);
         if begins {

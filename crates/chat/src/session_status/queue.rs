@@ -180,7 +180,7 @@ impl MessageQueue {
         }
     }
 
-    /// An input was taken back, or waits otherwise. Returns it as it was, where that is news.
+    /// An input was taken back, or waits otherwise. Returns it as it was, if that is news.
     pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let at = self.find(id)?;
         let joins = mode.is_some_and(|mode| mode != InputMode::Queue);

@@ -62,7 +62,7 @@ impl Timeline {
         &self.facts
     }
 
-    /// The place of an event among all; where there is none of this number, the nearest one.
+    /// The place of an event among all; if there is none of this number, the nearest one.
     pub(super) fn place_of(&self, seq: u64) -> usize {
         let at = self.facts.partition_point(|fact| fact.seq < seq);
         at.min(self.facts.len().saturating_sub(1))

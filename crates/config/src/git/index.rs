@@ -21,8 +21,8 @@ const KIND: u32 = 0o170_000;
 /// The flag that says that two more bytes of flags follow.
 const IS_EXTENDED: u16 = 0x4000;
 
-/// The paths of all repositories in the index, relative to the top of the working tree; none where there is
-/// no index.
+/// The paths of all repositories in the index, relative to the top of the working tree; none if there is no
+/// index.
 ///
 /// # Errors
 /// Returns the reason why it cannot be read.

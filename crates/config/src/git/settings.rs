@@ -35,7 +35,7 @@ impl Setting {
     }
 }
 
-/// The settings of a file and of those that it includes; none where there is no file.
+/// The settings of a file and of those that it includes; none if there is no file.
 pub(super) fn of_file(file: &Path) -> Vec<Setting> {
     let mut found = Vec::new();
     add(file, 0, &mut found);
@@ -91,7 +91,7 @@ fn unreadable(why: &str) -> Setting {
     }
 }
 
-/// The settings of a text. Where Git would stop with an error, or bytes are odd, the last one says so.
+/// The settings of a text. If Git would stop with an error, or bytes are odd, the last one says so.
 pub(super) fn parse(bytes: &[u8]) -> Vec<Setting> {
     let mut settings = Vec::new();
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);

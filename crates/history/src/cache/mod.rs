@@ -164,8 +164,8 @@ impl CallTrail {
         earlier.rev().find(|other| other.agent == call.agent)
     }
 
-    /// Tokens that the predecessor read and this request did not read from the cache; 0 where the provider
-    /// did not count, or never used a cache for either.
+    /// Tokens that the predecessor read and this request did not read from the cache; 0 if the provider did
+    /// not count, or never used a cache for either.
     fn lost_tokens(&self, index: usize) -> u64 {
         let (Some(call), Some(before)) = (self.calls.get(index), self.predecessor(index)) else {
             return 0;

@@ -1,4 +1,4 @@
-//! Two branches of one session beside each other: where they part, what was said on each since, and how the
+//! Two branches of one session beside each other: if they part, what was said on each since, and how the
 //! files differ that each left.
 
 use std::collections::BTreeSet;

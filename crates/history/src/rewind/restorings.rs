@@ -68,8 +68,8 @@ impl Restoring {
     }
 }
 
-/// The latest time that files were put back, in this session or, where it was made to go back, in the one
-/// that it was forked from; and in which of them that is recorded.
+/// The latest time that files were put back, in this session or, if it was made to go back, in the one that
+/// it was forked from; and in which of them that is recorded.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.

@@ -191,8 +191,8 @@ fn without_blanks_at_the_end(turn: &mut MessageTurn<'_>) {
     }
 }
 
-/// The calls of the server's tools that have their results: those may come in a later message, where a turn
-/// was paused.
+/// The calls of the server's tools that have their results: those may come in a later message, if a turn was
+/// paused.
 fn answered_server_calls(conversation: &[Arc<Message>]) -> BTreeSet<&str> {
     let parts = conversation.iter().flat_map(|message| &message.content);
     parts

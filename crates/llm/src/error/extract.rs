@@ -26,7 +26,7 @@ pub(crate) struct Extracted {
     pub(crate) words: Vec<String>,
     /// A status that the body names.
     pub(crate) status: Option<u16>,
-    /// The number of tokens that fit, where the body says so in a field.
+    /// The number of tokens that fit, if the body says so in a field.
     pub(crate) window: Option<u64>,
     /// The number of tokens of the request, from the same source.
     pub(crate) asked: Option<u64>,

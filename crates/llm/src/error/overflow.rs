@@ -32,11 +32,11 @@
 //! "max_tokens must be at least 1, got -7584" (<https://github.com/vllm-project/vllm/pull/36789>). Nobody
 //! asks for a negative number of tokens, so the window is full.
 //!
-//! Two limits are told as limits of a rate, yet no wait helps: Anthropic's of the tokens in a minute, where
-//! the request alone is larger ("This request would exceed your organization's rate limit of 30,000 input
-//! tokens per minute", <https://github.com/moltis-org/moltis/issues/117>, while the headers say that all of
-//! it remains), and that of a subscription without long contexts (429 "Extra usage is required for long
-//! context requests.", from 200,000 tokens on, <https://github.com/NousResearch/hermes-agent/pull/4747>).
+//! Two limits are told as limits of a rate, yet no wait helps: Anthropic's of the tokens in a minute, if the
+//! request alone is larger ("This request would exceed your organization's rate limit of 30,000 input tokens
+//! per minute", <https://github.com/moltis-org/moltis/issues/117>, while the headers say that all of it
+//! remains), and that of a subscription without long contexts (429 "Extra usage is required for long context
+//! requests.", from 200,000 tokens on, <https://github.com/NousResearch/hermes-agent/pull/4747>).
 //!
 //! A conversation may also have too many messages: Azure takes 2,048 ("$.messages is too long. Maximum length
 //! is 2048"), OpenAI says "Invalid 'messages': array too long. Expected an array with maximum length 2048"
@@ -263,9 +263,9 @@ pub(super) fn read(said: &Extracted) -> Overflow {
     }
 }
 
-/// The prompt alone, where what is asked for the answer is counted with it: "However, you requested 4726
-/// tokens (3726 in the messages, 1000 in the completion)" (<https://github.com/vllm-project/vllm/pull/965>),
-/// at OpenAI with "150 in the functions" between them.
+/// The prompt alone, if what is asked for the answer is counted with it: "However, you requested 4726 tokens
+/// (3726 in the messages, 1000 in the completion)" (<https://github.com/vllm-project/vllm/pull/965>), at
+/// OpenAI with "150 in the functions" between them.
 fn parts_of_the_prompt(message: &str) -> Option<u64> {
     let before = |phrase: &str| {
         let (text, _) = message.split_once(phrase)?;

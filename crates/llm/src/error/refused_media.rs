@@ -89,7 +89,7 @@ fn at_most(message: &str) -> Option<u16> {
         .then_some(number)
 }
 
-/// The most pictures that one request may have, where their number is refused: 1 if it is not said.
+/// The most pictures that one request may have, if their number is refused: 1 if it is not said.
 pub(super) fn most(message: &str) -> Option<u16> {
     const BEFORE: &[&str] = &[
         "at most ",

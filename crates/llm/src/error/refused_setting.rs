@@ -60,7 +60,7 @@ pub(super) const UNKNOWN: &[&str] = &[
 /// Words about a value.
 const WRONG_VALUE: &[&str] = &["does not support", "should be", "must be", "may only", "invalid"];
 
-/// The setting that is refused, where the message, in lower case, names one; of several the one that it names
+/// The setting that is refused, if the message, in lower case, names one; of several the one that it names
 /// first. `param` is where the body says so in a field.
 pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     let has = |pieces: &[&str]| pieces.iter().any(|piece| message.contains(piece));

@@ -36,7 +36,7 @@ pub(super) struct GeminiChunk<'a> {
     /// The same in all chunks of an answer.
     #[serde(borrow)]
     pub(super) response_id: Option<Str<'a>>,
-    /// Instead of everything else, where the server fails in the middle.
+    /// Instead of everything else, if the server fails in the middle.
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -150,7 +150,7 @@ pub(super) struct FunctionCallWire<'a> {
     /// The complete arguments, an object; absent if there are none.
     #[serde(borrow)]
     pub(super) args: Option<&'a RawValue>,
-    /// Pieces of the arguments, where they are streamed (Vertex AI, on request).
+    /// Pieces of the arguments, if they are streamed (Vertex AI, on request).
     #[serde(borrow)]
     pub(super) partial_args: Option<Vec<PartialArg<'a>>>,
     #[serde(borrow)]

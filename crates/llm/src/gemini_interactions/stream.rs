@@ -87,8 +87,8 @@ impl EventAnswer for InteractionState {
         &self.emitter
     }
 
-    // Decodes the data of one server-sent event. Its name is the `event_type` of the data, where the data
-    // have none.
+    // Decodes the data of one server-sent event. Its name is the `event_type` of the data, if the data have
+    // none.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
             return Ok(());

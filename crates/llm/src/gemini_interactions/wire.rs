@@ -48,7 +48,7 @@ pub(super) struct InteractionWire<'a> {
     /// `completed`, `requires_action`, `incomplete`, `failed` or `cancelled`.
     #[serde(borrow)]
     pub(super) status: Option<Str<'a>>,
-    /// All steps of the answer, where it was not streamed.
+    /// All steps of the answer, if it was not streamed.
     #[serde(borrow)]
     pub(super) steps: Option<Vec<&'a RawValue>>,
     pub(super) usage: Option<InteractionUsage>,

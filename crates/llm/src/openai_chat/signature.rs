@@ -26,7 +26,7 @@ pub(super) fn of<'a>(call: &'a ToolCallPart, model: &str) -> Option<&'a Value> {
     data.data.get(EXTRA).filter(|_| is_own)
 }
 
-/// Gives the first of these calls a signature, where the model has signed none of them.
+/// Gives the first of these calls a signature, if the model has signed none of them.
 pub(super) fn complete(calls: &mut [BorrowedJson<'_>], is_signed: bool) {
     if let Some(first) = calls.first_mut().filter(|_| !is_signed) {
         first.set(

@@ -153,9 +153,9 @@ impl OpenToolCall {
 
     /// Returns whether a piece with this id and name begins another call under the same index or id: a server
     /// that numbers all calls 0, or names all of them alike, sends each of them whole
-    /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is complete too, where the
-    /// next one has an id of its own. An id that changes in the middle of a call is none: there are servers
-    /// that give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
+    /// (<https://github.com/su-kaka/gcli2api/pull/406>). One without arguments is complete too, if the next
+    /// one has an id of its own. An id that changes in the middle of a call is none: there are servers that
+    /// give each piece another one (<https://github.com/poolsideai/pool/issues/9>).
     fn is_over(&self, given_id: &str, name: &str, arguments: &str) -> bool {
         let another_id = !given_id.is_empty() && !self.given_id.is_empty() && given_id != self.given_id;
         let same_id = !given_id.is_empty() && given_id == self.given_id;

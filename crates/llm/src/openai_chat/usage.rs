@@ -1,6 +1,6 @@
 //! Decodes the token counts of an answer, in every dialect.
 //!
-//! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, where it is
+//! Our own kinds do not overlap, and servers differ in which of theirs do. `total_tokens` tells, if it is
 //! more than prompt and completion together. What is beyond them is, in this order:
 //!
 //! 1. tokens of the cache, where their number is exactly that: Azure's grok counts cached tokens beside the

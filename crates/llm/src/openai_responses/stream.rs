@@ -90,8 +90,7 @@ impl EventAnswer for ResponseState {
         &self.emitter
     }
 
-    // Decodes the data of one server-sent event. Its name is the `type` of the data, where the data have
-    // none.
+    // Decodes the data of one server-sent event. Its name is the `type` of the data, if the data have none.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         if self.emitter.ended() || data.is_empty() || data.trim() == "[DONE]" {
             return Ok(());

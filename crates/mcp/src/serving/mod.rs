@@ -20,7 +20,7 @@ pub trait ServedParts: Send + Sync + 'static {
     /// Returns the tools, in a fixed order.
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>>;
 
-    /// Calls a tool, where the rules allow it. A refusal is an outcome.
+    /// Calls a tool, if the rules allow it. A refusal is an outcome.
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome>;
 
     /// Lists the documents.

@@ -38,7 +38,7 @@
 //! # What it never says
 //!
 //! Keys, the values of extra headers, and a user name or password inside an address: not in events, errors or
-//! logs, also where a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a
+//! logs, also if a server repeats them (they are replaced by `<hidden>`). Redirects are not followed: a
 //! header with a key would go along.
 
 mod attempt;

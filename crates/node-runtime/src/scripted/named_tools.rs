@@ -1,4 +1,4 @@
-//! Tools that are not the program's own: where an input names one, it is asked for, with arguments as far as
+//! Tools that are not the program's own: if an input names one, it is asked for, with arguments as far as
 //! plain words give them. This lets people try a custom agent without a model.
 //!
 //! Arguments are taken from the first of these that gives any:

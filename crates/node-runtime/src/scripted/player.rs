@@ -147,7 +147,7 @@ fn call_pieces(tool_call_id: ToolCallId, name: &str, input: &Value) -> Vec<Envir
     pieces
 }
 
-/// Pieces of about a word: they end after white space, after two Chinese characters, or where they get long.
+/// Pieces of about a word: they end after white space, after two Chinese characters, or if they get long.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -108,8 +108,8 @@ impl MirrorTask {
     }
 }
 
-/// Keeps a session of a server in `log`, from what is there on; where `follow` is set, it continues with what
-/// is added. What is kept are the same facts, under the same id, and in the end the same bytes.
+/// Keeps a session of a server in `log`, from what is there on; if `follow` is set, it continues with what is
+/// added. What is kept are the same facts, under the same id, and in the end the same bytes.
 ///
 /// # Errors
 /// Returns an error if the session does not exist, another process keeps it, or the log has a session of this

@@ -186,7 +186,7 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Removes what nothing refers to any more. Returns how many bytes that was; where it was nothing, by how
+    /// Removes what nothing refers to any more. Returns how many bytes that was; if it was nothing, by how
     /// much the store became smaller anyway.
     ///
     /// # Errors

@@ -133,8 +133,8 @@ pub trait Session: Send + Sync {
         None
     }
 
-    /// The error of the log that ended this session; `None` while it is open, where it was closed in order,
-    /// and where it runs elsewhere.
+    /// The error of the log that ended this session; `None` while it is open, if it was closed in order, and
+    /// where it runs elsewhere.
     fn failure(&self) -> Option<LogError> {
         None
     }

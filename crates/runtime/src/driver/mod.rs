@@ -353,7 +353,7 @@ impl SessionDriver {
     }
 
     /// Interrupts what runs and waits, within a bound, until it has ended. Nothing begins any more: what
-    /// waits is held back, also where this process dies on the way.
+    /// waits is held back, also if this process dies on the way.
     async fn stop_all(&mut self) -> Result<(), LogError> {
         if self.fold.is_busy() {
             let reason = Some("the session was closed".to_owned());

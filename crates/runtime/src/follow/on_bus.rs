@@ -176,7 +176,7 @@ impl EventSource for BusSource {
     }
 }
 
-/// The event as a reading hears it, where its view wants it.
+/// The event as a reading hears it, if its view wants it.
 fn as_heard(event: &SystemEvent, view: View) -> Option<SourceItem> {
     match event {
         SystemEvent::Environment(fact) => Some(SourceItem::Fact(fact.clone())),
@@ -194,7 +194,7 @@ impl FollowedDriver {
     }
 }
 
-/// Waits until the session is closed or cannot continue; for ever, where that is not to be heard.
+/// Waits until the session is closed or cannot continue; for ever, if that is not to be heard.
 async fn ended(status: Option<&mut watch::Receiver<DriverStatus>>) -> Result<bool, FollowError> {
     let Some(status) = status else {
         return std::future::pending().await;

@@ -115,7 +115,7 @@ pub enum StreamBody {
 pub struct StreamChunk {
     /// The medium of the piece. What tools print is of the medium `tool`.
     pub medium: Medium,
-    /// The words; where a script emitted something else, its JSON text.
+    /// The words; if a script emitted something else, its JSON text.
     pub text: String,
     /// The value that a script emitted, if it is more than words.
     #[serde(default, skip_serializing_if = "Option::is_none")]

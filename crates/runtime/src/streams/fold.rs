@@ -106,7 +106,7 @@ impl StreamFold {
         self.agents.get(id).is_some_and(|voice| voice.closed)
     }
 
-    /// An agent comes into being. Where another one gave it work by a call, that call is in progress now.
+    /// An agent comes into being. If another one gave it work by a call, that call is in progress now.
     fn started(
         &mut self,
         event: &Envelope<RuntimeEvent>,

@@ -1,4 +1,4 @@
-//! The reader's end of one stream: what waits for it, or, where it is behind, what the log has.
+//! The reader's end of one stream: what waits for it, or, if it is behind, what the log has.
 //!
 //! A reader with [`SlowReaderPolicy::Lossless`] that is further behind than its bound is cut off, continues
 //! from the log with a copy of the fold as it was there, and takes part again when it has caught up. It gets
@@ -116,7 +116,7 @@ impl AgentStream {
             if self.ended.is_some() || self.join() {
                 return None;
             }
-            // What is new replaces what waits, also where it is read from the log.
+            // What is new replaces what waits, also if it is read from the log.
             let is_latest = matches!(self.slot.policy, SlowReaderPolicy::Latest(_));
             let behind = self.behind.as_mut()?;
             let event = match behind.follower.try_next() {
@@ -194,7 +194,7 @@ impl CatchUp {
         (said.place() > self.from).then(|| Arc::new(said))
     }
 
-    /// The end, where the session gives nothing more to one who reads on its own.
+    /// The end, if the session gives nothing more to one who reads on its own.
     fn over(&self, error: Option<FollowError>, shared: &StreamsShared) -> StreamEnd {
         let known = self.follower.position();
         match error {

@@ -69,7 +69,7 @@ struct ActiveInput {
     responding: bool,
     /// Whether it is being stopped: then only a report ends it.
     stopping: bool,
-    /// The person who wants it stopped, where it is not the owner of the session.
+    /// The person who wants it stopped, if it is not the owner of the session.
     stopped_by: Option<OwnerId>,
     /// The last model call.
     model_call: Option<ActionId>,

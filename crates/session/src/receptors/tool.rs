@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::Receptor;
 
 /// Maximum number of characters of a failure to show beside the call; the whole of it is in `tool_result`. Of
-/// a longer one the beginning and the end are shown: where calls stand inside each other, the last words say
+/// a longer one the beginning and the end are shown: if calls stand inside each other, the last words say
 /// why.
 const SHOWN_CHARS: usize = 480;
 /// The number of those characters that are its beginning.

@@ -32,7 +32,7 @@ pub enum SourceStart {
     /// The source brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by
     /// itself, perhaps among facts that are known or come too early.
     Stream {
-        /// The last fact that was there, where the source does not [say so itself](SourceItem::CaughtUp).
+        /// The last fact that was there, if the source does not [say so itself](SourceItem::CaughtUp).
         head: Option<u64>,
         /// The state of the session at some known point, if the source returns everything after that instead.
         fold: Option<Box<SessionFold>>,

@@ -122,7 +122,7 @@ impl Vi {
         (before * self.count.unwrap_or(1)).clamp(1, MOST)
     }
 
-    /// A command is complete: where it changed something, `.` does it again.
+    /// A command is complete: if it changed something, `.` does it again.
     fn done(&mut self) {
         self.forget();
         if self.mode == Mode::Insert {

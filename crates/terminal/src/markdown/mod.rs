@@ -201,8 +201,8 @@ impl Markdown {
         self.let_go(&block);
     }
 
-    /// Lets go of the words that are done, where what follows them means the same without them: so that a
-    /// long paragraph costs no more than a short one.
+    /// Lets go of the words that are done, if what follows them means the same without them: so that a long
+    /// paragraph costs no more than a short one.
     fn let_go(&mut self, block: &MarkdownBlock) {
         let said = |text: &str| {
             let lines = render::block(text, &self.theme, self.columns);

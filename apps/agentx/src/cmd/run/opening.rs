@@ -92,7 +92,7 @@ pub(super) async fn open(
         return Ok((session, asks, there));
     }
     let mut agent = session_opening::new_agent(place, settings, &args.agent.wanted()).await?;
-    // A file may want to be asked where the command line does not.
+    // A file may want to be asked if the command line does not.
     let asks = (was_said && is_said) || agent.config.approval == ApprovalMode::Ask;
     if asks && !has_person {
         agent.refuse();

@@ -206,8 +206,8 @@ impl MatchAgent {
         self.begin_stop(StopCause::error(RunStatus::Failed, why.0, why.1), step);
     }
 
-    /// Takes a failed attempt of the model call in progress. Where another one is to follow, looks whether
-    /// the run may still pay for it: an answer that broke off is paid for like a whole one.
+    /// Takes a failed attempt of the model call in progress. If another one is to follow, looks whether the
+    /// run may still pay for it: an answer that broke off is paid for like a whole one.
     pub(super) fn on_attempt_failed(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

@@ -236,7 +236,7 @@ impl MatchAgent {
         self.proceed(step);
     }
 
-    /// Notes how a task ended: where it ended badly, so does the run, and the first such end counts. A person
+    /// Notes how a task ended: if it ended badly, so does the run, and the first such end counts. A person
     /// who stops a child stops all that was meant.
     fn note_outcome(&mut self, status: RunStatus, reason: Option<&str>) {
         let reason = reason.map(str::to_owned);

@@ -38,7 +38,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Begins a run without a new message, where the last one ended without an answer.
+    /// Begins a run without a new message, if the last one ended without an answer.
     async fn ask_again(&mut self, session: &Arc<dyn Session>) -> Result<String, ChatError> {
         self.status.begin_sending("", Vec::new());
         match self.wait_for(async { session.retry().await }).await {
